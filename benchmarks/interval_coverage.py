@@ -51,21 +51,21 @@ is right about its uncertainty, seed {seed}.
 u² from an inverse gamma (2, 2); errors normal, Student's t with 4 degrees of freedom, or
 autocorrelated (AR(1), lag 1 of 0.8), all of variance u². {fine};
 BCa and blocks {coarse}.
-A dash: no interval (resampled ones want 50 pairs).
+A dash: no interval (resampled intervals need 50 pairs).
 
 {coverage}
 
 * Below a few hundred pairs every interval of ZMS is too narrow, more so for heavy-tailed errors;
   the exact interval of the coverage is not. Read ZMS beside the coverage.
-* Where pairs depend on each other an interval for independent pairs is worth little, and so is the
-  exact one of the coverage. The live interval of ZMS counts autocorrelation, as that of an AR(1)
-  series; it is short in small windows. Blocks of pairs take longer and cover less.
-* For independent pairs RCE is the worse test: it weighs each pair by the square of its u.
+* If pairs depend on each other, an interval for independent pairs is worth little, and so is the
+  exact interval of the coverage. The live interval of ZMS allows for autocorrelation as in an AR(1)
+  series; it is too short in small windows. Blocks of pairs take longer and cover less.
+* For independent pairs RCE is the worse test, because it weights each pair by the square of its u.
 
 ## Share of calibrated series that pass the test (Pernot, Fig. 3)
 
 ZMS / RCE, |zeta| at most 1 by the ABC interval, normal errors, u² from an inverse gamma
-(nu/2, nu/2); {figure_sets} sets each. Columns: pairs a set, lag-1 correlation of z.
+(nu/2, nu/2); {figure_sets} sets each. Columns: pairs per set, lag-1 correlation of z.
 `monitor reproduce pernot --sets 1000 --pairs 5000` does the same for other numbers.
 
 {figure}

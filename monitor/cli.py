@@ -31,15 +31,15 @@ COMMANDS: Final = {
     "score": "compute the statistics of recorded pairs or of a recorded stream",
     "compare": "compare two sensors on common events, or one sensor before and after",
     "budget": "split the variance of differences among sensors and reference",
-    "due": "list who needs a reference next, and where one would tell most",
-    "correct": "correct recorded readings as a daemon would have, with intervals that hold",
+    "due": "list which sensors need a reference next, and where one is worth most",
+    "correct": "correct recorded readings as a daemon would have done, with valid intervals",
     "report": "write an HTML report on recorded data, or on a daemon's pairs",
-    "reproduce": "make the tables and figures of the three papers again, beside what they print",
+    "reproduce": "reproduce the tables and figures of the three papers beside the printed ones",
     "export": "write a daemon's pairs to CSV, JSON lines or Parquet",
     "replay": "publish a recorded stream to the broker as if it were live",
     "reference": "publish references: one measured by hand, or a table",
     "certificate": "read a digital calibration certificate (DCC): value, u, k, validity",
-    "certify": "write or check the as-found / as-left record of a sensor, signed",
+    "certify": "write or check a sensor's signed as-found / as-left record",
     "event": "record that a sensor was adjusted, moved or replaced",
     "simulate": "write or publish the messages of a simulated fleet",
     "docs": "print a page of the documentation, or write all of them as a site",
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     if "_ARGCOMPLETE" in os.environ:
         _complete(os.environ.get("COMP_LINE", "").split())
-    # Before numpy is loaded: small matrix products cost more when threads share them.
+    # Set before numpy is loaded: small matrix products cost more when threads share them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:

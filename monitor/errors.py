@@ -1,8 +1,7 @@
-"""What ends a command, with the exit code that says why (sysexits.h).
+"""The errors that end a command, each with an exit code for its cause (sysexits.h).
 
-Which page of the documentation helps with which mistake.
-
-Addresses are those of files in this repository; ``tests/test_docs.py`` checks that each is there.
+Also: which page of the documentation helps with which mistake. Addresses are those of files in this
+repository; ``tests/test_docs.py`` checks that each exists.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class MonitorError(Exception):
 
 
 def install_hint(extra: str) -> str:
-    """Return how to add an optional part: without an index, as none has this program."""
+    """Return how to add an optional part: without a package index, since none has this program."""
     return f"pip install '.[{extra}]' in the checkout, or pip install 'WHEEL[{extra}]'"
 
 
@@ -41,7 +40,7 @@ NO_PAIRS: Final = "docs/pairing.md#no-pairs"
 ADDRESS: Final = "docs/troubleshooting.md#the-port-is-taken"
 JOURNAL: Final = "docs/troubleshooting.md#the-journal-is-open-elsewhere"
 
-# Of the reasons why a message is refused (``monitor.decode.REASONS``), those that are explained.
+# Those reasons for refusal (``monitor.decode.REASONS``) that the documentation explains.
 REFUSALS: Final[Mapping[str, str]] = {
     "bad_payload": "docs/formats.md#what-becomes-of-a-message",
     "bad_field": _FIELDS,

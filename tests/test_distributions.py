@@ -178,7 +178,7 @@ def test_a_file_of_pairs_may_have_quantiles_or_members(tmp_path, capsys):
         ("value,reference,q0.05,q0.95\n1,1,2,", ":2:q0.05: state all quantiles"),
         ("value,reference,q0.05,q0.95\n1,1,2,1", ":2:q0.05: the quantiles do not ascend"),
         ("value,reference,q0.05,q0.4\n1,1,2,3", "needs one level below 0.5"),
-        ("value,reference,q0.05,q.05,q0.9\n1,1,2,3,4", "a level stands twice"),
+        ("value,reference,q0.05,q.05,q0.9\n1,1,2,3,4", "a level appears twice"),
         ("value,reference,members\n1,1,2", ":2:members: must be two or more"),
         ("value,reference,members\n1,1,2 x", ":2:members: 'x' is not a number"),
         ("value,reference,members\n1,1,", "none of its 1 rows has all of the numbers"),

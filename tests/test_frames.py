@@ -162,7 +162,7 @@ MISTAKES = {
     ),
     "u of zero": (mistake(lambda f: f.assign(u=0.0)), "column 'u', row 0: 0 must be at least"),
     "infinite": (mistake(lambda f: f.assign(value=np.inf)), "column 'value', row 0: inf"),
-    "no frame": (lambda: monitor.score([1, 2, 3]), "list is no frame: pass one of pandas"),
+    "no frame": (lambda: monitor.score([1, 2, 3]), "list is not a data frame: pass one of pandas"),
     "one end": (mistake(lambda f: f.assign(lower=0.0)), "two ends of an interval"),
     "level of 95": (mistake(lambda f: f, level=95), "level=95: must lie between 0 and 1"),
     "mixed times": (

@@ -135,7 +135,7 @@ def test_what_is_not_mqtt_is_one_kind_of_error(garbage, version):
         (b"\x30\xff\xff\xff\xff\x01", "more than four bytes"),
         (packet(0x10, b""), "no packet from a broker begins with 0x10"),
         (packet(0x60, b"\0\1"), "no packet from a broker begins with 0x60"),
-        (b"\x20\x81\x80\x04", "a packet that is no PUBLISH has 65537 bytes"),
+        (b"\x20\x81\x80\x04", "a packet that is not a PUBLISH has 65537 bytes"),
     ],
 )
 def test_each_way_of_being_malformed_is_told(bad, why, enough):

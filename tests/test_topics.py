@@ -85,7 +85,7 @@ def test_a_last_hash_takes_all_that_follows_and_nothing(topic):
         ("a/{}", "no name"),
         ("a/{Sensor}", "is not a field"),
         ("a/{sen sor}", "is not a field"),
-        ("a/{x}/{x}", "stands twice"),
+        ("a/{x}/{x}", "appears twice"),
         ("a/x{sensor}", "must fill its level"),
         ("a/{sensor}{farm}", "must fill its level"),
         ("a/b+", "must fill its level"),

@@ -496,7 +496,7 @@ def _daemon_sinks() -> list[AnyPanel]:
             Query(rate("monitor_sink_dropped_total"), "{{sink}} dropped for good"),
         ),
         lines(
-            Text("Waiting to be told", "Transitions that a sink has still to be told of.", "short"),
+            Text("Waiting to be told", "Alert transitions still to be delivered to a sink.", "short"),
             Query(select("monitor_sink_queue_length"), "{{sink}}"),
         ),
     ]
@@ -517,7 +517,7 @@ def _daemon_machine() -> list[AnyPanel]:
             Query(select("monitor_series"), "{{instance}}"),
         ),
         lines(
-            Text("Connections", "Times the broker was connected again.", "short"),
+            Text("Connections", "Times the connection to the broker was restored.", "short"),
             Query(select("monitor_mqtt_reconnects_total"), "{{instance}}"),
         ),
     ]

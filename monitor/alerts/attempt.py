@@ -1,8 +1,8 @@
-"""One bound in time for all of an HTTP request: handshake, what is sent, head and body.
+"""One time limit for a whole HTTP request: handshake, sending, head and body of the answer.
 
-A library's time limit begins anew with each byte that comes. Here a timer shuts the connection down
-when the time is over, whatever it waits for. Resolving a name and connecting, which no byte
-prolongs, keep the library's own limit.
+A library's time limit starts again with each byte that arrives. Here a timer shuts the connection
+down when the time is over, whatever the request is waiting for. Name resolution and connecting,
+which no byte prolongs, keep the library's own limit.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from urllib3 import connection, connectionpool, exceptions
 
 
 class TimeBound:
-    """Bounds what is done while it is entered; only for the connections of its :meth:`client`.
+    """Bounds the time of a ``with`` block; only for the connections of its :meth:`client`.
 
-    On the way out it raises urllib3's TimeoutError if the time was over: what seemed to be an
-    answer may be part of one.
+    On exit it raises urllib3's TimeoutError if the time ran out: what looks like an answer may be
+    only part of one.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -33,7 +33,7 @@ class TimeBound:
         self._timer: threading.Timer | None = None
 
     def client(self, context: ssl.SSLContext) -> urllib3.PoolManager:
-        """Return a client of one connection, which is kept."""
+        """Return a client of one connection, which stays open."""
         client = urllib3.PoolManager(
             num_pools=1,
             maxsize=1,
@@ -61,7 +61,7 @@ class TimeBound:
         return client
 
     def watched(self, link: socket.socket) -> socket.socket:
-        """Return ``link``, which ends with the time; a handshake may detach its owner."""
+        """Return ``link``, which the timer shuts down; a handshake may detach its owner."""
         with self._lock:
             if self._link is not None:
                 self._link.close()
@@ -90,7 +90,7 @@ class TimeBound:
             raise exceptions.TimeoutError("the answer does not end") from error
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         with self._lock:
             if self._link is not None:
                 self._link.close()

@@ -1,7 +1,7 @@
 """From a snapshot to the sinks: differences, then the journal, then the queues.
 
 Rules of this file: it runs on the data's thread and never waits for a sink; a transition is in the
-journal before a sink has it; transitions that a queue has no room for wait in the journal.
+journal before a sink has it; transitions for which a queue has no room wait in the journal.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Dispatch:
     def notify(self, view: View) -> None:
         """Make new transitions durable, then queue them for the sinks; raises JournalError.
 
-        While the journal is full nothing is sent; it is once there is space.
+        While the journal is full nothing is sent; sending resumes once there is space.
         """
         self._taken_back |= view.taken_back
         taken_back = frozenset(self._taken_back)
@@ -76,7 +76,7 @@ class Dispatch:
             self._fill(outlet)
 
     def flush(self) -> None:
-        """Record how far the sinks are, and queue what there was no room for."""
+        """Record how far the sinks are, and queue the transitions that had no room before."""
         with suppress(JournalFullError):
             self._write([])
         for outlet in self._outlets:
@@ -126,7 +126,7 @@ class Dispatch:
             self._done.update(done)
 
     def _notifications(self, found: Iterable[Transition]) -> list[Notification]:
-        """Return transitions as the journal keeps them."""
+        """Return transitions in the form that the journal keeps."""
         return [
             Notification(
                 each.seq,

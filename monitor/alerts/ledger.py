@@ -29,7 +29,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, estimate_unit, noun_of
 
 UNCLEAR: Final = "unclear"
-LOOKS: Final = 10  # with new pairs, at which a fault has another name before the alert takes it
+LOOKS: Final = 10  # comparisons with new pairs before an alert takes a fault's other name
 EVICTED: Final = "gone"  # the state of a series that was evicted
 # Fields that are set when a transition is written.
 _NEW: Final[dict[str, Any]] = {
@@ -74,7 +74,7 @@ class _Seen(NamedTuple):
 
 
 class _OtherName(NamedTuple):
-    """Another name of a fault that fires: at how many looks, with new pairs, it was the one."""
+    """The other name of a firing fault, and at how many looks with new pairs it held."""
 
     alert: str
     looks: int
@@ -130,9 +130,9 @@ class Ledger:
     def _steady(
         self, row: int, sent: Mapping[str, Transition], active: list[str], now: Snapshot
     ) -> list[str]:
-        """Return the active alerts, a fault by the name it was sent under until another holds.
+        """Return the active alerts; a fault keeps the name it was sent under until another holds.
 
-        One fault may look like two in turns, and nobody wants to be told of each turn.
+        One fault may look like two in turn, and nobody wants a notification at each turn.
         """
         old = [a for a, of in sent.items() if of.after == FIRING and a in FAULTS]
         new = [a for a in active if a in FAULTS and a not in old]
@@ -157,7 +157,7 @@ class Ledger:
         return self._active.get(SeriesKey(name.sensor, name.quantity), {})
 
     def record(self, found: Iterable[Transition]) -> None:
-        """Count ``found`` as sent, and the last comparison as done."""
+        """Count ``found`` as sent, and the last comparison as finished."""
         self._seen, self._other_names = self._looked_at, self._names_looked_at
         for each in found:
             self.last = max(self.last, each.seq)
@@ -211,7 +211,7 @@ class _Comparison:
             self._end(row, gathering)
 
     def compare_references(self, sent: Mapping[SeriesKey, Transition]) -> None:
-        """Add the transitions of references that are suspect now, or no longer are."""
+        """Add the transitions of references that became suspect or no longer are."""
         now = self._view.snapshot
         suspects = {SeriesKey(each.reference, each.quantity): each for each in now.suspects}
         for key, of in sent.items():
@@ -245,7 +245,7 @@ class _Comparison:
         return EVICTED if row in self._view.snapshot.gone else self._view.snapshot.states[row]
 
     def _begin(self, row: int, alert: str, before: str, after: str, incident: str = "") -> None:
-        """Add the beginning of an alert, of a new incident if it is not another name of one."""
+        """Begin an alert: a new incident, unless it is another name of a known one."""
         now = self._view.snapshot
         name, judged = now.names[row], self._view.fault_report_of(row)
         own = judged if judged is not None and judged.alert == alert else None

@@ -56,7 +56,7 @@ class Sink(Protocol):
     """A receiver of transitions; this is the contract.
 
     * ``deliver`` is called by one thread, one transition at a time, in their order. It may wait,
-      but not for ever: each wait has a bound.
+      but not for ever: each wait has a time limit.
     * When it returns, the transition is delivered. :class:`LaterError` asks to try this one again
       later, :class:`RefusedError` to go on without it.
     * The same transition, with the same id, may come again after a crash.
@@ -85,8 +85,8 @@ class Patience(Protocol):
 class Outlet:
     """One sink with its queue and thread; counters are read by any thread.
 
-    ``offered`` is the last transition that was put into the queue, ``done`` the last that needs
-    nothing more: what a journal has to remember. ``jitter`` gives a factor for each pause.
+    ``offered`` is the last transition that was put into the queue, ``done`` the last that is
+    finished, which the journal has to remember. ``jitter`` gives a factor for each pause.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class Outlet:
 
 # -- kinds of sinks -------------------------------------------------------------------------------
 
-if TYPE_CHECKING:  # whoever loads settings need not load the client of the broker
+if TYPE_CHECKING:  # loading settings must not import the broker's client
     from monitor.mqtt.publish import BrokerPublisher
 
 RetrySeconds = Annotated[float, Gt(0), Le(86_400), doc("Longest pause between two attempts.")]
@@ -249,7 +249,7 @@ def _agree(_settings: Any) -> Iterable[Contradiction]:  # noqa: ANN401 - of any 
 class SinkKind(NamedTuple):
     """A kind of sink: all that the settings file, the daemon and the documentation need.
 
-    ``settings`` is a NamedTuple as :mod:`monitor.core.setting` describes, with the fields
+    ``settings`` is a NamedTuple as :mod:`monitor.core.setting` describes it, with the fields
     ``retry_seconds_max`` and ``give_up_hours``. Each secret ``x`` among ``secrets`` has the fields
     ``x_file`` and ``x_env`` that say where it is; the function converts what is found there, and
     raises ValueError, without the secret, if it cannot be used. ``default`` is the sink that runs

@@ -74,16 +74,16 @@ def transition_id(seq: int, sensor: str, quantity: str, alert: str, after: str, 
 
 
 def severity_of(alert: str) -> str:
-    """Return how urgent an alert is, as its rule for Prometheus says: warning at most, or info."""
+    """Return the severity of an alert, as in its rule for Prometheus: warning at most, or info."""
     if alert == REFERENCE_SUSPECT:
         return "info"
     return FAULTS[alert].severity if alert in FAULTS else "warning"
 
 
 def links(of: Transition, public_url: str) -> dict[str, str]:
-    """Return where a person reads on: the series' page, and what to do about the alert.
+    """Return links to the series' page and to the runbook entry of the alert.
 
-    Nothing if nobody said at which address the pages are reached.
+    Empty if the settings do not say at which address the pages are reached.
     """
     if not public_url:
         return {}

@@ -1,7 +1,7 @@
 """The sink ``webhook``: an HTTP POST of JSON for each transition, signed.
 
-Rules of this file: certificates are checked, redirects are not followed, each attempt has one bound
-in time whatever the server does; no address, header or secret is ever part of a message of ours.
+Rules of this file: certificates are checked, redirects are not followed, each attempt has one time
+limit whatever the server does; no address, header or secret ever appears in one of our messages.
 The signature is that of https://www.standardwebhooks.com, so that its libraries verify it.
 """
 
@@ -27,7 +27,7 @@ from monitor.alerts.transition import Transition, links, transition_document
 
 VERSION: Final = 1
 _ANSWER_BYTES_MAX: Final = 65_536
-_IDLE_SECONDS_MAX: Final = 30.0  # longer than that, some router may have forgotten the connection
+_IDLE_SECONDS_MAX: Final = 30.0  # after a longer pause a router may have forgotten the connection
 # Statuses below 500 that say "not now": a request time-out, too early, too many.
 _LATER: Final = (408, 425, 429)
 
@@ -108,9 +108,9 @@ class WebhookSink:
 
 
 def check_status(status: int, headers: Mapping[str, str], now: float) -> None:
-    """Return if a status says "taken"; raises LaterError for 5xx, 429 and the like, else Refused.
+    """Return if a status means "accepted"; raises LaterError for 5xx, 429 etc., else RefusedError.
 
-    A redirect is refused: what is signed for one address must not reach another.
+    A redirect is refused: a message signed for one address must not reach another.
     """
     if 200 <= status < 300:
         return
@@ -132,7 +132,7 @@ def retry_after(text: str, now: float) -> float | None:
 
 
 def body(transition: Transition, public_url: str = "") -> bytes:
-    """Return what is posted; ``text`` is for receivers that show a line and nothing else."""
+    """Return the posted body; ``text`` is for receivers that show a single line."""
     document = {**transition_document(transition), **links(transition, public_url)}
     message = {"version": VERSION, "text": str(transition), **document}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()

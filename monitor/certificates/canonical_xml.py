@@ -1,8 +1,8 @@
-"""Canonical XML: the one form of a document, or of a part of it, that a signature is made of.
+"""Canonical XML: the one form of a document, or of a part of it, that a signature covers.
 
 Rules of this file: Canonical XML 1.0 and 1.1 (W3C, 2001, 2008) and Exclusive XML Canonicalization
-1.0 (2002), without comments. Names keep their prefixes here, for those are part of the form. Only
-documents that :mod:`.safe_xml` has read come here, so that there is no document type.
+1.0 (2002), without comments. Names keep their prefixes here, because those are part of the form.
+Only documents that :mod:`.safe_xml` has read come here, so there is no document type.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ class PrefixedElement:
 
     @property
     def local(self) -> str:
-        """Its name without the prefix."""
+        """The name without its prefix."""
         return self.name.rpartition(":")[2]
 
     @property
     def namespace(self) -> str:
-        """The namespace of its name."""
+        """The namespace of the name."""
         return self.scope.get(_prefix(self.name), "")
 
     @property
     def text(self) -> str:
-        """Its own text."""
+        """The element's own text."""
         return "".join(each for each in self.children if isinstance(each, str)).strip()
 
     def elements(self) -> Iterator[PrefixedElement]:
-        """Yield it and all elements below, in the document's order."""
+        """Yield the element and all elements below, in document order."""
         yield self
         for child in self.children:
             if isinstance(child, PrefixedElement):
@@ -97,7 +97,7 @@ class Instruction:
 class PrefixedDocument:
     """A document: its root, the processing instructions before and after it.
 
-    ``declared`` is how many namespaces are declared in it.
+    ``declared`` is the number of namespaces that it declares.
     """
 
     root: PrefixedElement
@@ -107,10 +107,10 @@ class PrefixedDocument:
 
 
 def read_prefixed(data: bytes) -> PrefixedDocument:
-    """Return a document that :func:`monitor.certificates.safe_xml.read_xml` has read before."""
+    """Return a document that :func:`monitor.certificates.safe_xml.read_xml` has accepted."""
     reader = _PrefixedReader()
     reader.parser.Parse(data, True)  # noqa: FBT003 - expat's own
-    (root,) = reader.roots  # it is well-formed
+    (root,) = reader.roots  # the document is well-formed
     return PrefixedDocument(root, reader.before, reader.after, reader.declared)
 
 
@@ -192,7 +192,7 @@ def canonical_part(
 
 
 class _Form:
-    """How elements are written: ``prefixes`` are those that exclusive form keeps as inclusive."""
+    """How elements are written: ``prefixes`` are those that exclusive form treats as inclusive."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""What a certificate says, in sentences and as plain values: the same words everywhere.
+"""The content of a certificate, in sentences and as plain values: the same words everywhere.
 
-Rules of this file: an end that has come, or that nobody says, is a sentence with what to do;
+Rules of this file: an end that has passed, or that is not stated, is a sentence with what to do;
 :func:`shortcomings` has all reasons why a certificate cannot be used as it is.
 """
 
@@ -21,7 +21,7 @@ from monitor.core.formatting import finite
 def certificate_text(
     certificate: Certificate, validity: Validity | None, now: float
 ) -> Iterator[str]:
-    """Yield what a certificate gives, a line each; ``now`` is s since 1970 UTC."""
+    """Yield the content of a certificate, line by line; ``now`` is s since 1970 UTC."""
     by = f" by {certificate.laboratory}" if certificate.laboratory else ", of an unnamed laboratory"
     yield f"certificate {certificate.identifier}{by} (DCC {certificate.version})"
     yield from (f"of {each}" for each in certificate.items)
@@ -78,15 +78,15 @@ def shortcomings(
 
 
 def signature_sentence(certificate: Certificate) -> str:
-    """Return what is known of the signature within a certificate."""
+    """Return a sentence on the signature within a certificate."""
     found = certificate.signature
     return "it has no XML signature" if found is None else found.sentence
 
 
 def settings_lines(found: CertifiedUncertainty, certificate: Certificate) -> list[str]:
-    """Return the settings of the reference that a certificate is of.
+    """Return the settings for the reference of a certificate.
 
-    Its calibration is wrong by the same amount in every reference, so that all of u is systematic.
+    The calibration error is the same in every reference, so that all of u is systematic.
     """
     unit = "" if found.unit == "1" else f", unit: {json.dumps(found.unit, ensure_ascii=False)}"
     return [

@@ -1,7 +1,7 @@
-"""The key of an X.509 certificate, and what its holder has signed by the algorithms of XMLDSig.
+"""The key of an X.509 certificate, and signatures by its holder with XMLDSig's algorithms.
 
-Rules of this file: whether a certificate is to be trusted, and whether it was valid, is not asked
-here. SHA-1 is in no table: what was signed with it can be forged.
+Rules of this file: it does not check whether a certificate is to be trusted or was valid. SHA-1 is
+in no table: signatures with it can be forged.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MORE: Final = "http://www.w3.org/2001/04/xmldsig-more#"
 _MGF1: Final = "http://www.w3.org/2007/05/xmldsig-more#"
-# By the name in XML signatures (RFC 6931, RFC 9231): how, and with which hash.
+# By the name in XML signatures (RFC 6931, RFC 9231): method and hash.
 _ALGORITHMS: Final[Mapping[str, tuple[str, str]]] = {
     **{f"{_MORE}rsa-sha{bits}": ("rsa", f"SHA{bits}") for bits in (256, 384, 512)},
     **{f"{_MORE}ecdsa-sha{bits}": ("ecdsa", f"SHA{bits}") for bits in (256, 384, 512)},
@@ -27,7 +27,7 @@ _OWNER_CHARACTERS: Final = 300
 
 
 class CertifiedKey:
-    """The public key of a certificate; ``owner`` says whom it is of, and by whom."""
+    """The public key of a certificate; ``owner`` says whose it is and who issued it."""
 
     def __init__(self, certificate: X509Certificate) -> None:
         self._key: Final = certificate.public_key()
@@ -36,7 +36,7 @@ class CertifiedKey:
         self.owner: Final = told[:_OWNER_CHARACTERS]
 
     def has_signed(self, algorithm: str, data: bytes, signature: bytes) -> bool | None:
-        """Return whether its holder signed ``data``; None for an algorithm that is not known."""
+        """Return whether its holder signed ``data``; None for an unknown algorithm."""
         from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - an extra
 
         if algorithm not in _ALGORITHMS:

@@ -1,7 +1,7 @@
 """The standard uncertainty that a reference gets from its certificate.
 
-Rules of this file: the largest of all points of one quantity, for a reference is used between them
-too. Which quantity it is may have to be said; it is never guessed among several.
+Rules of this file: the largest u of all points of one quantity, because a reference is used between
+them too. The user may have to name the quantity; it is never guessed among several.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from monitor.certificates.dcc import Certificate
 from monitor.decode.checks import Rejected
 from monitor.decode.units import conversion
 
-# What DCC's good practice calls the result of a calibration, in the order they are looked for.
+# Names of the result of a calibration in DCC's good practice, in the order of search.
 _RESULTS: Final = ("basic_measurementError", "basic_correction", "basic_measuredValue")
 
 
@@ -28,7 +28,7 @@ class CertifiedUncertainty(NamedTuple):
 
 
 class NoUncertaintyError(ValueError):
-    """A certificate does not give the u that was asked for; the message says what to do."""
+    """A certificate does not give the requested u; the message says what to do."""
 
 
 def certified_uncertainty(
@@ -36,8 +36,8 @@ def certified_uncertainty(
 ) -> CertifiedUncertainty:
     """Return the largest u of a quantity, in ``unit`` (its own if empty).
 
-    ``quantity`` is a name or a type (refType) of the certificate; empty where only one can be
-    meant. Raises NoUncertaintyError.
+    ``quantity`` is a name or a type (refType) in the certificate; empty if there is only one.
+    Raises NoUncertaintyError.
     """
     with_u = [each for each in certificate.values if each.u > 0.0]
     if not with_u:
@@ -80,5 +80,5 @@ def _names(values: list[CertifiedValue]) -> str:
 
 
 def factor_text(k: float) -> str:
-    """Return what is said of a coverage factor."""
+    """Return the words on a coverage factor."""
     return "k not stated" if math.isnan(k) else f"k = {k:g}"

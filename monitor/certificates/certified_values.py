@@ -1,8 +1,9 @@
 """The results of a certificate: real numbers with their units and standard uncertainties.
 
 Rules of this file: both D-SI 1.x (``expandedUnc``) and 2.x (``expandedMU``) are read. A quantity
-that cannot be used is left out and told with its line, never guessed. Only results count: influence
-conditions (the air, the state before an adjustment) and metadata (limits, nominal values) do not.
+that cannot be used is left out and reported with its line, never guessed. Only results count:
+influence conditions (the air, the state before an adjustment) and metadata (limits, nominal values)
+do not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Entry = TypeVar("Entry")
 _VALUES_MAX: Final = 10_000
 _MISTAKES_MAX: Final = 20
 _LIST: Final = "XMLList"
-# Where a standard uncertainty or an expanded one stands beside a value, and its own name there.
+# Where a standard or expanded uncertainty is found beside a value, and its name there.
 _UNCERTAINTIES: Final = (
     (("measurementUncertaintyUnivariate", "expandedMU"), "valueExpandedMU", True),
     (("expandedUnc",), "uncertainty", True),
@@ -40,8 +41,8 @@ _BESIDE: Final = frozenset(
 class CertifiedValue(NamedTuple):
     """One value of a certificate with its standard uncertainty.
 
-    ``u`` = U/``k`` is in ``unit``, that of the value; ``u``, ``k`` and ``p`` are NaN where none is
-    stated. ``ref_types`` are what DCC's vocabulary calls it, such as basic_measurementError.
+    ``u`` = U/``k`` is in ``unit``, that of the value; ``u``, ``k`` and ``p`` are NaN if none is
+    stated. ``ref_types`` are its types in DCC's vocabulary, such as basic_measurementError.
     """
 
     name: str
@@ -55,7 +56,7 @@ class CertifiedValue(NamedTuple):
 
 
 class FileMistakes:
-    """State: what is wrong, with its place in the file."""
+    """State: the mistakes, with their places in the file."""
 
     def __init__(self, file: str) -> None:
         self.file: Final = file
@@ -68,7 +69,7 @@ class FileMistakes:
 
 
 def english(element: XmlElement | None) -> str:
-    """Return a text in English if there is one, else in no or the first language."""
+    """Return a text in English if there is one, else in no language or the first."""
     if element is None:
         return ""
     by_language: dict[str, str] = {}
@@ -122,7 +123,7 @@ class _WrongValueError(ValueError):
 
 
 def _numbers(quantity: XmlElement) -> list[XmlElement]:
-    """Return the elements that hold its numbers; of a hybrid one, the first that states u.
+    """Return the elements that hold its numbers; for a hybrid, the first that states u.
 
     The parts of a hybrid are the same quantity in several units.
     """
@@ -170,7 +171,7 @@ def _uncertainty(number: XmlElement) -> tuple[XmlElement, str, bool] | None:
 def _stated(
     number: XmlElement, quantity: XmlElement, tail: str
 ) -> tuple[list[float], list[float], list[float]]:
-    """Return u, k and p, each one number or one a value; NaN where none is stated."""
+    """Return u, k and p, each one number or one per value; NaN if none is stated."""
     found = _uncertainty(number)
     if found is None:
         relative = quantity.first("relativeUncertainty")
@@ -226,7 +227,7 @@ def _floats(element: XmlElement, name: str, *, optional: bool = False) -> list[f
 
 
 def _spread(column: list[Entry], wide: int, place: XmlElement, what: str) -> list[Entry]:
-    """Return one entry a value: as they are, or the only one for all."""
+    """Return one entry per value: the entries themselves, or the only one for all."""
     if len(column) == 1:
         return column * wide
     if len(column) != wide:

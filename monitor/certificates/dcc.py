@@ -1,9 +1,9 @@
 """A digital calibration certificate (DCC, schema 3.x of PTB) as plain values.
 
-Rules of this file: bytes in, values out; no file, clock or network. What cannot be used is told
-with its line and what to do, never guessed: a certificate that is none raises CertificateError, a
-quantity in it that cannot be used is left out and stands in ``mistakes``. Elements are known by
-their local names.
+Rules of this file: bytes in, values out; no file, clock or network. What cannot be used is reported
+with its line and what to do, never guessed: a file that is not a certificate raises
+CertificateError, an unusable quantity in it is left out and listed in ``mistakes``. Elements are
+identified by their local names.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _DATE: Final = re.compile(r"(\d{4}-\d{2}-\d{2})(Z|[+-]\d{2}:\d{2})?")
 
 
 class CertificateError(MonitorError):
-    """A file is no calibration certificate that can be used; the message says where and why."""
+    """A file is not a usable calibration certificate; the message says where and why."""
 
     exit_code = BAD_INPUT
 
 
 class Certificate(NamedTuple):
-    """What a certificate says, and the ``mistakes`` in it as sentences with their lines.
+    """The content of a certificate, and the ``mistakes`` in it as sentences with their lines.
 
-    ``performed`` is the last day of the calibration, ``recalibration`` the day until which the
-    certificate itself says that the item be calibrated again, None if it says nothing.
-    ``signature`` is what is known of its XML signature, None if it has none.
+    ``performed`` is the last day of the calibration, ``recalibration`` the day until which, by the
+    certificate itself, the item must be calibrated again, None if it says nothing. ``signature`` is
+    what is known of its XML signature, None if it has none.
     """
 
     identifier: str
@@ -97,7 +97,7 @@ def read_certificate(data: bytes, file: str) -> Certificate:
 def _version_of(root: XmlElement, file: str) -> str:
     if (root.namespace, root.name) != (DCC, "digitalCalibrationCertificate"):
         raise CertificateError(
-            f"{file}:{root.line}: is no digital calibration certificate (its root is "
+            f"{file}:{root.line}: is not a digital calibration certificate (its root is "
             f"{root.name[:60]!r}, not digitalCalibrationCertificate of {DCC})"
         )
     version = root.attributes.get("schemaVersion", "")
@@ -116,15 +116,15 @@ def _date(core: XmlElement, name: str, file: str) -> date:
     day = day_of(found.text)
     if day is None:
         raise CertificateError(
-            f"{file}:{found.line}: {name} {found.text[:40]!r} is no date, such as 2026-03-01"
+            f"{file}:{found.line}: {name} {found.text[:40]!r} is not a date, such as 2026-03-01"
         )
     return day
 
 
 def day_of(text: str) -> date | None:
-    """Return the day that an xs:date names, None if it is none; its time zone counts for nothing.
+    """Return the day that an xs:date names, None for any other text; its time zone is ignored.
 
-    A day is taken as one in UTC.
+    The day is taken as one in UTC.
     """
     found = _DATE.fullmatch(text.strip())
     try:
@@ -153,7 +153,7 @@ def _recalibration(root: XmlElement, performed: date, wrong: FileMistakes) -> da
         if stated is not None:
             day = day_of(stated.text)
             if day is None:
-                what = f"date of recalibration {stated.text[:40]!r} is no date"
+                what = f"date of recalibration {stated.text[:40]!r} is not a date"
                 wrong.add(stated.line, f"{what}; state --valid-until or --valid-for")
             else:
                 days.append(day)

@@ -1,9 +1,9 @@
-"""Units as D-SI writes them, metre per second squared say, from and to those of a series.
+"""Units in D-SI's notation, such as metre per second squared, from and to those of a series.
 
 Rules of this file: D-SI's units are those of the SI Brochure by their English names, each a word
-behind a backslash, with its prefix before and its power (tothe) behind it; per divides by the one
+after a backslash, with its prefix before and its power (tothe) after it; per divides by the one
 unit that follows (doi 10.5281/zenodo.3522631). A word that is not in the tables below is refused,
-never guessed. :mod:`monitor.decode.units` knows what the result means.
+never guessed. :mod:`monitor.decode.units` interprets the result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PREFIXES: Final[Mapping[str, str]] = {
     "zepto": "z",
     "yocto": "y",
 }
-# By D-SI's word: the symbol that people write, and what pint calls it where that differs.
+# By D-SI's word: the symbol that people write, and pint's name where that differs.
 _SYMBOLS: Final[Mapping[str, str]] = {
     "metre": "m",
     "kilogram": "kg",
@@ -92,7 +92,7 @@ _PINT: Final[Mapping[str, str]] = {
     "degreecelsius": "degree_Celsius",
     "electronvolt": "electron_volt",
 }
-# What people write for one thing and unit libraries read as another.
+# What people write for one unit and unit libraries read as another.
 _AMBIGUOUS: Final[Mapping[str, str]] = {"C": "degC or coulomb", "F": "degF or farad"}
 _OF_DIMENSION_ONE: Final = frozenset(("pH",))  # which unit libraries read as picohenry
 _UNPREFIXED: Final = frozenset(("one", "kilogram", "degreecelsius", "percent", "ppm"))
@@ -108,7 +108,7 @@ class DsiUnitError(ValueError):
 
 
 def unit_of_dsi(dsi: str) -> str:
-    r"""Return a D-SI unit as series have it, such as "kg/m3" for ``\kilogram\per\metre\tothe{3}``.
+    r"""Return a D-SI unit as series write it, such as "kg/m3" for ``\kilogram\per\metre\tothe{3}``.
 
     Raises DsiUnitError.
     """
@@ -150,7 +150,7 @@ def _factors(dsi: str) -> Iterator[tuple[str, int]]:
 
 
 def _symbol(prefix: str, word: str) -> str:
-    """Return the symbol of a unit, its English name where the symbol is read as something else."""
+    """Return the symbol of a unit, or its English name where the symbol would be misread."""
     symbol, name = _PREFIXES.get(prefix, "") + _SYMBOLS[word], prefix + _PINT.get(word, word)
     if symbol == "1":
         return symbol

@@ -1,8 +1,8 @@
-"""XML of strangers as a tree of elements: nothing is expanded, nothing is fetched.
+"""Untrusted XML as a tree of elements: nothing is expanded, nothing is fetched.
 
 Rules of this file: a document type declaration is refused before it is read, so that there are no
-entities but XML's own five: neither a billion laughs nor a file of this machine. Size, depth and
-the number of elements have limits. Every element knows its line, so that a mistake has a place.
+entities except XML's own five: no "billion laughs", no file of this machine. Size, depth and the
+number of elements have limits. Every element knows its line, so that a mistake has a place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SEPARATOR: Final = " "  # in no namespace and in no name
 
 
 class XmlError(ValueError):
-    """Bytes are not XML that is read; ``line`` is 0 where all of it is meant."""
+    """Bytes are not XML that is read; ``line`` is 0 if the whole document is meant."""
 
     def __init__(self, line: int, what: str) -> None:
         super().__init__(what)
@@ -39,7 +39,7 @@ class XmlElement:
 
     @property
     def text(self) -> str:
-        """Its own text, without white space around it."""
+        """The element's own text, without white space around it."""
         return "".join(self.pieces).strip()
 
     def named(self, *path: str) -> Iterator[XmlElement]:

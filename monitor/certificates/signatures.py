@@ -1,7 +1,7 @@
 """Signatures of files by Ed25519 (RFC 8032), detached: 64 bytes in a file of their own beside them.
 
-Rules of this file: a signature says that the holder of a key signed these bytes. Who that is, is
-known by the public key alone, which therefore comes from elsewhere and never with the file. The
+Rules of this file: a signature says that the holder of a key signed these bytes. Who that is
+follows only from the public key, which therefore comes from elsewhere and never with the file. The
 library is an optional part (extra ``certificates``) and is imported when it is needed.
 """
 
@@ -42,9 +42,9 @@ def signature_of(data: bytes, key: bytes, key_file: str) -> bytes:
 
 
 def is_signed(data: bytes, signature: bytes, key: bytes, key_file: str) -> bool:
-    """Return whether a signature is of ``data`` by the holder of a public key in PEM.
+    """Return whether the holder of a public key in PEM made this signature of ``data``.
 
-    Raises SignatureError where the key is none.
+    Raises SignatureError if the key is not one.
     """
     public = _public(key, key_file)
     from cryptography.exceptions import InvalidSignature  # noqa: PLC0415 - an extra
@@ -63,10 +63,10 @@ def _private(key: bytes, key_file: str) -> Ed25519PrivateKey:
     except TypeError as error:
         what = "has a password, which no command takes; keep an unlocked copy for the signing"
         raise SignatureError(f"{key_file}: {what}") from error
-    except Exception as error:  # the library names several kinds of wrong keys
-        raise SignatureError(f"{key_file}: is no private key in PEM; {_MADE}") from error
+    except Exception as error:  # the library raises several kinds of errors for wrong keys
+        raise SignatureError(f"{key_file}: is not a private key in PEM; {_MADE}") from error
     if not isinstance(found, ed25519.Ed25519PrivateKey):
-        raise SignatureError(f"{key_file}: is no Ed25519 key; {_MADE}")
+        raise SignatureError(f"{key_file}: is not an Ed25519 key; {_MADE}")
     return found
 
 
@@ -75,9 +75,9 @@ def _public(key: bytes, key_file: str) -> Ed25519PublicKey:
     try:
         found = serialization.load_pem_public_key(key)
     except Exception as error:  # as above
-        raise SignatureError(f"{key_file}: is no public key in PEM; {_PUBLIC}") from error
+        raise SignatureError(f"{key_file}: is not a public key in PEM; {_PUBLIC}") from error
     if not isinstance(found, ed25519.Ed25519PublicKey):
-        raise SignatureError(f"{key_file}: is no Ed25519 key; {_PUBLIC}")
+        raise SignatureError(f"{key_file}: is not an Ed25519 key; {_PUBLIC}")
     return found
 
 

@@ -1,10 +1,10 @@
-"""Until when a certificate is valid: as it says itself, or as its owner does.
+"""Until when a certificate is valid, by its own statement or by its owner's.
 
-Rules of this file: no clock. A DCC has no element of its own for an end of validity, because a
-laboratory recommends no interval unless its customer has agreed to one (ISO/IEC 17025:2017,
-7.8.4.3); then there is a statement of type basic_recalibration with a date or a period. Otherwise
-the owner says for how long, which also counts before what the certificate says. The last day
-counts in full, in UTC.
+Rules of this file: no clock. A DCC has no element for an end of validity, because a laboratory
+recommends no interval unless its customer has agreed to one (ISO/IEC 17025:2017, 7.8.4.3); in that
+case there is a statement of type basic_recalibration with a date or a period. Otherwise the owner
+states for how long, which also takes precedence over the certificate. The last day counts in full,
+in UTC.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Period(NamedTuple):
     days: int = 0
 
     def after(self, first: date) -> date:
-        """Return the day that comes this long after another; the last of a month that is short."""
+        """Return the day this long after another; in a short month its last day."""
         month = first.month - 1 + self.months
         year = first.year + month // 12
         if year > _LAST_YEAR:
@@ -48,14 +48,14 @@ class Period(NamedTuple):
 
 
 class Validity(NamedTuple):
-    """The last day on which a certificate counts, and who says so."""
+    """The last day on which a certificate counts, and the source of that statement."""
 
     until: date
     said_by: str
 
     @property
     def expiry(self) -> float:
-        """When it ends: midnight after that day, s since 1970 UTC."""
+        """When the validity ends: midnight after that day, s since 1970 UTC."""
         day = datetime(self.until.year, self.until.month, self.until.day, tzinfo=UTC)
         return day.timestamp() + 86_400.0
 
@@ -68,7 +68,7 @@ def parse_period(text: str) -> Period:
     """Return a length of time as people write it: 12mo, 1y, 90d, 6w; raises ValidityError."""
     found = _TOLD.fullmatch(text.strip())
     if found is None or not int(found[1]):
-        raise ValidityError(f"{text[:40]!r} is no length of time; write 12mo, 1y, 26w or 90d")
+        raise ValidityError(f"{text[:40]!r} is not a length of time; write 12mo, 1y, 26w or 90d")
     number, unit = int(found[1]), found[2]
     if unit in _IN_MONTHS:
         return Period(months=number * _IN_MONTHS[unit])
@@ -80,7 +80,7 @@ def parse_duration(text: str) -> Period:
     found = _XML.fullmatch(text.strip())
     years, months, days = (int(each or 0) for each in found.groups()) if found else (0, 0, 0)
     if not (years or months or days):
-        raise ValidityError(f"{text[:40]!r} is no duration, such as P1Y or P18M")
+        raise ValidityError(f"{text[:40]!r} is not a duration, such as P1Y or P18M")
     return Period(12 * years + months, days)
 
 
@@ -89,7 +89,7 @@ def parse_day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError as error:
-        raise ValidityError(f"{text[:40]!r} is no date; write one such as 2027-03-01") from error
+        raise ValidityError(f"{text[:40]!r} is not a date; write one such as 2027-03-01") from error
 
 
 def validity_of(
@@ -99,10 +99,10 @@ def validity_of(
     valid_for: str | None = None,
     valid_until: str | None = None,
 ) -> Validity | None:
-    """Return until when a certificate is valid, None if nobody says; raises ValidityError.
+    """Return until when a certificate is valid, None if not stated; raises ValidityError.
 
-    ``valid_until`` (a day) and ``valid_for`` (from the last day of the calibration on) are its
-    owner's words and count before ``recalibration``, the certificate's own.
+    ``valid_until`` (a day) and ``valid_for`` (from the last day of the calibration on) are the
+    owner's and take precedence over ``recalibration``, the certificate's own.
     """
     if valid_until is not None:
         return Validity(parse_day(valid_until), OWNER)

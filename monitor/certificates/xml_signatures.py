@@ -1,9 +1,9 @@
-"""The XML signature within a certificate (XMLDSig, XAdES): whole, broken, or not to be checked.
+"""The XML signature within a certificate (XMLDSig, XAdES): intact, broken, or unchecked.
 
-Rules of this file: a signature counts as whole only if it is of the whole file, every digest
+Rules of this file: a signature counts as intact only if it covers the whole file, every digest
 agrees, and its value is by the key of the X.509 certificate that it carries. Whose certificate that
-is, is not known here: no trust list is kept. An algorithm that is not in the tables below makes a
-signature one that is not checked, never a good one.
+is cannot be known here: no trust list is kept. An algorithm that is not in the tables below makes a
+signature unchecked, never good.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NAMESPACES_MAX: Final = 200
 
 
 class XmlSignature(NamedTuple):
-    """What is known of a signature, as a sentence; ``is_broken``: not of this content."""
+    """What is known of a signature, as a sentence; ``is_broken``: it does not fit the content."""
 
     sentence: str
     is_broken: bool = False
@@ -58,7 +58,7 @@ class _UncheckedError(Exception):
 
 
 class _BrokenError(Exception):
-    """A signature is not of this content; the message says why."""
+    """A signature does not fit the content; the message says why."""
 
 
 def xml_signature_of(data: bytes) -> XmlSignature | None:
@@ -92,7 +92,7 @@ def xml_signature_of(data: bytes) -> XmlSignature | None:
 
 
 def _refuse_too_many(namespaces: int, signatures: int) -> None:
-    """Keep the work within bounds, whatever a stranger sends."""
+    """Keep the work within bounds, whatever the document contains."""
     if namespaces > _NAMESPACES_MAX or signatures > _REFERENCES_MAX:
         raise _UncheckedError("there are too many namespaces or signatures")
 
@@ -132,7 +132,7 @@ def _signed_info(info: PrefixedElement) -> bytes:
 def _agrees(
     document: PrefixedDocument, signature: PrefixedElement, reference: PrefixedElement
 ) -> bool:
-    """Return whether a reference is of the whole file; raises _BrokenError where it differs."""
+    """Return whether a reference covers the whole file; raises _BrokenError if it differs."""
     target = _target(document, reference.get("URI"))
     without, exclusive, prefixes = None, False, frozenset[str]()
     for each in reference.named("Transforms", "Transform"):
@@ -176,7 +176,7 @@ def _identified(document: PrefixedDocument, name: str) -> Iterator[PrefixedEleme
 
 
 def _canonical_by(method: PrefixedElement | None) -> tuple[bool, frozenset[str]]:
-    """Return whether a form is exclusive, and which prefixes it keeps as inclusive."""
+    """Return whether a form is exclusive, and which prefixes it treats as inclusive."""
     name = "" if method is None else method.get("Algorithm")
     if method is None or name not in _CANONICAL:
         raise _UncheckedError(f"its transform {name[:100]!r} is not known")

@@ -1,4 +1,4 @@
-"""A client of a running daemon, for the commands that read what it has.
+"""A client of a running daemon, for the commands that read its data.
 
 `client` finds the daemon's HTTP interface from its settings (or ``--url``), checks its certificate
 and authenticates; `current_pairs` reads the pairs that are in force, over HTTP while the daemon
@@ -10,9 +10,9 @@ environment, never from the command line, goes to another machine only over http
 shown. A daemon that answers but rejects the client is an error; one that does not answer is not,
 because its journal can be read instead.
 
-Considered and rejected: following redirects and proxies of the environment (a password would
-follow); reading the journal while the daemon runs (two writers' locks, and windows that differ
-from what the page shows).
+Considered and rejected: following redirects and proxies from the environment (a password would
+follow); reading the journal while the daemon runs (two writers' locks, and windows that differ from
+those on the page).
 
 What breaks first: over HTTP there are only the pairs in the windows; the result says so.
 """

@@ -240,7 +240,7 @@ def _distrust(error: ssl.SSLError) -> str:
 
 
 def _asked_at(host: str) -> str:
-    """Return the address of a daemon that listens on ``host``: loopback if that is any address."""
+    """Return the address of a daemon that listens on ``host``; loopback if that is any address."""
     try:
         address = ip_address(host)
     except ValueError:

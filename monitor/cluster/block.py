@@ -1,13 +1,13 @@
 """The core on a block of sensors: load, apply a batch of messages, dump.
 
-Rules of this file: pure except for what it is handed. Messages pass the daemon's intake into the
+Rules of this file: pure except for its arguments. Messages pass the daemon's intake into the
 daemon's own network, so a block gives the daemon's results bit for bit, whatever the order,
 repetition and batch boundaries, and whether it stayed in memory or was dumped and loaded between
 batches.
 
-Changes older than all pairs that a block keeps have no effect and are counted. What needs more
-sensors than a block's own (lists over the fleet, medians, references that sensors of several blocks
-meet) is judged by the driver, from the blocks' reports.
+Changes older than all pairs that a block keeps have no effect and are counted. The driver judges,
+from the blocks' reports, what needs more sensors than a block's own (lists over the fleet, medians,
+references that sensors of several blocks meet).
 """
 
 from __future__ import annotations
@@ -48,21 +48,21 @@ from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_A_BATCH: Final = 100
 _EXPIRE_EVERY_SECONDS: Final = 60.0
-# Messages that arrived within this many seconds are processed together, as of the last of them:
-# large batches cost less, and the time of arrival only decides what is too far in the future and
-# how long it is held.
+# Messages that arrived within this many seconds are processed together, at the time of the last of
+# them: large batches cost less, and the time of arrival only decides what is too far in the future
+# and how long it is held.
 _TOGETHER_SECONDS: Final = 60
 
 
 def _together(message: LogMessage) -> tuple[int, bool]:
-    """Return what the messages of one batch have in common."""
+    """Return the key that the messages of one batch share."""
     return message.received // _TOGETHER_SECONDS, message.clock == IN_DOUBT
 
 
 class Recipe(NamedTuple):
     """How blocks are made: the settings in the core's terms.
 
-    Of each series at least ``history_pairs`` are kept, and at most twice as many plus those of one
+    At least ``history_pairs`` of each series are kept, and at most twice as many plus those of one
     batch. ``router_of(births, block)`` makes the decoder, with the births that the block knows.
     ``shared_subjects`` are the subjects whose references apply to sensors of other names.
     ``medians`` are the statistics that are compared with their median over the fleet.
@@ -76,9 +76,9 @@ class Recipe(NamedTuple):
 
 
 class Block:
-    """The state of one block's sensors, new or from what :meth:`dump` returned.
+    """The state of one block's sensors, new or from the bytes of :meth:`dump`.
 
-    ``number`` says which block it is; None accepts every sensor.
+    ``number`` is the number of the block; None accepts every sensor.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Block:
         self._recipe: Final = recipe
         loaded = None if state is None else load_state(state)
         self._store: Final = BlockStore(None if loaded is None else loaded.stored)
-        # A block may keep fewer pairs than a replay looks back on.
+        # A block may keep fewer pairs than a replay covers.
         plan = recipe.plan._replace(known_series=len(self._store.series()), replay_in_windows=False)
         self.network: Final = Network(plan, self._store)
         self._expired = -math.inf if loaded is None else loaded.expired
@@ -174,7 +174,7 @@ class Block:
     # -- inside -----------------------------------------------------------------------------
 
     def _resume(self, loaded: BlockState) -> None:
-        """Rebuild the network; its evidence is the saved one, not computed again."""
+        """Rebuild the network; its evidence is the saved one, not recomputed."""
         network = self.network
         for row in range(len(loaded.rows)):
             network.replayer.disturb(row, math.inf)
@@ -197,7 +197,7 @@ class Block:
         self._losses = expired - pairing.expired_unpaired, corrections - pairing.corrections
 
     def _lost(self) -> tuple[int, int]:
-        """Return how many readings expired unpaired, and how many corrections there were, ever."""
+        """Return how many readings ever expired unpaired, and how many corrections there were."""
         expired, corrections = self._losses
         pairing = self.network.pairing
         return expired + pairing.expired_unpaired, corrections + pairing.corrections
@@ -240,7 +240,7 @@ class Block:
         ]
 
     def _in_time(self, pairs: Records) -> Records:
-        """Return changes of pairs without those older than every pair that is kept."""
+        """Return changes of pairs without those older than every kept pair."""
         roots = [
             (row, self.network.replayer.root(row)) for row in np.unique(pairs["series"]).tolist()
         ]

@@ -1,8 +1,8 @@
-"""What a block has made durable, and the state of a block as bytes.
+"""The durable content of a block, and the state of a block as bytes.
 
-Rules of this file: the store holds a few sensors and answers as the daemon's journal does, so that
-intake and recovery are the daemon's own. Of each series only the newest pairs are kept; the
-evidence before the first of them is the root of its replays, and kept by the block. The bytes have
+Rules of this file: the store holds a few sensors and has the interface of the daemon's journal, so
+that intake and recovery are the daemon's own. Only the newest pairs of each series are kept; the
+evidence before the first of them is the root of its replays, and the block keeps it. The bytes have
 a version; states of earlier versions are upgraded.
 """
 
@@ -39,7 +39,7 @@ _SINGLE: Final = np.dtype(
 
 
 class BlockImage(Image, array_like=True):
-    """All that a block's store holds; ``single`` are pairs in single precision, made before."""
+    """The whole content of a block's store; ``single`` are older pairs in single precision."""
 
     compact_at: int = 0
     single: tuple[int, dict[str, bytes]] = (0, {})
@@ -47,7 +47,7 @@ class BlockImage(Image, array_like=True):
 
 
 class BlockStore(InMemoryStore):
-    """State: what was appended, durable once the engine has the state of the block.
+    """State: what was appended; it is durable once the engine has the state of the block.
 
     It keeps no dead letters: those of a batch go to their table with its results.
     """
@@ -55,13 +55,13 @@ class BlockStore(InMemoryStore):
     def __init__(self, image: BlockImage | None = None) -> None:
         super().__init__(dead_letters_kept=0)
         self._compact_at = _COMPACT_FIRST
-        self._packed = PackedPairs(PAIR)  # the first so many of the changes
-        self._places: dict[int, slice] = {}  # of series, while nothing came since compact
+        self._packed = PackedPairs(PAIR)  # the first changes, as many as are packed
+        self._places: dict[int, slice] = {}  # by series, while nothing was appended since compact
         if image is not None:
             self._load_block(image)
 
     def append(self, batch: Batch) -> None:
-        """Keep a batch, for as long as this store is kept."""
+        """Keep a batch as long as this store exists."""
         super().append(batch)
         if batch.pairs.size:
             self._places = {}
@@ -74,7 +74,7 @@ class BlockStore(InMemoryStore):
     # -- how much is kept -------------------------------------------------------------------
 
     def forget(self, *, observations_before: float, pairs_before: float = -np.inf) -> None:
-        """Drop what is older, as any store; and revisions and names beyond the newest so many."""
+        """Drop older data, as any store does; also revisions and names beyond a maximum."""
         super().forget(observations_before=observations_before, pairs_before=pairs_before)
         for number in list(self._revisions)[: max(0, len(self._revisions) - REVISIONS_MAX)]:
             del self._revisions[number]
@@ -82,11 +82,11 @@ class BlockStore(InMemoryStore):
             del self._named[name]
 
     def is_grown(self) -> bool:
-        """Return whether enough changes came to make :meth:`compact` worth its while."""
+        """Return whether there are enough changes to make :meth:`compact` worthwhile."""
         return sum(each.size for each in self._changes) >= self._compact_at
 
     def compact(self) -> dict[int, int]:
-        """Keep the standing pairs only; return how many pairs each series has."""
+        """Keep only the standing pairs; return how many pairs each series has."""
         standing = in_event_order(self.pairs())
         self._replace_pairs(standing)
         self._compact_at = max(_COMPACT_FIRST, standing.size + standing.size // 4)
@@ -98,7 +98,7 @@ class BlockStore(InMemoryStore):
         return {row: place.stop - place.start for row, place in self._places.items()}
 
     def drop(self, first: Mapping[int, int]) -> None:
-        """Forget the first so many pairs of some series; only after :meth:`compact`."""
+        """Forget the first pairs of some series, as many as given; only after :meth:`compact`."""
         pairs = self.pairs()
         gone = np.zeros(pairs.size, dtype=np.bool_)
         starts = np.searchsorted(pairs["series"], list(first))
@@ -113,9 +113,9 @@ class BlockStore(InMemoryStore):
     # -- copy -------------------------------------------------------------------------------
 
     def dump(self, held: Mapping[int, float] | None = None) -> BlockImage:
-        """Return all there is.
+        """Return the whole content.
 
-        With ``held``, the event time of the oldest reading that is held of each series, pairs of
+        ``held`` is the event time of the oldest held reading of each series; with it, pairs of
         older readings are kept in single precision, as windows in single precision have them.
         """
         packed, settled = self._packed, NO_PAIRS
@@ -134,16 +134,16 @@ class BlockStore(InMemoryStore):
         )
 
     def copy(self) -> bytes:
-        """Return all of it as bytes, which :meth:`open` takes; in double precision."""
+        """Return the whole content as bytes for :meth:`open`, in double precision."""
         return msgspec.msgpack.encode(self.dump())
 
     @classmethod
     def open(cls, copy: bytes) -> Self:
-        """Return a store that holds what :meth:`copy` was made of; raises msgspec's errors."""
+        """Return a store with the content of a :meth:`copy`; raises msgspec's errors."""
         return cls(msgspec.msgpack.decode(copy, type=BlockImage))
 
     def _pack_new(self) -> None:
-        """Pack the pairs that came since the last time: the others are packed already."""
+        """Pack the pairs added since the last time: the others are packed already."""
         first, stop = 0, self._packed.count
         for each in self._changes:
             self._packed.append(each[max(0, stop - first) :])
@@ -167,7 +167,7 @@ class BlockStore(InMemoryStore):
 
 
 def _as_single(pairs: Records) -> Records:
-    """Return standing pairs as windows in single precision keep them."""
+    """Return standing pairs in the form of windows in single precision."""
     found = np.zeros(pairs.size, dtype=_SINGLE)
     for name in ("series", "id", "time", "value", "u", "reference_id", "p", "crps"):
         found[name] = pairs[name]
@@ -179,7 +179,7 @@ def _as_single(pairs: Records) -> Records:
 
 
 def _as_double(single: Records) -> Records:
-    """Return pairs that windows in single precision keep as what :func:`_as_single` was given."""
+    """Return the pairs that :func:`_as_single` was given, as windows keep them."""
     pairs = np.zeros(single.size, dtype=PAIR)
     for name in ("series", "id", "time", "value", "u", "reference_id", "p", "crps", "u_ref"):
         pairs[name] = single[name]
@@ -203,8 +203,8 @@ class StateError(MonitorError):
 class SeriesState(msgspec.Struct, array_like=True):
     """The evidence of one series, and when its last reading came.
 
-    ``systematic`` is the share of its uncertainty that systematic effects have, and what is
-    declared of them, from which it was taken.
+    ``systematic`` is the share of systematic effects in its uncertainty, and the declared values
+    from which it was computed.
     """
 
     path: int
@@ -236,12 +236,12 @@ _decode: Final = msgspec.msgpack.Decoder(BlockState).decode
 
 
 def _with_refusals(old: list[Any]) -> list[Any]:
-    """Version 1 did not know what was refused."""
+    """Version 1 did not count refusals."""
     return [2, *old[1:], [[], {}, {}]]
 
 
 def _with_thresholds(old: list[Any]) -> list[Any]:
-    """Version 2 had the transitions that were told, and nothing of thresholds and losses."""
+    """Version 2 had the transitions that were sent, and no thresholds and losses."""
     _, expired, too_late, kept, rows, standing, _, refusals = old
     told = {(each["sensor"], each["quantity"]) for each in standing}
     noted = [row for row, sensor, quantity, *_ in kept[0] if (sensor, quantity) in told]
@@ -249,7 +249,7 @@ def _with_thresholds(old: list[Any]) -> list[Any]:
 
 
 def _anew(form: Callable[[bytes], bytes], rows: list[Any]) -> list[Any]:
-    """Return the series of a block whose evidence is gathered anew, from roots in the next form."""
+    """Return the series of a block with evidence to be gathered anew, from converted roots."""
     found = []
     for path, _, root, *heard in rows:
         before = None if root is None else [*root[:2], form(root[2])]
@@ -258,12 +258,12 @@ def _anew(form: Callable[[bytes], bytes], rows: list[Any]) -> list[Any]:
 
 
 def _with_scales(old: list[Any]) -> list[Any]:
-    """Version 3 did not see dependence at several scales."""
+    """Version 3 did not detect dependence at several scales."""
     return [4, *old[1:4], _anew(with_scales, old[4]), *old[5:]]
 
 
 def _with_calm(old: list[Any]) -> list[Any]:
-    """Version 4 ended an alert without asking the pairs after its fault for another one."""
+    """Version 4 ended an alert without checking the pairs after its fault for another one."""
     return [5, *old[1:4], _anew(with_calm, old[4]), *old[5:]]
 
 

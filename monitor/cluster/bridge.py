@@ -1,10 +1,10 @@
 """From the broker to the log: a message is acknowledged once the log has it.
 
-Rules of this file: one thread; back-pressure is not reading the socket; nothing durable is kept
-here, so that a bridge may die at any instant: what was not acknowledged comes again, and the blocks
-know what they have had. Of messages that only their packet tells apart the blocks cannot know it:
-as long as the bridge lives it remembers the packets, as the daemon does. ``received`` is in whole
-seconds, so that messages of a second share a batch.
+Rules of this file: one thread; for back-pressure the socket is not read; nothing durable is kept
+here, so that a bridge may die at any instant: unacknowledged messages come again, and the blocks
+recognise those they have had. They cannot recognise messages that only the packet distinguishes:
+for those the bridge remembers the packets as long as it lives, as the daemon does. ``received`` is
+in whole seconds, so that messages of a second share a batch.
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ _log: Final = logging.getLogger("monitor.bridge")
 
 RECEIVE_SECONDS: Final = 0.5
 RETRY_SECONDS: Final = 1.0
-# When the newest message came before: a bridge keeps none, and -inf would let all expire at once.
+# Arrival of the newest earlier message: a bridge keeps none, and -inf would expire all at once.
 _UNKNOWN: Final = 0.0
 
 
 class BridgeSource(Protocol):
-    """A persistent session with a broker, as :class:`monitor.mqtt.source.MqttSource` is one."""
+    """A persistent session with a broker, such as :class:`monitor.mqtt.source.MqttSource`."""
 
     @property
     def confirmed(self) -> int:
         """The last number given to :meth:`confirm` whose acknowledgements have arrived."""
 
     def confirm(self, number: int) -> None:
-        """Number what was acknowledged so far."""
+        """Number the acknowledgements so far."""
 
     def receive(self, timeout: float) -> Sequence[Arrived]:
         """Return what came within ``timeout`` seconds."""
 
     def acknowledge(self, messages: Sequence[Arrived]) -> int:
-        """Tell the broker that ``messages`` are safe."""
+        """Acknowledge ``messages``, which are durable."""
 
     def close(self) -> None:
-        """Say good-bye to the broker."""
+        """Disconnect from the broker."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Passed:
 
 
 class _NoNotes:
-    """What a life before wrote: nothing."""
+    """The notes of an earlier process: none."""
 
     def note(self, name: str) -> bytes:
         """Return the note of a name."""
@@ -76,7 +76,7 @@ class _NoNotes:
 
 
 class Bridge:
-    """Takes messages from a broker to the log until it is told to stop."""
+    """Moves messages from a broker to the log until it is told to stop."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Bridge:
         self.stopping = False
 
     def stop(self) -> None:
-        """Let :meth:`run` come to its end; may be called from a signal's handler."""
+        """Let :meth:`run` end; may be called from a signal handler."""
         self.stopping = True
 
     def run(self) -> None:
@@ -113,7 +113,7 @@ class Bridge:
             self._source.close()
 
     def work(self, seconds: float) -> None:
-        """Pass on what comes within so many seconds."""
+        """Pass on the messages of the next ``seconds``."""
         messages = self._source.receive(seconds)
         self.guard.look(self._clock(), self._monotonic())
         if messages:
@@ -136,9 +136,9 @@ class Bridge:
             self.passed.last_message = self.guard.now
 
     def _append(self, messages: Sequence[Arrived], again: frozenset[int]) -> bool:
-        """Put messages on the log, again until it has them; False if told to stop before.
+        """Append messages to the log, retrying until it has them; False if told to stop before.
 
-        Those at the places ``again`` it has already.
+        The log already has those at the places ``again``.
         """
         records = list(self._records(messages, again))
         while not self.stopping:

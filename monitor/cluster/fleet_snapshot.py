@@ -1,8 +1,8 @@
-"""A snapshot of the fleet from lines of blocks, and the references that several blocks meet.
+"""A snapshot of the fleet from the blocks' lines, and the references that several blocks meet.
 
-Rules of this file: blocks say of each reference what its last pairs are; they are put together as
-one daemon has them, and judged by the same function. Series are in the order of their names. After
-a start what was found before reports until all blocks that it was found from have been heard.
+Rules of this file: blocks report the last pairs of each reference; these are combined as in one
+daemon, and judged by the same function. Series are in the order of their names. After a start the
+earlier findings are reported until all blocks behind them have reported again.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from monitor.core.verdict import Estimate
 
 REFERENCES_MAX: Final = 10_000
 
-Key = tuple[str, str, bool]  # quantity, reference, whether it is a name of its own
+Key = tuple[str, str, bool]  # quantity, reference, whether it has its own name
 Name = tuple[str, str]  # sensor, quantity
 
 
 class Found(msgspec.Struct, array_like=True):
-    """A reference that looks wrong, or did: :class:`.suspect_references.Suspect` says it so.
+    """A reference that looks wrong, or did, as in :class:`.suspect_references.Suspect`.
 
-    ``series`` are all that have it, in blocks ``blocks``; ``cleared`` those of them that are right
-    among the others.
+    ``series`` are all that have it, in blocks ``blocks``; ``cleared`` those that are right among
+    the others.
     """
 
     key: Key
@@ -57,14 +57,14 @@ class _Held(NamedTuple):
     first: SeriesFacts
 
 
-_encode: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy
+_encode: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # for numpy's numbers
 _decode: Final = msgspec.msgpack.Decoder(list[Found]).decode
 
 
 class References:
-    """State: what each block tells of each reference, and which look wrong.
+    """State: what each block reports of each reference, and which look wrong.
 
-    ``left_out`` counts what was said of references that are more than may be.
+    ``left_out`` counts the reports on references beyond the limit.
     """
 
     def __init__(self, noted: bytes = b"") -> None:
@@ -77,7 +77,7 @@ class References:
     def update(
         self, block: int, references: Iterable[Key], parts: Iterable[StationEvidence]
     ) -> set[Key]:
-        """Take what a block says; return the references that are to be judged anew."""
+        """Take a block's report; return the references that must be judged again."""
         now, changed = set(references), set()
         for key in self._of_block.get(block, set()) - now:
             changed.add(key)
@@ -95,7 +95,7 @@ class References:
         return changed
 
     def judge(self, changed: Iterable[Key]) -> None:
-        """Judge some references by all that is known of them."""
+        """Judge some references by everything that is known of them."""
         for key in changed:
             parts = self._parts.get(key, {})
             self._found.pop(key, None)
@@ -114,11 +114,11 @@ class References:
         return [each for each in self._known() if math.isinf(each.until)]
 
     def former(self) -> list[Found]:
-        """Return those that looked wrong, of which some sensors' alerts may still be."""
+        """Return those that looked wrong, while alerts of some of their sensors may remain."""
         return [each for each in self._known() if math.isfinite(each.until)]
 
     def note(self) -> bytes:
-        """Return what a driver that starts anew wants to know."""
+        """Return what a restarted driver needs to know."""
         return _encode(self._known())
 
     def _known(self) -> list[Found]:
@@ -127,7 +127,7 @@ class References:
 
 
 def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
-    """Return what the series of all blocks say together."""
+    """Return the judgement on the series of all blocks together."""
     blocks = sorted(parts)
     series = [name for block in blocks for name in parts[block].series]
     places = np.empty(len(series), dtype=np.int64)
@@ -218,12 +218,12 @@ def calm_report(line: SeriesLine) -> SeriesReport:
 
 
 def suspicions(suspects: Sequence[Found]) -> dict[Name, str]:
-    """Return the sentence on its reference for each series that meets a suspect one."""
+    """Return for each series with a suspect reference the sentence on it."""
     return {name: suspect_of(each, {}).sentence for each in suspects for name in each.series}
 
 
 def suspect_of(found: Found, rows: Mapping[Name, Any]) -> Suspect:
-    """Return a suspect reference; ``rows`` are those of the series in a snapshot."""
+    """Return a suspect reference; ``rows`` are the rows of the series in a snapshot."""
     quantity, reference, _ = found.key
     return Suspect(
         reference,

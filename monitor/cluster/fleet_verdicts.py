@@ -2,7 +2,7 @@
 
 Rules of this file: the driver judges from the blocks' reports, with the daemon's own functions; a
 calm series costs nothing here unless a threshold compares it with the fleet's median. Where a block
-could not know better, the verdict on a series corrects its line.
+lacks knowledge of the fleet, the verdict on a series corrects its line.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ class Fleet:
         return found
 
     def _left_over(self) -> dict[Name, str]:
-        """Return for each firing series what is said of its reference, which was suspect."""
+        """Return for each firing series the sentence on its reference, which was suspect."""
         return {
             name: suspect_of(each, {}).sentence
             for each in self._former

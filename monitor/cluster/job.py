@@ -1,8 +1,8 @@
 """The job: blocks as keyed state of Spark Structured Streaming, results by batch.
 
-Rules of this file: a block's state is one value and a mark for it; a worker that wrote
-the value keeps the block in memory with the mark, and skips reading the state while the mark is the
-same. A batch that runs twice gives the same results and overwrites them by its number.
+Rules of this file: a block's state is one value and a mark for it; a worker that wrote the value
+keeps the block in memory with the mark, and skips reading the state while the mark is the same. A
+batch that runs twice gives the same results and overwrites them by its number.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _TABLE: Final = pa.schema(
 _OF_A_LINE: Final = tuple(
     name for name in results.SeriesLine.__struct_fields__ if name not in ("statistics", "alerts")
 )
-# Tables beside that of the series, in folders of their own.
+# Tables besides that of the series, in their own folders.
 BESIDE: Final = {
     "deadletters": pa.schema(
         [
@@ -86,9 +86,9 @@ BESIDE: Final = {
         ]
     ),
 }
-# How long a task waits for an executor that is gone.
+# How long a task waits for a lost executor.
 _LOCALITY_WAIT: Final = "500ms"
-# Java does little but start: these options halve the start of driver and executors.
+# Java does little besides starting: these options halve the start of driver and executors.
 _JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _OPTIONS: Final = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -105,7 +105,7 @@ _OPTIONS: Final = {
     "spark.ui.showConsoleProgress": "false",
 }
 
-# Blocks that this worker has made, the newest last: (run, block) -> (mark, block).
+# Blocks made by this worker, the newest last: (run, block) -> (mark, block).
 _KEPT: Final[OrderedDict[tuple[str, int], tuple[bytes, Block]]] = OrderedDict()
 _WORKED: Final = itertools.count(1)
 _RECIPES: Final[dict[str, Recipe]] = {}
@@ -156,10 +156,10 @@ class BlockProcessor(StatefulProcessor):
         yield pd.DataFrame({"block": [number], "body": [report], "heard": [heard]})
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     def _block(self, number: int) -> Block:
-        """Return the block, from memory if that is the newest, else from the state."""
+        """Return the block, from memory if that is current, else from the state."""
         kept, mark = _KEPT.pop((self._run, number), None), self._mark.get()
         if kept is not None and mark is not None and kept[0] == bytes(mark[0]):
             return kept[1]
@@ -168,11 +168,11 @@ class BlockProcessor(StatefulProcessor):
 
 
 def _rest() -> None:
-    """Exclude blocks from cycle collections, which Spark's workers make after each task."""
+    """Exclude blocks from cycle collections, which Spark's workers run after each task."""
     if next(_WORKED) % _REST_BLOCKS:
         gc.freeze()
     else:
-        freeze_after_start()  # walks everything: blocks that are no longer kept may be in cycles
+        freeze_after_start()  # traverses everything: blocks no longer kept may be in cycles
 
 
 def session(settings: Settings, options: dict[str, str] | None = None) -> SparkSession:

@@ -1,8 +1,8 @@
 """The replayable log between bridges and job: append, ends, read. The only user of its client.
 
-Rules of this file: what :meth:`Appender.append` returned from is on the log; offsets of a partition
-only grow; to read what the log no longer has is an error, never a gap. Kafka's protocol, by
-librdkafka.
+Rules of this file: when :meth:`Appender.append` returns, its records are on the log; offsets of a
+partition only grow; reading what the log no longer has is an error, never a gap. Kafka's protocol,
+by librdkafka.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CONSUME: Final = 10_000
 
 
 class LogError(MonitorError):
-    """The log does not answer, or no longer has what is asked for."""
+    """The log does not answer, or no longer has the requested records."""
 
     exit_code = UNAVAILABLE
 
@@ -80,7 +80,7 @@ def properties(settings: Settings) -> dict[str, str]:
         if text and not text.startswith("#"):
             key, equals, value = text.partition("=")
             if not equals:
-                what = "is no key=value"
+                what = "is not of the form key=value"
                 where = "cluster.log.properties_file"
                 raise SettingsError([Mistake(str(path), number, 1, where, what)])
             found[key.strip()] = value.strip()
@@ -88,7 +88,7 @@ def properties(settings: Settings) -> dict[str, str]:
 
 
 class Appender:
-    """Writes to a topic, which is made if it is missing; use it as a context."""
+    """Writes to a topic, which is created if it is missing; use it as a context."""
 
     def __init__(self, settings: Settings, client: Mapping[str, str]) -> None:
         library = _library()
@@ -126,7 +126,7 @@ class Appender:
             raise LogError(f"the log did not take {left + len(self._failed)} of {count}: {why}")
 
     def close(self) -> None:
-        """Let go of the connections; what is not acknowledged is not on the log."""
+        """Close the connections; records without an acknowledgement are not on the log."""
         self._producer.purge()
         self._producer.flush(1.0)
 
@@ -183,7 +183,7 @@ class TopicReader:
         if begin > first:
             raise LogError(
                 f"partition {partition} of {self._topic} begins at {begin}: {begin - first} "
-                "records that were not read yet are gone; let the log keep records for longer"
+                "records that were not read yet are gone; let the log keep records longer"
             )
         place = self._library.TopicPartition(self._topic, partition, first)
         self._consumer.assign([place])
@@ -203,7 +203,7 @@ class TopicReader:
                 expected = max(expected, offset + 1)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._consumer.close()
 
     def _marks(self, partition: int) -> tuple[int, int]:
@@ -218,7 +218,7 @@ class TopicReader:
 
 
 def _ensure_topic(client: Mapping[str, str], topic: str, partitions: int) -> None:
-    """Make the topic if it is missing; raises LogError if it has other partitions."""
+    """Create the topic if it is missing; raises LogError if its number of partitions differs."""
     library = _library()
     administration = import_module("confluent_kafka.admin")
     admin = administration.AdminClient(dict(client))

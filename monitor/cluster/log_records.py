@@ -1,7 +1,7 @@
-"""One message as the log carries it: the blocks it is for, when it came, topic and payload.
+"""One message in the form of the log: its blocks, its arrival, topic and payload.
 
-Rules of this file: a record is self-contained; the bytes of a record say their version. An empty
-list of blocks means every block of the partition the record is in.
+Rules of this file: a record is self-contained; its bytes contain their version. An empty list of
+blocks means every block of the record's partition.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import msgspec
 
 VERSION: Final = 1
 
-# What the bridge knew of its clock.
+# What the bridge knew about its clock.
 TRUSTED: Final = 0  # messages agree with it
-UNPROVEN: Final = 1  # none has agreed yet: nothing expires by it
-IN_DOUBT: Final = 2  # messages disagree: nothing expires by it or is refused as of the future
+UNPROVEN: Final = 1  # no message has agreed yet: nothing expires by it
+IN_DOUBT: Final = 2  # messages disagree: nothing expires or is refused as future by it
 
 
 class LogMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message as it came from the broker at ``received``, whole seconds since 1970 UTC.
+    """A message that came from the broker at ``received``, whole seconds since 1970 UTC.
 
-    ``clock`` says whether that can be believed: TRUSTED, UNPROVEN or IN_DOUBT.
+    ``clock`` says whether that time is reliable: TRUSTED, UNPROVEN or IN_DOUBT.
     """
 
     received: int
@@ -32,7 +32,7 @@ class LogMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class LogRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What one record of the log holds."""
+    """The content of one record of the log."""
 
     version: int
     blocks: list[int]
@@ -40,7 +40,7 @@ class LogRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class RecordError(ValueError):
-    """Bytes in the log that no bridge of this version, or of an earlier one, has written."""
+    """Bytes in the log that no bridge of this or an earlier version wrote."""
 
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -49,12 +49,12 @@ _decode_all: Final = msgspec.msgpack.Decoder(list[LogMessage]).decode
 
 
 def dump_record(blocks: Sequence[int], message: LogMessage) -> bytes:
-    """Return the bytes of a record for some blocks of a partition, all of them if none is named."""
+    """Return the bytes of a record for some blocks of a partition, for all if none is given."""
     return _encode(LogRecord(VERSION, list(blocks), message))
 
 
 def load_record(body: bytes) -> LogRecord:
-    """Return what a record says; raises RecordError."""
+    """Return the content of a record; raises RecordError."""
     try:
         record = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -70,5 +70,5 @@ def pack_messages(messages: Iterable[LogMessage]) -> bytes:
 
 
 def unpack_messages(body: bytes) -> list[LogMessage]:
-    """Return the messages that :func:`pack_messages` made one value of."""
+    """Return the messages in a value of :func:`pack_messages`."""
     return _decode_all(body)

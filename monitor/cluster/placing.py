@@ -1,9 +1,9 @@
-"""Which blocks a message concerns: a sensor's readings and the references that concern it meet.
+"""Which blocks a message concerns, so that readings and their references meet.
 
 Rules of this file: a sensor's block is a function of its name alone. A reference goes to the block
 of its subject and is copied to the blocks of all sensors that the settings say it concerns; where
-they cannot be named beforehand (patterns, collocations, references that are matched by their key
-alone) it is copied to every block. A copy that no sensor of a block wants does no harm.
+these cannot be named beforehand (patterns, collocations, references that are matched only by key)
+it is copied to every block. A copy that no sensor of a block needs does no harm.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def block_of(sensor: str, blocks: int) -> int:
 
 
 class Placing:
-    """Knows for each message the blocks it is for; ``EVERY`` means all of them."""
+    """Knows the blocks of each message; ``EVERY`` means all of them."""
 
     def __init__(self, settings: Settings) -> None:
         self.blocks: Final = settings.cluster.blocks
@@ -85,7 +85,7 @@ class Placing:
         return [self._settled(blocks, topic) for blocks, topic in zip(found, topics, strict=True)]
 
     def partitioned(self, blocks: Sequence[int]) -> dict[int, list[int]]:
-        """Return the partitions to write to and, for each, the blocks named; none for all."""
+        """Return the partitions to write to with the blocks named in each; no names mean all."""
         if not blocks:
             return {partition: [] for partition in range(self.partitions)}
         found: dict[int, list[int]] = {}
@@ -103,7 +103,7 @@ class Placing:
         return self._block_of(self.router.sensor_of(topic) or topic)
 
     def _is_birth(self, topic: str) -> bool:
-        """Whether a message says what Sparkplug's aliases mean: every block may need it."""
+        """Whether a message defines Sparkplug's aliases, which every block may need."""
         for template in self._births:
             fields = template.match(topic)
             if fields is not None:
@@ -148,7 +148,7 @@ def _blocks_of_areas(settings: Settings) -> Mapping[str, frozenset[int] | None]:
 
 
 class OwnRouter(Router):
-    """Decodes as ``router`` does, and leaves out what concerns sensors of other blocks."""
+    """Decodes as ``router`` does, and leaves out observations for sensors of other blocks."""
 
     def __init__(self, router: Router, is_own: Callable[[str], bool]) -> None:
         self.router: Final = router
@@ -156,7 +156,7 @@ class OwnRouter(Router):
 
     @property
     def units(self) -> Units | None:
-        """The units that quantities are kept in."""
+        """The units in which quantities are kept."""
         return self.router.units
 
     def decode_all(
@@ -166,7 +166,7 @@ class OwnRouter(Router):
         received: float,
         clock: float | None = None,
     ) -> Decoded:
-        """Return what messages say of sensors of this block, and all references."""
+        """Return what messages say about sensors of this block, and all references."""
         decoded = self.router.decode_all(topics, payloads, received, clock)
         plain, others = decoded.observations.plain, decoded.observations.others
         owners = [plain.names[which][0] for which in plain.which.tolist()]
@@ -185,7 +185,7 @@ class OwnRouter(Router):
         )
 
     def filter_of(self, topic: str) -> str:
-        """Return the topic filter of the source that reads ``topic``; it was decoded before."""
+        """Return the topic filter of the source that reads ``topic``, which was decoded before."""
         return self.router.filter_of(topic)
 
     def sensor_of(self, topic: str) -> str:

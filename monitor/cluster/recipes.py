@@ -1,9 +1,9 @@
-"""Settings become recipes of blocks.
+"""From settings to recipes of blocks.
 
 Rules of this file: limits of the whole become limits of a block with room to spare, since a hash
-spreads sensors unevenly; the limit on new series a minute hangs on the order of arrival, so a block
-has none: its greatest number of series bounds what invented sensors cost. What takes the whole
-fleet is not a block's: it says of its series what the driver needs.
+spreads sensors unevenly; the limit on new series per minute depends on the order of arrival, so a
+block has none: its maximum number of series bounds the cost of invented sensors. Judgements that
+need the whole fleet are not a block's: it reports what the driver needs for them.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _WORST_MIN: Final = 4
 
 
 def recipe_of(settings: Settings) -> Recipe:
-    """Return how blocks are made; raises SettingsError where a file named by the settings is bad.
+    """Return how blocks are made; raises SettingsError if a file named by the settings is bad.
 
-    Each block decodes for itself: it knows the units of its own quantities. What has births
-    (Sparkplug) goes to every block, and each takes what they say of its own sensors.
+    Each block decodes for itself: it knows the units of its own quantities. Births (Sparkplug) go
+    to every block, and each takes those of its own sensors.
     """
     blocks = settings.cluster.blocks
     has_births = any(DECODERS[source.decoder].has_births for source in settings.sources)
@@ -64,15 +64,15 @@ def block_plan(settings: Settings) -> CoreSettings:
 
 
 def _within(threshold: Threshold) -> Threshold:
-    """Return a threshold as a block judges it: of nobody, where it takes the whole fleet."""
+    """Return a threshold as a block judges it: for no series, if it needs the whole fleet."""
     return threshold._replace(sensors=()) if over_fleet([threshold]) else threshold
 
 
 def worst_of_a_block(settings: Settings) -> int:
-    """Return how many calm series a block shows the driver, which shows the worst of all."""
+    """Return how many calm series a block reports to the driver, which shows the worst of all."""
     return block_share(settings.cluster.job.worst, settings.cluster.blocks, _WORST_MIN)
 
 
 def block_share(whole: int, blocks: int, least: int) -> int:
-    """Return how much of a limit one block may use."""
+    """Return the share of a limit that one block may use."""
     return min(whole, max(least, math.ceil(_ROOM * whole / blocks)))

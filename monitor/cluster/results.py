@@ -24,20 +24,20 @@ from monitor.journal.store import DeadLetter
 STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
 
 
-# Totals besides those of the intake: what a daemon counts since it began, a block for its life.
+# Totals besides those of the intake: a daemon counts since its start, a block for its life.
 EXPIRED: Final = "expired_unpaired"
 CORRECTIONS: Final = "corrections"
 
 
 class Results(NamedTuple):
-    """The results of a batch; ``rows`` are those with messages or changes.
+    """The results of a batch; ``rows`` are the series with messages or changes.
 
-    ``noted`` are the rows that are not calm, or were not after the batch before, and all of
-    ``rows`` if there are ``medians``, as of :class:`Recipe`; of all rows
-    ``discounted`` is the evidence that a fleet's list goes by and ``rejected`` the share of a
-    sensor's messages. ``changed_at`` has the event time of the last change of an alert by row.
-    ``references`` are those that may have sensors elsewhere, with what was gathered of them if one
-    of ``rows`` meets them.
+    ``noted`` are the rows that are not calm, or were not after the previous batch, and all of
+    ``rows`` if the :class:`Recipe` has ``medians``. For all rows ``discounted`` is the evidence by
+    which a list over the fleet is made and ``rejected`` the share of a sensor's messages.
+    ``changed_at`` has the event time of the last change of an alert by row. ``references`` are
+    those that may have sensors in other blocks, with their gathered evidence if one of ``rows``
+    meets them.
     """
 
     snapshot: Snapshot
@@ -79,8 +79,8 @@ class SeriesLine(msgspec.Struct, array_like=True):
 class SeriesReport(msgspec.Struct, array_like=True):
     """A series with an alert, now or one batch ago, as the driver needs it to judge the fleet.
 
-    ``rejected`` and ``uncompared_seconds`` as :class:`.state_sentences.Circumstances` has
-    them; ``changed_at`` is NaN where no alert changed; ``medians`` in the order of the recipe's.
+    ``rejected`` and ``uncompared_seconds`` are as in :class:`.state_sentences.Circumstances`;
+    ``changed_at`` is NaN if no alert changed; ``medians`` are in the order of the recipe's.
     """
 
     line: SeriesLine
@@ -98,7 +98,7 @@ class StationEvidence(msgspec.Struct, array_like=True):
     """One block's evidence on a reference; ``pairs`` are of dtype MEETING.
 
     Their ``series`` is the place in ``series``, the (sensor, quantity) of all that have it;
-    ``first`` is told of the first of those with pairs.
+    ``first`` is about the first of those with pairs.
     """
 
     quantity: str
@@ -110,10 +110,10 @@ class StationEvidence(msgspec.Struct, array_like=True):
 
 
 class Summary(msgspec.Struct, array_like=True):
-    """The whole block: series by state and by alert, counters for its life, who reports out.
+    """The whole block: series by state and by alert, counters for its life, the worst.
 
-    ``counted`` are the series among which a fleet's list is made; ``references`` are those that
-    have sensors here and maybe elsewhere, by (quantity, name, whether it is a name of its own).
+    ``counted`` are the series from which a list over the fleet is made; ``references`` are those
+    with sensors here and maybe in other blocks, by (quantity, name, whether it has its own name).
     """
 
     time: float
@@ -143,7 +143,7 @@ class BlockReport(msgspec.Struct, array_like=True):
     summary: Summary
 
 
-dump: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # of numbers of numpy
+dump: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # for numpy's numbers
 _load: Final = msgspec.msgpack.Decoder(BlockReport).decode
 _load_changed: Final = msgspec.msgpack.Decoder(ChangedSeries).decode
 

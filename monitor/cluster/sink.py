@@ -1,9 +1,9 @@
 """The driver's end of a batch: alerts sent once, metrics for Prometheus.
 
 Rules of this file: the fleet's state is compared with the transitions in the driver's journal, so a
-repeated batch notifies nothing again, and an alert is in the journal before a sink has it. The
-fleet's figures are those of the blocks that have reported since the driver began. Metrics have the
-daemon's names where the daemon has them.
+repeated batch notifies nobody again, and an alert is in the journal before a sink has it. The
+fleet's figures are those of the blocks that have reported since the driver began. Metrics that the
+daemon has too keep the daemon's names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from monitor.journal.store import Batch
 _log: Final = logging.getLogger("monitor.cluster")
 
 NOTE: Final = "cluster_fleet"
-# Families of the daemon that mean the same here.
+# Families of the daemon with the same meaning here.
 _DAEMONS: Final = frozenset(
     f"monitor_{name}"
     for name in (
@@ -106,7 +106,7 @@ class ClusterSink:
         ]
 
     def flush(self) -> None:
-        """Record how far the sinks are, so that less is delivered again after a crash."""
+        """Record how far the sinks are, so that less is repeated after a crash."""
         self._dispatch.flush()
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class ClusterSink:
         self._dispatch.close()
 
     def page(self) -> bytes:
-        """Return the series that alert and the worst of the others, with the daemon's names."""
+        """Return the series that alert and the worst of the others, under the daemon's names."""
         return self._shown[1]
 
     def families(self) -> list[Family]:
@@ -124,7 +124,7 @@ class ClusterSink:
     # -- inside -----------------------------------------------------------------------------
 
     def _show(self) -> None:
-        """Render what is shown from now on; it is read by another thread."""
+        """Render the page to show from now on; another thread reads it."""
         snapshot = self.fleet.shown()
         page = b"" if snapshot is None else self._exposition.render(snapshot)
         self._shown = [*self._measured()], page
@@ -143,13 +143,15 @@ class ClusterSink:
         )
         late = "Changes of pairs older than all that a block keeps."
         yield counter("cluster_too_late", late, fleet.total("too_late"))
-        left_out = "What blocks said of references that are more than the driver keeps."
+        left_out = "Reports of blocks on references beyond the number that the driver keeps."
         yield counter("cluster_references_left_out", left_out, fleet.references.left_out)
         yield gauge("cluster_state_bytes", "State of all blocks.", fleet.total("state_bytes"))
-        yield gauge("cluster_blocks", "Blocks heard since the driver began.", len(fleet))
+        yield gauge("cluster_blocks", "Blocks heard from since the driver began.", len(fleet))
         yield counter("cluster_batches", "Batches done.", done.batches)
-        yield gauge("cluster_last_batch_timestamp_seconds", "When one was done.", done.finished)
-        yield counter("cluster_alerts_told", "Transitions of alerts told.", done.notified)
+        yield gauge(
+            "cluster_last_batch_timestamp_seconds", "When the last batch was done.", done.finished
+        )
+        yield counter("cluster_alerts_told", "Alert transitions delivered.", done.notified)
 
     def _keep_note(self) -> None:
         """Make the fleet's own state durable if it changed."""
@@ -164,7 +166,7 @@ class ClusterSink:
             self._noted = note
 
     def _figures(self) -> Figures:
-        """Return what a daemon would count of the same messages."""
+        """Return the figures that a daemon would have after the same messages."""
         totals = self.fleet.counted("totals")
 
         def of(kind: str) -> dict[str, int]:

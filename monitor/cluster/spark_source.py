@@ -1,7 +1,7 @@
-"""The log as a source of Spark's: packed, one binary row a block and partition.
+"""The log as a Spark source: packed, one binary row per block and partition.
 
 Rules of this file: offsets are Spark's, in its checkpoint; a range of offsets gives the same rows
-whenever and wherever it is read. What pyspark makes of every row costs more than the row, so
+whenever and wherever it is read. pyspark's overhead per row costs more than the row, so the
 messages of a block travel as one value.
 """
 
@@ -50,7 +50,7 @@ class LogSource(DataSource):
         return SCHEMA
 
     def streamReader(self, schema: StructType) -> LogReader:  # noqa: N802 - Spark's name
-        """Return what reads it."""
+        """Return the reader."""
         del schema
         return LogReader(self.options["settings"])
 
@@ -62,7 +62,7 @@ class LogReader(DataSourceStreamReader):
         self._text: Final = text
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
-        """Return where each partition begins."""
+        """Return the first offset of each partition."""
         with _Open(self._text) as reader:
             return _named(reader.begins())
 
@@ -73,7 +73,7 @@ class LogReader(DataSourceStreamReader):
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, int], limit: ReadLimit
     ) -> dict[str, int]:
-        """Return how far a batch that begins at ``start`` may go."""
+        """Return the end of a batch that begins at ``start``."""
         with _Open(self._text) as reader:
             ends = _named(reader.ends())
         if isinstance(limit, ReadMaxRows):
@@ -87,7 +87,7 @@ class LogReader(DataSourceStreamReader):
         return [each for each in ranges if each.first < each.stop]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield one row for each block that the range says something to."""
+        """Yield one row for each block with messages in the range."""
         if not isinstance(partition, Range):
             raise TypeError(f"{partition!r} is no range of this source")
         settings = _settings(self._text)
@@ -105,7 +105,7 @@ class LogReader(DataSourceStreamReader):
 
 
 class _Open:
-    """A reader of the log for as long as the context lasts."""
+    """A reader of the log that lives as long as the context."""
 
     def __init__(self, text: str) -> None:
         settings = _settings(text)

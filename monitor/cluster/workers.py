@@ -1,4 +1,4 @@
-"""Spark's daemon of Python workers, with the core imported before they are forked from it."""
+"""Spark's daemon of Python workers, which imports the core before it forks them."""
 
 from pyspark import daemon
 

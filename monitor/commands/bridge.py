@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the bridge until SIGTERM or SIGINT; raises MonitorError where it cannot go on."""
+    """Run the bridge until SIGTERM or SIGINT; raises MonitorError if it cannot continue."""
     settings = load(options.config)
     configure(settings.log.level, settings.log.format)
     placing = Placing(settings)
@@ -57,12 +57,12 @@ def run(options: argparse.Namespace) -> int:
             if served is not None:
                 served.close()
     count = bridge.passed.messages
-    _log.info("stopped: all that was acknowledged is on the log, %d messages", count)
+    _log.info("stopped: everything acknowledged is on the log, %d messages", count)
     return 0
 
 
 def _session(settings: Settings, options: argparse.Namespace) -> MqttSettings:
-    """Return the bridge's own session with the broker, apart from a daemon's."""
+    """Return the bridge's own session with the broker, separate from a daemon's."""
     mqtt = mqtt_settings(settings, resolve_secret(settings, options.config))
     share = settings.cluster.bridge.share
     subscriptions = mqtt.subscriptions
@@ -77,7 +77,9 @@ def _session(settings: Settings, options: argparse.Namespace) -> MqttSettings:
 def _stopping(bridge: Bridge) -> Callable[[int, FrameType | None], None]:
     def stop(number: int, frame: FrameType | None) -> None:
         del frame
-        _log.info("%s: passing on what is at hand, then stopping", signal.Signals(number).name)
+        _log.info(
+            "%s: forwarding what has been received, then stopping", signal.Signals(number).name
+        )
         bridge.stop()
 
     return stop
@@ -86,20 +88,22 @@ def _stopping(bridge: Bridge) -> Callable[[int, FrameType | None], None]:
 def _families(bridge: Bridge, source: MqttSource) -> Iterator[Family]:
     passed = bridge.passed
     yield counter(
-        "bridge_messages", "Messages that the log has and the broker knows it.", passed.messages
+        "bridge_messages",
+        "Messages that are on the log and acknowledged to the broker.",
+        passed.messages,
     )
     yield counter(
         "bridge_redelivered",
-        "Messages that the broker sent again and the log had already.",
+        "Messages that the broker sent again although the log already had them.",
         passed.redelivered,
     )
     yield counter(
         "bridge_records", "Records written; a message may concern several blocks.", passed.records
     )
-    yield counter("bridge_log_retries", "Times the log did not take a batch.", passed.retries)
+    yield counter("bridge_log_retries", "Times the log did not accept a batch.", passed.retries)
     yield counter("bridge_log_seconds", "Time the log took to acknowledge.", passed.log_seconds)
     yield gauge(
-        "bridge_last_message_timestamp_seconds", "When a message last came.", passed.last_message
+        "bridge_last_message_timestamp_seconds", "When the last message came.", passed.last_message
     )
     yield gauge(
         "clock_trusted",
@@ -110,5 +114,7 @@ def _families(bridge: Bridge, source: MqttSource) -> Iterator[Family]:
         "clock_doubts", "Times this machine's clock came into doubt.", bridge.guard.doubts
     )
     yield counter("session_lost", "Times the broker lost the session.", source.sessions_lost)
-    yield counter("mqtt_reconnects", "Times the broker was connected again.", source.reconnects)
+    yield counter(
+        "mqtt_reconnects", "Times the connection to the broker was restored.", source.reconnects
+    )
     yield gauge("mqtt_connected", "1 while connected and subscribed.", float(source.connected))

@@ -1,4 +1,4 @@
-"""``monitor budget``: whose uncertainty is wrong, by three or more views of recorded pairs."""
+"""``monitor budget``: whose uncertainty is wrong, from three or more views of recorded pairs."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
     )
     parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
-    parser.add_argument("--quantity", help="by default the one most sensors have")
-    parser.add_argument("--sensors", nargs="+", metavar="SENSOR", help="by default all")
+    parser.add_argument("--quantity", help="default: the one most sensors have")
+    parser.add_argument("--sensors", nargs="+", metavar="SENSOR", help="default: all")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     missing = sorted(wanted - {recorded.names[row].sensor for row in rows})
     if not rows or (options.sensors and missing):
         known = ", ".join(sorted({f"{each.sensor} ({each.quantity})" for each in recorded.names}))
-        raise BudgetError(f"{options.file}: has pairs of {known or 'nobody'}")
+        raise BudgetError(f"{options.file}: has pairs of {known or 'no sensor'}")
     pairs = recorded.columns(rules.level).take(np.array(rows))
     event = events_of(recorded)[np.isin(recorded.pairs["series"], rows)]
     names = [recorded.names[row] for row in rows]

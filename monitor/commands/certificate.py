@@ -1,4 +1,4 @@
-"""``monitor certificate``: what a digital calibration certificate says of a reference."""
+"""``monitor certificate``: what a digital calibration certificate states of a reference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from monitor.errors import BAD_INPUT, USAGE, MonitorError
 
 
 class ValidityOptionError(MonitorError):
-    """An option states no day and no length of time."""
+    """An option is neither a day nor a length of time."""
 
     exit_code = USAGE
 
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="certificate: XML of PTB's DCC schema 3.x")
     valid = parser.add_mutually_exclusive_group()
     valid.add_argument(
-        "--valid-for", metavar="TIME", help="how long from its calibration on: 12mo, 1y, 26w, 90d"
+        "--valid-for", metavar="TIME", help="validity after its calibration: 12mo, 1y, 26w, 90d"
     )
     valid.add_argument("--valid-until", metavar="DATE", help="its last day, such as 2027-03-01")
     parser.add_argument(
@@ -55,7 +55,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what the certificate gives, and on standard error why it cannot be used as it is."""
+    """Print the content of the certificate, and on standard error why it cannot be used."""
     path, now = Path(options.file), time.time()
     data = read_whole(path)
     certificate = read_certificate(data, options.file)
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def read_whole(path: Path) -> bytes:
-    """Return a file's content as far as it may be a certificate; raises CertificateError."""
+    """Return a file's content, up to the size of a certificate; raises CertificateError."""
     try:
         with path.open("rb") as stream:
             return stream.read(BYTES_MAX + 1)
@@ -100,22 +100,22 @@ def _validity(certificate: Certificate, options: argparse.Namespace) -> Validity
 
 
 def _signed(path: Path, data: bytes, key: str | None) -> tuple[str, list[str]]:
-    """Return the words on the signature beside a file, and what is wrong with it."""
+    """Return the sentence on the signature beside a file, and what is wrong with it."""
     beside = signature_file(path)
     if key is None:
         if beside.exists():
-            return f"; the one beside it ({beside.name}) is not checked without --key", []
-        return f", and none beside it ({beside.name})", []
+            return f"; the detached one ({beside.name}) is not checked without --key", []
+        return f", and no detached one ({beside.name})", []
     if not beside.exists():
-        what = f"{beside}: is not there; ask for the signature, or leave --key out"
-        return f"; the one beside it ({beside.name}) is missing", [what]
+        what = f"{beside}: does not exist; ask for the signature, or leave --key out"
+        return f"; the detached one ({beside.name}) is missing", [what]
     if is_signed(data, read_whole(beside), read_whole(Path(key)), key):
         return f"; {beside.name} is its signature by the holder of {key}", []
     what = (
-        f"{path}: the signature {beside.name} is not of this content by the holder of {key}: the "
+        f"{path}: the signature {beside.name} does not match this content and the key {key}: the "
         "file was changed, or another key signed it; ask its issuer for both again"
     )
-    return f"; the one beside it ({beside.name}) is broken", [what]
+    return f"; the detached one ({beside.name}) is broken", [what]
 
 
 def _print_settings(certificate: Certificate, options: argparse.Namespace) -> list[str]:
@@ -133,7 +133,7 @@ def _print_u(certificate: Certificate, options: argparse.Namespace) -> list[str]
     except NoUncertaintyError as error:
         return [f"{options.file}: {error}{_hint(options)}"]
     unit = "" if found.unit == "1" else f" {found.unit}"
-    print(f"of {found.name} the largest u is {found.u:.4g}{unit}")
+    print(f"the largest u of {found.name} is {found.u:.4g}{unit}")
     return []
 
 

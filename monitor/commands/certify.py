@@ -1,4 +1,4 @@
-"""``monitor certify``: the as-found / as-left record of a sensor, signed, and made again."""
+"""``monitor certify``: the as-found / as-left record of a sensor, signed and reproducible."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from monitor.report.record_files import FORMS, Form, record_file, record_in, sho
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _SHOWN = 10
 _EPILOG = """\
-As found is the sensor before the first event of the time (`monitor event SENSOR adjusted`), as
-left after the last. FILE.xml has the shape of a DCC, FILE.html is to print. --sign writes FILE.sig
-beside it, which openssl checks as well. docs/certificates.md says what a record proves.
+"As found" is the sensor before the first event in that time (`monitor event SENSOR adjusted`), "as
+left" after the last one. FILE.xml has the shape of a DCC, FILE.html is for printing. --sign writes
+FILE.sig beside it, which openssl can check too. docs/certificates.md says what a record proves.
 """
 
 
@@ -57,14 +57,14 @@ class CertifyError(MonitorError):
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.epilog = _EPILOG
-    parser.add_argument("series", metavar="SENSOR QUANTITY", nargs="*", help="of what series")
+    parser.add_argument("series", metavar="SENSOR QUANTITY", nargs="*", help="which series")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--journal", metavar="PATH", help="path of the journal; also while it runs")
     where.add_argument(
         "--config", metavar="FILE", help="settings that name the journal, level and u_systematic"
     )
-    parser.add_argument("--from", dest="start", metavar="TIME", help="from when on, ISO 8601")
-    parser.add_argument("--to", dest="end", metavar="TIME", help="until when (default: now)")
+    parser.add_argument("--from", dest="start", metavar="TIME", help="start, ISO 8601")
+    parser.add_argument("--to", dest="end", metavar="TIME", help="end (default: now)")
     parser.add_argument("--laboratory", metavar="NAME", help="organisation that issues the record")
     parser.add_argument("--person", metavar="NAME", help="who is responsible for it")
     parser.add_argument("--country", metavar="CC", help="its country, ISO 3166-1: required for XML")
@@ -73,13 +73,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="DCC",
-        help="certificate of a reference that was used; may be given again",
+        help="certificate of a reference that was used; may be repeated",
     )
     parser.add_argument(
-        "--reference-quantity", default="", metavar="NAME", help="which quantity of those it is"
+        "--reference-quantity", default="", metavar="NAME", help="quantity of those certificates"
     )
     parser.add_argument(
-        "--valid-for", metavar="TIME", help="how long those count, if they do not say it: 12mo"
+        "--valid-for", metavar="TIME", help="validity of those that state none: 12mo"
     )
     parser.add_argument(
         "--dsi-unit", default="", metavar="UNIT", help=r"unit in D-SI, such as \kilogram"
@@ -140,7 +140,7 @@ def _write(options: argparse.Namespace) -> int:
 
 
 def _put(out: Path, data: bytes, signature: bytes | None) -> None:
-    """Write the file and its signature; a former signature of other content is taken away."""
+    """Write the file and its signature; remove an old signature of other content."""
     beside = signature_file(out)
     try:
         with whole_file(out) as new:
@@ -157,7 +157,7 @@ def _put(out: Path, data: bytes, signature: bytes | None) -> None:
 
 
 def _within(asked: RecordScope, pairs: Records) -> RecordScope:
-    """Return what is asked for with a beginning of its own; raises CertifyError of no pairs."""
+    """Return the scope with its actual beginning; raises CertifyError without pairs."""
     times = pairs["time"]
     inside = times[(times >= asked.start) & (times < asked.end)]
     if not inside.size:
@@ -192,7 +192,7 @@ def _dsi_unit(options: argparse.Namespace, unit: str, *, needed: bool) -> str:
 
 
 def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Mapping[str, Any]:
-    """Return what a record keeps of the certificate of a reference."""
+    """Return what a record keeps of a reference's certificate."""
     data = read_whole(Path(file))
     certificate = read_certificate(data, file)
     if certificate.signature is not None and certificate.signature.is_broken:
@@ -218,7 +218,7 @@ def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Ma
 
 
 class _Held(NamedTuple):
-    """What a journal holds of a series, and the rules that it is judged by."""
+    """The journal's content on a series, and the rules by which it is judged."""
 
     unit: str
     pairs: Records
@@ -227,7 +227,7 @@ class _Held(NamedTuple):
 
 
 def _held(options: argparse.Namespace, sensor: str, quantity: str) -> _Held:
-    """Return what a proven copy of the journal holds; a daemon may be writing the journal."""
+    """Return the content of a verified copy of the journal, which a daemon may be writing."""
     rules = SeriesRules()
     if options.config is not None:
         settings = load(options.config)
@@ -268,7 +268,7 @@ def _verify(options: argparse.Namespace) -> int:
     if options.journal is not None or options.config is not None:
         checks.append(_again(options, record))
     else:
-        checks.append((True, "the pairs were not looked at: give --journal to make it again"))
+        checks.append((True, "the pairs were not checked: give --journal to make the record again"))
     for is_good, told in checks:
         print(f"{path}: {told}", file=sys.stdout if is_good else sys.stderr)
     return 0 if all(is_good for is_good, _ in checks) else BAD_INPUT
@@ -278,11 +278,11 @@ def _signature(path: Path, data: bytes, key: str | None) -> tuple[bool, str]:
     beside = signature_file(path)
     if key is None:
         told = f"its signature {beside.name} was not checked: give --key with the public key"
-        return True, told if beside.exists() else "it has no signature beside it"
+        return True, told if beside.exists() else "it has no detached signature"
     if not beside.exists():
         return False, f"the signature {beside.name} is missing; ask its issuer for it"
     if is_signed(data, read_whole(beside), read_whole(Path(key)), key):
-        return True, f"is signed by the holder of {key}, and whole"
+        return True, f"is signed by the holder of {key}, and unchanged"
     return False, (
         f"its signature {beside.name} is broken: the file was changed, or not signed by the holder "
         f"of {key}; ask its issuer for both again"
@@ -292,16 +292,16 @@ def _signature(path: Path, data: bytes, key: str | None) -> tuple[bool, str]:
 def _words(
     record: Mapping[str, Any], form: Form, data: bytes, *, is_proven: bool
 ) -> tuple[bool, str]:
-    """Return whether a file shows what its record says; another version's words only if signed."""
+    """Return whether a file shows its record's content; of other versions only if signed."""
     if record.get("monitor") != __version__:
         return is_proven, (
             f"was made by monitor {str(record.get('monitor'))[:40]}, this is {__version__}, which "
-            "cannot say whether its words are those of its record"
-            f"{'' if is_proven else ': give --key, for its signature can'}"
+            "cannot say whether its text matches its record"
+            f"{'' if is_proven else ': give --key, because its signature can'}"
         )
     if shows_itself(record, form, data):
-        return True, "its words are those of its record"
-    return False, "its words are not those of its record: the file was changed by hand"
+        return True, "its text matches its record"
+    return False, "its text does not match its record: the file was changed by hand"
 
 
 def _again(options: argparse.Namespace, record: Mapping[str, Any]) -> tuple[bool, str]:
@@ -309,7 +309,7 @@ def _again(options: argparse.Namespace, record: Mapping[str, Any]) -> tuple[bool
     try:
         asked = scope_of(record)
     except ValueError as error:
-        return False, f"its record is not whole ({error}); ask its issuer for the file again"
+        return False, f"its record is incomplete ({error}); ask its issuer for the file again"
     held = _held(options, asked.sensor, asked.quantity)
     again = record_of(asked, held.pairs, held.events, 0.0)
     differing = differences(record, again)

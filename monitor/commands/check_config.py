@@ -1,4 +1,4 @@
-"""``monitor check-config``: every mistake in a settings file, a line each."""
+"""``monitor check-config``: every mistake in a settings file, one per line."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ Reports = Sequence[tuple[int, results.BlockReport]]
 
 
 class Frame(Protocol):
-    """What is used of a batch's data frame."""
+    """The used part of a batch's data frame."""
 
     sparkSession: Any  # noqa: N815 - Spark's name
 

@@ -1,4 +1,4 @@
-"""``monitor completion``: the lines that make a shell complete commands and options with Tab."""
+"""``monitor completion``: the lines that make a shell complete commands and options on Tab."""
 
 from __future__ import annotations
 

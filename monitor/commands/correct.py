@@ -46,18 +46,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--level",
         type=float,
         default=0.9,
-        help="share of references that intervals are to contain (default: 0.9)",
+        help="share of references that intervals should contain (default: 0.9)",
     )
     parser.add_argument(
         "--out",
         metavar="FILE",
         type=Path,
-        help="write the pairs with what they would have been corrected to, as CSV",
+        help="write the pairs with their corrected values as CSV",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what corrections were worth, and write the corrected pairs."""
+    """Print the gain from corrections, and write the corrected pairs."""
     if not 0.0 < options.level < 1.0:
         raise CorrectError(f"--level {options.level:g}: must be between 0 and 1; 90 % is 0.9")
     rules = SeriesRules(level=options.level)

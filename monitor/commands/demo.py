@@ -33,7 +33,7 @@ from monitor.simulate.demo_broker import EmbeddedBroker
 INTERVAL_SECONDS = 0.2
 USUAL_PORT = 9108
 
-# Five animals a second cross each cart: an honest one is accused once in hours, not in minutes.
+# Five animals a second cross each cart: a false alarm should take hours, not minutes.
 PATIENCE = 100_000
 _CROSSED_BY_ALL = ", ".join(cart.sensor for cart in RACE if not cart.is_apart)
 
@@ -62,7 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the demonstration until Ctrl-C or for the time asked; print a summary."""
+    """Run the demonstration until Ctrl-C or for the given time; print a summary."""
     configure("warning", "text")
     with ExitStack() as stack:
         host, port = stack.enter_context(EmbeddedBroker())
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class Stage:
-    """What the person at the terminal sees."""
+    """The output for the person at the terminal."""
 
     def __init__(self, service: Service, faults: dict[str, CartFault]) -> None:
         self.service = service
@@ -100,7 +100,7 @@ class Stage:
         self._paired = False
 
     def publish(self, page: Page) -> None:
-        """Show a page, and say so when the first pair is on it."""
+        """Show a page, and report when the first pair is on it."""
         self.service.publish(page)
         pairs = int(page.snapshot.window_pairs.sum())
         if pairs and not self._paired:
@@ -108,14 +108,14 @@ class Stage:
             self._say(f"first pairs are in ({pairs})")
 
     def deliver(self, transition: Transition) -> None:
-        """Say that an alert began or ended."""
+        """Print that an alert began or ended."""
         if transition.fires:
             self._found.setdefault(transition.sensor, transition)
         if transition.is_news:
             self._say(str(transition))
 
     def open(self, settings: Settings) -> None:
-        """Say where everything is."""
+        """Print the addresses of everything."""
         mqtt = settings.mqtt
         print(f"page      {self.service.url}/")
         print(f"metrics   {self.service.url}/metrics")
@@ -125,16 +125,17 @@ class Stage:
         print("Press Ctrl-C to stop.\n", flush=True)
 
     def close(self) -> None:
-        """Hold nothing."""
+        """Do nothing: there is nothing to release."""
 
     def sum_up(self, parts: Parts) -> None:
-        """Say what was found, beside what is true."""
+        """Print the findings beside the truth."""
         counts = parts.intake.counts
         snapshot = parts.network.evaluate(time.time())
         pairs = int(snapshot.window_pairs.sum())
         rows = {name.sensor: row for row, name in enumerate(snapshot.names)}
         print(
-            f"\n{counts.committed} messages, {pairs} pairs in the windows. What is true, and found:"
+            f"\n{counts.committed} messages, {pairs} pairs in the windows. What is true, and what "
+            "was found:"
         )
         for sensor, fault in self._faults.items():
             verdict = self._verdict(sensor, fault, snapshot, rows.get(sensor))
@@ -171,7 +172,7 @@ def _service(port: int) -> Service:
 
 @contextmanager
 def _fleet(host: str, port: int) -> Iterator[None]:
-    """Run the fleet in a process of its own: it shares nothing with the daemon but the broker."""
+    """Run the fleet in its own process: it shares only the broker with the daemon."""
     command = [sys.executable, "-m", "monitor", "simulate", "--broker", f"{host}:{port}"]
     command += ["--interval", str(INTERVAL_SECONDS), "--race"]
     fleet = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603

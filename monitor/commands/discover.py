@@ -30,7 +30,7 @@ _KEYS: Final = (
     *("host", "port", "protocol", "username", "username_env", "password_file", "password_env"),
     *("tls", "websocket_path"),
 )
-# What an address may begin with: whether it wants TLS and WebSocket, and its usual port.
+# Schemes of an address: whether TLS and WebSocket are used, and the usual port.
 _SCHEMES: Final = {
     "mqtt": (False, False, _PORT),
     "mqtts": (True, False, 8883),
@@ -39,7 +39,7 @@ _SCHEMES: Final = {
 }
 _PATH: Final = "/mqtt"
 _NEXT: Final = """\
-{out}: proposed settings; what was guessed stands in comments
+{out}: proposed settings; comments mark what was guessed
 
 then   monitor check-config {out}            reports every mistake
        monitor run --config {out}            page: http://127.0.0.1:9108/
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.seconds > 0.0:
         raise DiscoverError("--seconds must be above 0")
     if options.out != "-" and Path(options.out).exists():
-        refused = DiscoverError(f"{options.out}: is there already and stays as it is; give another")
+        refused = DiscoverError(f"{options.out}: already exists and was not changed; give another")
         refused.exit_code = CANNOT_CREATE
         raise refused
     listener = _Listener(options)
@@ -132,7 +132,7 @@ def _section(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def broker_keys(text: str) -> dict[str, Any]:
-    """Return the keys of the section mqtt that an address stands for."""
+    """Return the keys of the section mqtt that an address implies."""
     scheme, separator, rest = text.rpartition("://")
     wanted = _SCHEMES.get(scheme.lower() or "mqtt")
     if wanted is None or (separator and not scheme):
@@ -156,15 +156,14 @@ def _address(text: str, usual: int) -> tuple[str, int]:
     host = host.strip("[]")
     if not host or "/" in host or "@" in host or not port.isdigit():
         raise DiscoverError(
-            f"broker {text!r}: write HOST or HOST:PORT; for a user name, a password or a CA of "
-            "your own write them into the section mqtt of a settings file and give that with "
-            "--config"
+            f"broker {text!r}: write HOST or HOST:PORT; put a user name, a password or a CA of "
+            "your own into the section mqtt of a settings file and give that with --config"
         )
     return host, int(port)
 
 
 class _Listener:
-    """A connection of its own, with a session that ends with it."""
+    """A connection of its own, whose session ends with it."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.keys: Final[Mapping[str, object]] = _section(options)
@@ -181,7 +180,7 @@ class _Listener:
         )
 
     def listen(self, seconds: float) -> list[Heard]:
-        """Return what is heard within ``seconds`` of the connection, or until Ctrl-C."""
+        """Return the messages within ``seconds`` of the connection, or until Ctrl-C."""
         host, port = self.keys.get("host", "127.0.0.1"), self.keys.get("port", _PORT)
         _say(f"listening to {host}:{port} for {seconds:g} s; Ctrl-C ends it earlier")
         heard: list[Heard] = []
@@ -208,7 +207,7 @@ class _Listener:
         return heard
 
     def _beginning(self, now: float, started: float) -> float | None:
-        """Return ``now`` once connected, None while waiting; raises DiscoverError at last."""
+        """Return ``now`` once connected, None while waiting; finally raises DiscoverError."""
         if self._source.connected:
             return now
         if now - started < _CONNECT_SECONDS:

@@ -1,4 +1,4 @@
-"""``monitor doctor``: why there are no pairs, asked of the running daemon or of its journal."""
+"""``monitor doctor``: why there are no pairs, from the running daemon or its journal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was found; exit 0 if there are pairs of every quantity, else 1."""
+    """Print the findings; exit 0 if there are pairs of every quantity, else 1."""
     settings = load(options.config)
     client = client_of(settings, options)
     document = client.get("doctor") or _of_journal(settings, client)

@@ -1,4 +1,4 @@
-"""``monitor due``: who needs a reference next, by recorded pairs or by a running daemon."""
+"""``monitor due``: who needs a reference next, from recorded pairs or a running daemon."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from monitor.report.recorded import read
 
 
 class DueError(MonitorError):
-    """The dates cannot be told; the message says what to do."""
+    """The dates cannot be computed; the message says what to do."""
 
     exit_code = USAGE
 
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--order",
         choices=("date", "worth"),
         default="date",
-        help="soonest first, or where a reference would tell most (default: date)",
+        help="soonest first, or where a reference is worth most (default: date)",
     )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print the list as JSON")
@@ -70,7 +70,7 @@ def _of_file(options: argparse.Namespace) -> str:
     if not recorded.names:
         raise DueError(f"{options.file}: no reading has a reference; check times and names")
     if not recorded.timed:
-        raise DueError(f"{options.file}: has no column time; without times there is no date")
+        raise DueError(f"{options.file}: has no column time; without times there are no dates")
     now = due_snapshot(recorded)
     if options.ics:
         return due_calendar(now).decode()

@@ -1,4 +1,4 @@
-"""``monitor event``: a sensor was adjusted, moved or replaced; a new epoch of it begins."""
+"""``monitor event``: a sensor was adjusted, moved or replaced; its new epoch begins."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""``monitor explain``: what would become of one message, and with which reference it would pair.
+"""``monitor explain``: what would happen to one message, and which reference it would pair with.
 
-Rules of this file: exit 0 where the message would be used, 1 where it is rejected, 2 where settings
-or arguments cannot be used; nothing is connected to, read from or written to the journal.
+Rules of this file: exit 0 if the message would be used, 1 if it is rejected, 2 if settings or
+arguments cannot be used; there is no connection, and the journal is neither read nor written.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what becomes of the message."""
+    """Print what happens to the message."""
     settings = load(options.config)
     now = time.time() if options.now is None else _instant(options.now)
     given = [*options.earlier, (options.topic, options.payload)]
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _document(explanation: Explanation) -> str:
-    """Return the document, with nothing in it that a terminal would obey."""
+    """Return the document, with nothing in it that a terminal would interpret."""
     document = msgspec.json.decode(msgspec.json.encode(explanation))
     return json.dumps(document, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f")
 
@@ -91,7 +91,7 @@ def _topic(text: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the payload an argument stands for."""
+    """Return the payload that an argument gives."""
     kind, _, rest = text.partition(":")
     try:
         if text == "-":
@@ -115,7 +115,7 @@ def _instant(text: str) -> float:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ExplainError(f"--now {text!r} is not such as 2026-03-01T06:00Z") from error
+        raise ExplainError(f"--now {text!r} is not a time such as 2026-03-01T06:00Z") from error
     if instant.tzinfo is None:
         raise ExplainError(f"--now {text!r} has no zone; add Z or an offset such as +13:00")
     return instant.timestamp()

@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--config",
         required=True,
         metavar="FILE",
-        help="settings of the daemon, whose journal is read if it does not run",
+        help="settings of the daemon; its journal is read if it is not running",
     )
     parser.add_argument(
         "--format", choices=FORMS, default="csv", help="format of the file (default: csv)"
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the pairs and say how many."""
+    """Write the pairs and print how many."""
     if options.format == "parquet":
         arrow("parquet")
         if options.out == _STDOUT:

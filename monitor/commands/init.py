@@ -1,6 +1,6 @@
 """``monitor init``: a commented settings file to start from, for a trade or for kinds of devices.
 
-The starter's own part is ``configs/NAME.yaml``, which an installed package has with it.
+The trade's own part is ``configs/NAME.yaml``, which an installed package includes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from monitor.errors import CANNOT_CREATE, MonitorError
 
 TRADES: Final = {
     "weighing": "walk-over weighing; references are static weighings, paired by ear tag",
-    "air": "air quality; references are the hours of reference stations",
+    "air": "air quality; references are hourly means of reference stations",
     "process": "analysers in a plant; references are laboratory samples",
 }
 DEVICES: Final = {
@@ -27,9 +27,9 @@ DEVICES: Final = {
 STARTERS: Final = {**TRADES, **DEVICES}
 _BROKER: Final = """\
 # Settings of monitor: {trade}.
-# What to change first is marked with EDIT. Every key stands in docs/settings.md.
+# EDIT marks what to change first. Every key is in docs/settings.md.
 
-# EDIT: your broker. Passwords stand in a file of their own.
+# EDIT: your broker. Passwords belong in a file of their own.
 mqtt:
   host: 127.0.0.1
   port: 1883
@@ -37,7 +37,7 @@ mqtt:
 #  password_file: mqtt-password
 #  tls: {{}}
 
-# Accepted messages are kept here; the folder is made.
+# Accepted messages are kept here; the folder is created.
 journal:
   path: state/journal.sqlite
 
@@ -45,13 +45,13 @@ journal:
 http:
   port: 9108
 
-# EDIT: your topics, and what stands where in a message. docs/formats.md has all formats.
+# EDIT: your topics, and where the fields are in a message. docs/formats.md has all formats.
 """
 _NEXT: Final = """\
 {out}: settings for {trade}
 
 edit   mqtt.host, and user name and password if your broker asks for them
-       sources: your topics and fields; above each stands a message that it reads
+       sources: your topics and fields; above each is a message that it reads
 
 then   monitor check-config {out}                      reports every mistake
        monitor explain --config {out} TOPIC PAYLOAD    what becomes of one of your messages
@@ -64,7 +64,7 @@ to try it without sensors, while it runs: monitor simulate --trade {name} --brok
 step by step: docs/quickstart-{name}.md
 """
 _NEXT_OF_DEVICES: Final = """\
-where the devices send already, monitor discover proposes settings from what it hears:
+if your devices already send, monitor discover proposes settings from what it hears:
 docs/discover.md
 """
 
@@ -92,7 +92,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the settings, and say what to edit and what to run next."""
+    """Write the settings, and print what to edit and what to run next."""
     text = starter(options.trade)
     if options.out == "-":
         sys.stdout.write(text)
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
             stream.write(text)
     except FileExistsError as error:
         raise InitError(
-            f"{options.out}: is there already and stays as it is; give another name with --out"
+            f"{options.out}: already exists and was not changed; give another name with --out"
         ) from error
     except OSError as error:
         raise InitError(f"{options.out}: cannot be written: {error.strerror}") from error

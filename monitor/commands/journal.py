@@ -15,7 +15,7 @@ from monitor.journal.repairing import repair
 _ACTIONS = {
     "check": "verify the checksum of every row; also while the daemon runs",
     "backup": "write a verified copy; also while the daemon runs",
-    "restore": "replace the journal by a verified copy; the journal is kept beside it",
+    "restore": "replace the journal by a verified copy; the previous one is kept beside it",
     "repair": "move a damaged journal aside and recover its intact rows",
 }
 
@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it and say what came of it; raises JournalError."""
+    """Run the action and print its result; raises JournalError."""
     path = journal_of(options)
     try:
         for line in _ACTS[options.action](path, options):
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def journal_of(options: argparse.Namespace) -> Path:
-    """Return the journal that was asked for."""
+    """Return the requested journal."""
     if options.journal is not None:
         return Path(options.journal)
     return Path(load(options.config).journal.path)
@@ -69,12 +69,12 @@ def _check(path: Path, options: argparse.Namespace) -> list[str]:
 
 def _backup(path: Path, options: argparse.Namespace) -> list[str]:
     rows = copying.backup(path, Path(options.copy))
-    return [f"{options.copy}: written and proven: {_counted(rows)}"]
+    return [f"{options.copy}: written and verified: {_counted(rows)}"]
 
 
 def _restore(path: Path, options: argparse.Namespace) -> list[str]:
     rows, aside = copying.restore(Path(options.copy), path, stamp())
-    former = [] if aside is None else [f"the former journal is kept as {aside}"]
+    former = [] if aside is None else [f"the previous journal is kept as {aside}"]
     return [f"{path}: restored: {_counted(rows)}", *former]
 
 

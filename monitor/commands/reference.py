@@ -1,4 +1,4 @@
-"""``monitor reference``: references measured by hand or kept in a table, published as all are."""
+"""``monitor reference``: publish references measured by hand or kept in a table."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _EPILOG = """\
 A TABLE is CSV (separated by commas, semicolons or tabs, the header first) or JSON (an object, a
 list of them, or one a line), also gzipped; - is standard input. --columns says which column, or
 which path in JSON, holds what: subject, quantity, value, u, U (expanded, with k = 2 unless there is
-a k), k, unit, time, key, id, rev. --subject, --quantity, --u, --unit, --key and --time stand in
-where it has none. Either all of it is published or, where a row is wrong, nothing. Publishing a
-table again changes nothing: what came before is recognised. Recipes: docs/references.md.
+a k), k, unit, time, key, id, rev. --subject, --quantity, --u, --unit, --key and --time apply
+where it has none. Either the whole table is published or, if a row is wrong, nothing. Publishing a
+table again changes nothing: known references are recognised. Recipes: docs/references.md.
 """
 
 
@@ -52,19 +52,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="+",
         metavar="SUBJECT QUANTITY VALUE | TABLE",
-        help="what was measured (the sensor, unless settings differ), such as cart-03 mass 503,5; "
-        "or a table of references",
+        help="what was measured (the sensor, unless the settings say otherwise), such as cart-03 "
+        "mass 503,5; or a table of references",
     )
     parser.add_argument(
-        "--u", metavar="U", help="its standard uncertainty (default: exact beside the sensor's)"
+        "--u",
+        metavar="U",
+        help="its standard uncertainty (default: negligible beside the sensor's)",
     )
     parser.add_argument("--unit", default="", help="its unit (default: that of the series)")
-    parser.add_argument("--key", default="", help="what pairs it, such as an ear tag or a sample")
+    parser.add_argument(
+        "--key", default="", help="what it is paired by, such as an ear tag or sample"
+    )
     parser.add_argument(
         "--time", metavar="TIME", help="when, ISO 8601 with a time zone (default: now)"
     )
     parser.add_argument("--dry-run", action="store_true", help="print the messages instead")
-    table = parser.add_argument_group("of a TABLE")
+    table = parser.add_argument_group("options for a TABLE")
     table.add_argument(
         "--columns",
         default="",
@@ -74,10 +78,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument("--subject", metavar="NAME", help="the subject of all rows")
     table.add_argument("--quantity", metavar="NAME", help="the quantity of all rows")
     table.add_argument(
-        "--time-zone", default="", metavar="ZONE", help="of times without one: Pacific/Auckland"
+        "--time-zone",
+        default="",
+        metavar="ZONE",
+        help="zone of times without one: Pacific/Auckland",
     )
     table.add_argument(
-        "--time-format", default="", metavar="FORMAT", help="of times: '%%d.%%m.%%Y %%H:%%M'"
+        "--time-format", default="", metavar="FORMAT", help="layout of times: '%%d.%%m.%%Y %%H:%%M'"
     )
     table.add_argument(
         "--decimal-comma",

@@ -17,7 +17,7 @@ from monitor.files import detect, read_messages, read_stream
 from monitor.simulate.playback import RawMessage, replay, worded
 
 _BATCH = 4096
-_LINES = 20  # series told one by one; of more, those that fire
+_LINES = 20  # series listed one by one; of more, only those that fire
 
 
 class ReplayCommandError(MonitorError):
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay the file and say what became of it."""
+    """Replay the file and print the result."""
     if options.speed is not None and options.speed <= 0.0:
         raise ReplayCommandError(f"--speed {options.speed}: must be above 0")
     path = Path(options.file)
@@ -120,7 +120,7 @@ def _batches(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
 
 
 def _watched(messages: Iterable[RawMessage]) -> Iterable[RawMessage]:
-    """Show a bar where somebody watches."""
+    """Show a progress bar on a terminal."""
     if not sys.stderr.isatty():
         return messages
     from tqdm import tqdm  # noqa: PLC0415 - for people only

@@ -47,7 +47,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     of.add_argument(
         "--config",
         metavar="FILE",
-        help="settings of a daemon, to report on its pairs; its journal is read if it does not run",
+        help="settings of a daemon, to report on its pairs; its journal is read if it is not "
+        "running",
     )
     parser.add_argument("--out", required=True, metavar="REPORT", help="HTML file to write")
     parser.add_argument(
@@ -62,7 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the report and say where it is."""
+    """Write the report and print where it is."""
     if options.alpha is not None and not 0.0 < options.alpha < 1.0:
         raise ReportError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
     recorded, source = _of_daemon(options) if options.config else _of_file(options)
@@ -89,13 +90,13 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
 
 
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
-    """Return the pairs of a daemon; level and density are its settings' unless given."""
+    """Return the pairs of a daemon; level and density are from its settings unless given."""
     settings = load(options.config)
     named = covariates_of(options.covariates)
     if unknown := in_file(named):
         raise ReportError(
-            f"--covariates {unknown[0]}: of a daemon's pairs it can be hour or level; what its "
-            "settings' covariates show is on the page of each series, and as `where` in its JSON"
+            f"--covariates {unknown[0]}: for a daemon's pairs it can be hour or level; what its "
+            "settings' covariates show is on the page of each series, and under `where` in its JSON"
         )
     recorded = current_pairs(settings, client_of(settings, options))
     if not recorded.names:
@@ -114,7 +115,7 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
 
 
 def assumed_notes(settings: Settings) -> Iterator[str]:
-    """Yield which uncertainties the settings assume, where a sensor states none."""
+    """Yield which uncertainties the settings assume if a sensor states none."""
     for source in settings.sources:
         for each in () if source.map is None else source.map.series:
             if each.assumed:

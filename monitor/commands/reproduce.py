@@ -22,7 +22,7 @@ _PAPERS: Final = {
 
 
 class ReproduceError(MonitorError):
-    """A number that was asked for cannot be."""
+    """A number among the options is not possible."""
 
     exit_code = USAGE
 
@@ -43,13 +43,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
                 "--sets",
                 type=int,
                 default=pernot.SETS_DRAWN,
-                help="sets a point of Fig. 3 (default: %(default)s)",
+                help="sets per point of Fig. 3 (default: %(default)s)",
             )
             paper.add_argument(
                 "--pairs",
                 type=int,
                 default=pernot.PAIRS,
-                help="pairs a set of Fig. 3 (default: %(default)s)",
+                help="pairs per set of Fig. 3 (default: %(default)s)",
             )
         if name == "navratil":
             paper.add_argument(
@@ -62,7 +62,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the tables, and write page and figures where that is asked for."""
+    """Print the tables, and write page and figures if requested."""
     made = _made(options, DataFolder(options.data))
     written = [] if options.out is None else write_paper(made, options.paper, options.out)
     print("\n".join(terminal(made)))
@@ -88,7 +88,7 @@ def _made(options: argparse.Namespace, data: DataFolder) -> Reproduction:
 
 
 def _watched(points: Sequence[float]) -> Iterable[float]:
-    """Show a person who waits how far it has come."""
+    """Show the progress to a waiting person."""
     from tqdm import tqdm  # noqa: PLC0415 - for people only
 
     return tqdm(points, "Fig. 3", delay=2.0, leave=False, disable=not sys.stderr.isatty())

@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the daemon until SIGTERM or SIGINT; raises MonitorError if it cannot continue."""
-    retain_freed(32 << 20, 4 << 20)  # a large read and its columns
+    retain_freed(32 << 20, 4 << 20)  # room for a large read and its columns
     first = read_settings(options.config)
     configure(first.settings.log.level, first.settings.log.format)
     if options.recover:
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _push(settings: Settings, service: Service, stack: ExitStack) -> None:
-    """Begin to push metrics if the settings want that; raises OtlpMissingError."""
+    """Begin to push metrics if the settings ask for it; raises OtlpMissingError."""
     if settings.otlp.endpoint is not None:
         from monitor.http.otlp import OtlpPusher  # noqa: PLC0415 - few want it
 
@@ -66,7 +66,7 @@ def _recover(path: Path) -> None:
 
 
 def _service(http: Http) -> Service:
-    """Return a running service as the settings ask for it."""
+    """Return a running service according to the settings."""
     access = access_of(
         http.web_config, http.host, is_local=is_loopback(http.host), allow_remote=http.allow_remote
     )

@@ -27,7 +27,7 @@ BIN_HEADS: Final = ("from", "to", "n", "ZMS", "95 % interval", "verdict")
 
 
 class ScoreError(MonitorError):
-    """The command's options cannot be used together with the file."""
+    """The options cannot be used together with this file."""
 
     exit_code = USAGE
 
@@ -116,7 +116,7 @@ def _bins(found: Scored, by: str) -> list[dict[str, Any]]:
 
 
 def _bin_lines(recorded: Recorded, binned: list[dict[str, Any]], column: str) -> list[str]:
-    """Return a sentence and a table a series, a line a bin."""
+    """Return a sentence and a table per series, one line per bin."""
     lines = []
     for name, each in zip(recorded.names, binned, strict=False):
         left = f"; {each['without']} pairs have none" if each["without"] else ""
@@ -138,7 +138,7 @@ def _number(number: float | None) -> str:
 
 
 def _block_lines(recorded: Recorded, in_time: list[list[dict[str, Any]]]) -> list[str]:
-    """Return a table a series, a line a block."""
+    """Return a table per series, one line per block."""
     lines = []
     for name, parts in zip(recorded.names, in_time, strict=False):
         rows = [

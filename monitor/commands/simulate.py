@@ -1,4 +1,4 @@
-"""``monitor simulate``: what a fleet with known faults sends, to a file or to a broker."""
+"""``monitor simulate``: the messages of a fleet with known faults, to a file or to a broker."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trade",
         choices=tuple(TRADES),
-        help="messages of one of three trades instead, for configs/TRADE.yaml; "
-        "`monitor replay` takes the file",
+        help="messages of one of three trades instead, for configs/TRADE.yaml; `monitor replay` "
+        "reads the file",
     )
     parser.add_argument(
         "--format", choices=("csv", "jsonl"), default="csv", help="format of the file"

@@ -1,8 +1,8 @@
 """The certificates of references that the settings name: read, and what follows from them.
 
-Rules of this file: a certificate that cannot be read, that nobody says the end of, or that gives no
-u in the unit of its source is a mistake of the settings. One that has expired is not, because the
-daemon must start: a metric, an alert and a notice tell of it.
+Rules of this file: a certificate that cannot be read, whose end is not stated anywhere, or that
+gives no u in the unit of its source is a mistake in the settings. An expired one is not, because
+the daemon must start: a metric, an alert and a notice report it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class CertifiedSource(NamedTuple):
 
 
 def certified_sources(settings: Settings) -> dict[int, CertifiedSource]:
-    """Return what the certificates say of the sources that name one, by their numbers.
+    """Return what the certificates state for the sources that name one, by source number.
 
     Raises SettingsError with every mistake, at the place in the certificate where there is one.
     """
@@ -53,7 +53,7 @@ def certified_sources(settings: Settings) -> dict[int, CertifiedSource]:
 
 
 def _certified(topic: str, unit: str, asked: ReferenceCertificate) -> CertifiedSource:
-    """Return what a certificate says; raises ValueError with what to do."""
+    """Return what a certificate states; raises ValueError with what to do."""
     try:
         with Path(asked.path).open("rb") as stream:
             data = stream.read(BYTES_MAX + 1)

@@ -21,12 +21,12 @@ class Meaning(NamedTuple):
 
 SAME: Final = "the same"
 NOTHING: Final = "nothing"
-# Every setting has one: the entry with the longest key that it begins with.
+# Every setting has one: the entry whose key is the longest prefix of its path.
 MEANINGS: Final = (
     Meaning("mqtt", "how to reach the broker", SAME),
     Meaning(
         "mqtt.client_id",
-        "the daemon's session; null: made once, in the journal",
+        "the daemon's session; null: generated once, in the journal",
         "a bridge's session, with -bridge- and its name appended; null: monitor",
     ),
     Meaning(
@@ -69,7 +69,7 @@ MEANINGS: Final = (
     Meaning("sinks", "where alerts go", "the same, from the driver"),
     Meaning("verdicts", "the verdict on every series at the broker", NOTHING),
     Meaning("correct", "readings published again, corrected", NOTHING),
-    Meaning("covariates", "along what sensors may be wrong", NOTHING),
+    Meaning("covariates", "quantities along which sensors may be wrong", NOTHING),
     Meaning("series", "which series there are", SAME),
     Meaning(
         "series.max",

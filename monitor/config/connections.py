@@ -35,8 +35,8 @@ class Mqtt(Section):
     protocol: Literal["5", "3.1.1"] = setting("5", 'Version of MQTT, "5" or "3.1.1", in quotes.')
     client_id: Word | None = setting(
         None,
-        "Client identifier; null for one that is made once and kept in the journal. Two daemons at "
-        "one broker need different ones.",
+        "Client identifier; null for one that is generated once and kept in the journal. Two "
+        "daemons at one broker need different ones.",
     )
     username: Annotated[str, Field(min_length=1, max_length=1024)] | None = setting(
         None, "User name at the broker; null for none."

@@ -38,7 +38,7 @@ S = TypeVar("S", bound=Section)
 
 
 def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
-    """Return the rules of a series: of the first group that fits, then of overrides in order."""
+    """Return the rules of a series: of the first matching group, then of overrides in order."""
     group = next((each for each in settings.groups if _belongs(each, sensor, quantity)), None)
     layers: list[Overridable] = [] if group is None else [group]
     layers += [
@@ -69,7 +69,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
 
 
 def _merged(section: S, layers: Iterable[Overridable]) -> S:
-    """Return a section with what its parts in ``layers`` set, later ones over earlier ones."""
+    """Return a section with the keys that ``layers`` set, later ones over earlier ones."""
     parts = (getattr(layer, type(section).__name__.lower()) for layer in layers)
     given = {
         key: getattr(part, key)
@@ -128,9 +128,9 @@ def _units(source: Source, quantity: str) -> Iterator[str]:
 
 
 def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
-    """Return the network's plan; raises SettingsError where the places' file is wrong.
+    """Return the network's plan; raises SettingsError where the file of places is wrong.
 
-    A series of which the settings name no unit has the one in ``units``.
+    A series without a unit in the settings has the one in ``units``.
     """
 
     def rules(sensor: str, quantity: str) -> SeriesRules:
@@ -160,12 +160,12 @@ def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
 
 
 def _rows_spare(series: Series) -> int:
-    """Return how many spare rows there are for new series while silent ones are being evicted."""
+    """Return the number of spare rows for new series while silent ones are being evicted."""
     return 0 if series.forget_after_days is None else max(_SPARE_MIN, series.max // 10)
 
 
 def units_of(settings: Settings) -> Units:
-    """Return the units of series, of which the settings name some.
+    """Return the units of series, some of which the settings name.
 
     Series of other names share a unit where a reference may concern them by key or area.
     """
@@ -183,9 +183,8 @@ def router_of(
 ) -> Router:
     """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before.
 
-    ``units`` are those that series are kept in; without them each is kept as it is stated.
-    Without ``with_covariates`` none are found. Raises SettingsError where a certificate cannot be
-    used.
+    ``units`` are those in which series are kept; without them each is kept as stated. Without
+    ``with_covariates`` none are found. Raises SettingsError where a certificate cannot be used.
     """
     births = births if births is not None else Births()
     certified = certified_sources(settings)

@@ -41,7 +41,7 @@ _HOST: Final = re.compile(r"[A-Za-z0-9_.:%-]{1,253}")
 
 
 def refuse_contradictions(contradictions: Iterable[Contradiction]) -> None:
-    """Raise pydantic's error if there are any."""
+    """Raise pydantic's error if there are any contradictions."""
     if found := list(contradictions):
         what = "; ".join(each.what for each in found)
         raise PydanticCustomError("contradiction", "{what}", {"what": what, "found": found})
@@ -175,7 +175,7 @@ def _meaning(hint: object) -> str | None:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever settings are made of
-    """Return a value as JSON has it."""
+    """Return a value in the form that JSON has for it."""
     if hasattr(value, "_fields"):
         source: Any = type(value)
         return {key: _plain(getattr(value, key)) for key in section_of(source).model_fields}

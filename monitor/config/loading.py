@@ -58,7 +58,7 @@ def mistake_sentence(error: ErrorDetails) -> str:
 
 
 def _unknown_key(path: KeyPath) -> str:
-    """Return what the unknown key at the end of ``path`` may have been meant to be."""
+    """Return a suggestion for the unknown key at the end of ``path``."""
     key = str(path[-1])
     if key in HINTS:
         return HINTS[key]
@@ -127,7 +127,7 @@ def _choice(context: _Context, value: object) -> str:
 
 
 def _share(value: object) -> str:
-    """Return what a percentage is as a share, where one was written in its place."""
+    """Return a percentage as a share, if one was written in its place."""
     if isinstance(value, int | float) and 1.0 < value < 100.0:
         return f"; {value:g} % is {value / 100.0:g}"
     return ""
@@ -261,7 +261,7 @@ def _between_sections(
 def _findings(error: ErrorDetails, document: Document) -> Iterable[_Finding]:
     path = error["loc"]
     if error["type"] == "too_short" and error["input"]:
-        return  # each entry is wrong, and reported by itself
+        return  # each wrong entry is reported by itself
     contradictions = _contradictions(error)
     for each in contradictions:
         compared: list[KeyPath] = [(section,) for section in each.needs] or [path]

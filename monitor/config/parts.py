@@ -1,7 +1,7 @@
 """Groups and overrides: settings of their own for some series.
 
-What they may set is made from the sections themselves (:func:`some_of`): the same keys with the
-same limits, all of which may be left out.
+The keys they may set are made from the sections themselves (:func:`some_of`): the same keys with
+the same limits, all optional.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Part(Section):
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Return a schema that, like the validator, takes no null for a key left out."""
+        """Return a schema that, like the validator, accepts no null for a key left out."""
         schema = handler(core_schema)
         for key, field in handler.resolve_ref_schema(schema)["properties"].items():
             if "anyOf" in field and key not in cls.nullable:
@@ -49,7 +49,7 @@ class Part(Section):
 
 
 def some_of(section: type[Section], *keys: str) -> Callable[[type[Part]], type[Part]]:
-    """Give a part these ``keys`` of ``section``, all of which may be left out."""
+    """Give a part these ``keys`` of ``section``, all of them optional."""
     fields = {key: section.model_fields[key] for key in keys}
 
     def made(part: type[Part]) -> type[Part]:

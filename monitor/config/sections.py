@@ -1,4 +1,4 @@
-"""The daemon's sections: what may be set, within which limits, and the defaults."""
+"""The daemon's sections: the settings, their limits and their defaults."""
 
 from __future__ import annotations
 
@@ -159,9 +159,9 @@ class Scoring(Section):
     )
     u_systematic: Annotated[Systematic, Derived()] = setting(
         Systematic(),
-        "Standard uncertainty from systematic effects, which no number of pairs averages out "
-        "(GUM 3.3.1, VIM 2.17): the part of the stated one that a calibration, say, leaves in "
-        "every value alike. A bias within twice that part is no fault.",
+        "Standard uncertainty from systematic effects, which no number of pairs averages out (GUM "
+        "3.3.1, VIM 2.17): the part of the stated uncertainty that leaves the same error in every "
+        "value, as a calibration does. A bias within twice that part is not a fault.",
     )
     profile: Profile = setting(
         "balanced",
@@ -175,7 +175,7 @@ class Alerts(Section):
 
     patience: float = setting(
         1000.0,
-        "Mean number of pairs between two false alarms of an honest sensor, at least.",
+        "Minimum mean number of pairs between two false alarms of an honest sensor.",
         ge=2,
         le=1e9,
     )
@@ -190,14 +190,14 @@ class Alerts(Section):
     tolerance: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
         None,
         "Largest error that is allowed, in the unit of the quantity: a drift's sentence and "
-        "`monitor_due_seconds` say when it will be passed. null for the typical standard "
-        "uncertainty of the sensor's errors. It decides no alert.",
+        "`monitor_due_seconds` say when it will be exceeded. null for the typical standard "
+        "uncertainty of the sensor's errors. No alert depends on it.",
     )
     due: bool = setting(
         default=False,
-        description="Say of every series, not only of one that drifts, when its error leaves the "
-        "tolerance if no reference comes, and what a reference would tell now: the page /due, "
-        "`/due.ics` and the metrics `monitor_due_*_seconds`.",
+        description="Report for every series, not only for one that drifts, when its error leaves "
+        "the tolerance if no reference comes, and what a reference would be worth now: on the page "
+        "/due, in `/due.ics` and in the metrics `monitor_due_*_seconds`.",
     )
     rejected_share: float = setting(
         0.05,
@@ -214,10 +214,10 @@ class TypedReference(Section):
     quantity: Glob = setting("*", "Pattern of the quantities.")
     u: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
         None,
-        "Standard uncertainty of what is typed, in the unit of the quantity; null: exact beside "
-        "the sensor's.",
+        "Standard uncertainty of what is typed, in the unit of the quantity; null: negligible "
+        "beside the sensor's.",
     )
-    minimum: float = setting(-1e6, "Least number that can be typed.", ge=-1e15, le=1e15)
+    minimum: float = setting(-1e6, "Smallest number that can be typed.", ge=-1e15, le=1e15)
     maximum: float = setting(1e6, "Largest number that can be typed.", ge=-1e15, le=1e15)
     step: float = setting(0.001, "Smallest difference between two numbers.", ge=0.001, le=1e15)
 
@@ -237,9 +237,8 @@ class HomeAssistant(Section):
     references: Annotated[tuple[TypedReference, ...], Field(max_length=100, strict=False)] = (
         setting(
             (),
-            "Series whose device has a number in which a reference is typed; it is published as "
-            "a native reference with the time at which it was typed. Of several that match, the "
-            "first applies.",
+            "Series whose device has a number field for typing in a reference, which is published "
+            "as a native reference with the time of typing. If several match, the first applies.",
         )
     )
 
@@ -296,7 +295,7 @@ class Series(Section):
 
     max: int = setting(10_000, "Maximum number of series.", ge=1, le=10_000_000)
     max_new_per_minute: int = setting(
-        100, "Maximum number of new series a minute.", ge=1, le=10_000_000
+        100, "Maximum number of new series per minute.", ge=1, le=10_000_000
     )
     allow: Globs = setting(("*",), "Patterns of the sensors to accept.")
     stale_after_seconds: float = setting(
@@ -344,9 +343,9 @@ class Http(Section):
     port: int = setting(9108, "Port to listen on; 0 takes a free one.", ge=0, le=65_535)
     host_names: Annotated[tuple[Host, ...], Field(max_length=1000, strict=False)] = setting(
         (),
-        "Further names under which it may be asked for (Host of a request), as those of a proxy in "
-        "front; addresses and localhost always may. Checked if host is a loopback address, or if "
-        "there are some.",
+        "Further host names that a request may use (its header Host), such as that of a proxy in "
+        "front; addresses and localhost are always allowed. Checked if host is a loopback address, "
+        "or if any are given.",
     )
     public_url: Annotated[str, Field(max_length=2048, pattern=_PUBLIC_URL)] = setting(
         "",
@@ -356,8 +355,8 @@ class Http(Section):
     )
     allow_remote: bool = setting(
         default=False,
-        description="Whether other machines may read it without encryption and password; prefer "
-        "web_config, or a proxy in front.",
+        description="Whether other machines may read the pages without encryption and password; "
+        "prefer web_config, or a proxy in front.",
     )
     web_config: File | None = setting(
         None,
@@ -387,7 +386,7 @@ class Http(Section):
 
 
 class Otlp(Section):
-    """The numbers of /metrics pushed by OTLP over HTTP, for those who cannot be scraped."""
+    """The numbers of /metrics pushed by OTLP over HTTP, for daemons that cannot be scraped."""
 
     endpoint: Annotated[str, Field(max_length=2048, pattern=r"^https?://[!-~]+$")] | None = setting(
         None,
@@ -396,7 +395,7 @@ class Otlp(Section):
     )
     interval_seconds: float = setting(30.0, "Time between two pushes.", ge=0.1, le=86_400)
     timeout_seconds: float = setting(
-        10.0, "Time limit of one push, repetitions included.", gt=0, le=600
+        10.0, "Time limit of one push, retries included.", gt=0, le=600
     )
 
 

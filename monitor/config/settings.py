@@ -1,4 +1,4 @@
-"""The settings as a whole, and what must agree within the thresholds and between sections."""
+"""The settings as a whole, and the checks within thresholds and between sections."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Settings(Section):
         )
     )
     areas: Annotated[tuple[Area, ...], Field(max_length=10_000, strict=False)] = setting(
-        (), "Sensors that a reference applies to, besides the sensor named like its subject."
+        (), "Sensors that a reference applies to, besides the sensor that has its subject's name."
     )
     places: Annotated[tuple[Place, ...], Field(max_length=100_000, strict=False)] = setting(
         (),
@@ -103,7 +103,7 @@ class Settings(Section):
     scoring: Scoring = setting(Scoring(), "How stated uncertainties are interpreted.")
     alerts: Alerts = setting(Alerts(), "When to raise an alert.")
     fleet: Annotated[FleetRules, Derived()] = setting(
-        FleetRules(), "When the evidence of all sensors together calls for a person (a page)."
+        FleetRules(), "When the evidence of all sensors together calls out a person (a page)."
     )
     thresholds: Annotated[
         tuple[Annotated[Threshold, Derived(threshold_contradictions)], ...],
@@ -119,15 +119,15 @@ class Settings(Section):
     )
     correct: Correct = setting(
         Correct(),
-        "Readings published again, corrected as their verdict advises, with an interval that "
-        "holds its level (docs/beyond.md).",
+        "Readings published again, corrected as their verdict advises, with an interval that keeps "
+        "its level (docs/beyond.md).",
     )
     covariates: Annotated[tuple[WatchedCovariate, ...], Field(max_length=20, strict=False)] = (
         setting(
             (),
-            "Along what to look for parts in which a sensor is wrong, such as {name: hour}, {name: "
-            "rh, unit: '%', field: rh} or {name: temperature, topic: 'site/{sensor}/temperature'} "
-            "(docs/beyond.md).",
+            "Quantities to search for parts where a sensor is wrong, such as {name: "
+            "hour}, {name: rh, unit: '%', field: rh} or {name: temperature, topic: "
+            "'site/{sensor}/temperature'} (docs/beyond.md).",
         )
     )
     series: Series = setting(
@@ -138,7 +138,8 @@ class Settings(Section):
     journal: Journal = setting(Journal(), "The file that stores accepted messages and pairs.")
     http: Http = setting(Http(), "Where metrics and pages are served.")
     otlp: Otlp = setting(
-        Otlp(), "The numbers of /metrics pushed by OTLP over HTTP, for those who cannot be scraped."
+        Otlp(),
+        "The numbers of /metrics pushed by OTLP over HTTP, for daemons that cannot be scraped.",
     )
     log: Log = setting(Log(), "The daemon's own log, on standard error.")
     cluster: Cluster = setting(
@@ -161,7 +162,8 @@ class Settings(Section):
         yield from _limit_contradictions(self)
         if self.areas and "subject" not in self.pairing.match_on:
             what = (
-                "need `subject` among pairing.match_on, for without it all references concern all"
+                "need `subject` in pairing.match_on: without it every reference concerns every "
+                "sensor"
             )
             yield Contradiction(("areas",), what, ("areas", "pairing"))
         yield from covariate_contradictions(self.covariates, self.sources)
@@ -192,26 +194,26 @@ def _source_contradictions(settings: Settings) -> Iterator[Contradiction]:
 
 
 def _verdict_contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """No source takes in what is published as verdicts."""
+    """No source matches the topics of published verdicts."""
     prefix = settings.verdicts.prefix
     if prefix is None:
         return
     for at, source in enumerate(settings.sources):
         template = Template.parse(source.topic)
         if any(template.match(f"{prefix}/{below}") for below in _PUBLISHED):
-            what = "takes in the verdicts too, which are published below it (verdicts.prefix)"
+            what = "also matches the verdicts, which are published below it (verdicts.prefix)"
             yield Contradiction(("sources", at, "topic"), what, ("sources", "verdicts"))
 
 
 def _correct_contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """No source takes in what is published as corrected."""
+    """No source matches the topics of corrected readings."""
     topic = settings.correct.publish
     if topic is None:
         return
     published = topic.replace("{sensor}", "\x1f").replace("{quantity}", "\x1f")
     for at, source in enumerate(settings.sources):
         if Template.parse(source.topic).match(published):
-            what = "takes in the corrected readings too (correct.publish), which would be corrected"
+            what = "also matches the corrected readings (correct.publish), which would be corrected"
             yield Contradiction(
                 ("sources", at, "topic"),
                 f"{what} again; give them a topic of their own",
@@ -225,7 +227,7 @@ def _typed_contradictions(settings: Settings) -> Iterator[Contradiction]:
     if home is None or not home.references or native_topic(settings.sources, "reference"):
         return
     what = (
-        "are published as native references, and no source takes those; add {topic: "
+        "are published as native references, and no source reads those; add {topic: "
         "'monitor/{subject}/{quantity}/reference', kind: reference} to sources"
     )
     path = ("verdicts", "home_assistant", "references")
@@ -233,7 +235,7 @@ def _typed_contradictions(settings: Settings) -> Iterator[Contradiction]:
 
 
 def native_topic(sources: Iterable[Source], kind: str) -> str:
-    """Return the topic of the first native source of a kind on which any name can be published."""
+    """Return the topic of the first native source of a kind that can carry any name."""
     for source in sources:
         names = set(Template.parse(source.topic).names)
         is_complete = not set(source.topic) & set("+#") and names in (
@@ -259,7 +261,7 @@ def _named_once(section: str, listed: Sequence[Group | Threshold]) -> Iterator[C
 
 
 class _Limit(NamedTuple):
-    """What a value must keep to, be it set for all series or for some."""
+    """A limit on a value, whether it is set for all series or for some."""
 
     section: str
     key: str
@@ -313,7 +315,7 @@ _LIMITS: Final = (
         "pairing",
         "mode",
         lambda settings, mode: mode != "key" or "key" in settings.pairing.match_on,
-        "key needs `key` among pairing.match_on",
+        "key needs `key` in pairing.match_on",
         "pairing",
     ),
 )

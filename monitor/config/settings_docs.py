@@ -65,7 +65,7 @@ def schema_json() -> str:
 
 
 def settings_page() -> str:
-    """Return docs/settings.md: one table a section, one row a key."""
+    """Return docs/settings.md: one table per section, one row per key."""
     schema = Settings.model_json_schema()
     return "\n".join([_HEAD, *_tables(schema, "", schema, {})])
 
@@ -117,7 +117,7 @@ def _row(key: str, field: _Schema, *, required: bool) -> str:
 
 
 def _value(field: _Schema) -> str:
-    """Return what a field may hold, in words."""
+    """Return the permitted values of a field, in words."""
     if "anyOf" in field:
         return " or ".join(_value(choice) for choice in field["anyOf"])
     if "enum" in field:
@@ -140,8 +140,8 @@ _KEY: Final = re.compile(r"(#?)( *)(?:- )?([a-z_]+):")
 def commented(text: str) -> str:
     """Return a settings file whose keys have their meanings above them, each at its first place.
 
-    What may be set for some series has no comment again under groups and overrides. A line of an
-    example begins with # and no single space after it.
+    Settings that groups and overrides repeat get no second comment there. A line of an example
+    begins with # and no single space after it.
     """
     lines: list[str] = []
     path: list[tuple[int, str]] = []

@@ -1,8 +1,8 @@
 """The sections ``sources``, ``maintenance``, ``areas`` and ``places``: what comes from where.
 
 Whether the paths, templates, units and formulas of a mapping can be used is not checked here but by
-:class:`monitor.decode.mapping.Mapped`, which will use them. Areas and places say which sensors a
-reference concerns besides its own.
+:class:`monitor.decode.mapping.Mapped`, which uses them. Areas and places say which other sensors a
+reference concerns.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _valid_for(text: str) -> str:
     try:
         parse_period(text)
     except ValidityError as error:
-        raise ValueError("is no length of time; write 12mo, 1y, 26w or 90d") from error
+        raise ValueError("is not a length of time; write 12mo, 1y, 26w or 90d") from error
     return text
 
 
@@ -62,7 +62,7 @@ def _valid_until(text: str) -> str:
     try:
         parse_day(text)
     except ValidityError as error:
-        raise ValueError("is no date; write one such as 2027-03-01") from error
+        raise ValueError("is not a date; write one such as 2027-03-01") from error
     return text
 
 
@@ -75,8 +75,8 @@ class ReferenceCertificate(Section):
     )
     valid_for: Annotated[str, AfterValidator(_valid_for)] | None = setting(
         None,
-        "How long it is valid from the calibration on, such as 12mo, 1y, 26w or 90d; null for what "
-        "the certificate says itself.",
+        "How long it is valid after the calibration, such as 12mo, 1y, 26w or 90d; null for what "
+        "the certificate itself says.",
     )
     valid_until: Annotated[str, AfterValidator(_valid_until)] | None = setting(
         None, "Its last day, such as 2027-03-01, instead of valid_for."
@@ -84,13 +84,13 @@ class ReferenceCertificate(Section):
     result: Annotated[str, Field(max_length=200)] = setting(
         "",
         "Which of several results of the certificate is meant: its name or type (refType); empty "
-        "where only one can be.",
+        "if only one is possible.",
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
         """Its end is said in one way."""
         if self.valid_for is not None and self.valid_until is not None:
-            yield Contradiction(("valid_for",), "stands beside valid_until; give one of the two")
+            yield Contradiction(("valid_for",), "conflicts with valid_until; give one of the two")
 
 
 class Source(Section):
@@ -114,12 +114,12 @@ class Source(Section):
     unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
     certificate: ReferenceCertificate | None = setting(
         None,
-        "Calibration certificate of these references: gives u to those that state none, and tells "
-        "when it ends.",
+        "Calibration certificate of these references: gives u to those that state none, and the "
+        "date when its calibration expires.",
     )
     map: Annotated[MapSpec, Derived()] | None = setting(
         None,
-        "Where the fields are in a payload; required by every decoder but native "
+        "Where the fields are in a payload; required by every decoder except native "
         "(docs/formats.md).",
     )
 

@@ -1,4 +1,4 @@
-"""The section ``covariates``: what the daemon looks along, and where the numbers come from."""
+"""The section ``covariates``: the covariates that the daemon watches, and their sources."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class WatchedCovariate(Section):
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")] = Field(
         description="Its name, of a-z 0-9 _, a letter first; hour (of the day, UTC) and level (of "
-        "the value) are made of the pairs and need no more."
+        "the value) come from the pairs and need nothing else."
     )
-    unit: Unit = setting("", "Its unit, for people.")
+    unit: Unit = setting("", "Its unit, for display.")
     field: Path = setting(
         "",
-        "Path of the number, as in map: in the record of the reading, or with topic in its "
-        "messages; empty there where the payload is the number.",
+        "Path of the number, as in map: in the record of the reading or, with topic, in its "
+        "messages; empty if the payload itself is the number.",
     )
     topic: Topic | None = setting(
         None,
         "Topic of its own, such as site/{sensor}/temperature; without {sensor} its numbers hold "
-        "for all sensors. null: the number stands in the messages of the readings.",
+        "for all sensors. null: the number is in the messages of the readings.",
     )
     time: Path = setting(
         "", "With topic, path of the number's time; empty for the time of arrival."
@@ -49,7 +49,7 @@ class WatchedCovariate(Section):
 
     @property
     def rule(self) -> CovariateRule:
-        """It in terms of the core."""
+        """The covariate in terms of the core."""
         if self.name in BUILT_IN:
             return CovariateRule(self.name)
         if self.topic is None:
@@ -70,12 +70,12 @@ class WatchedCovariate(Section):
         """A number comes from one place; the built-in ones from the pairs."""
         if self.name in BUILT_IN:
             for key in sorted(self.model_fields_set - {"name"}):
-                what = f"means nothing for {self.name}, which is made of the pairs; remove it"
+                what = f"means nothing for {self.name}, which comes from the pairs; remove it"
                 yield Contradiction((key,), what)
             return
         if self.topic is None:
             if not self.field:
-                what = "says not where its number is; add field, or topic"
+                what = "does not say where its number is; add field, or topic"
                 yield Contradiction((), what)
             if self.time:
                 what = "is for a topic of its own; the number has the time of its reading"
@@ -93,10 +93,10 @@ class WatchedCovariate(Section):
 def _of_topic(template: Template) -> Iterator[Contradiction]:
     others = [name for name in template.names if name != "sensor"]
     if others:
-        what = f"has {{{others[0]}}}, which nobody reads; a covariate knows {{sensor}} alone"
+        what = f"has {{{others[0]}}}, which nothing reads; a covariate knows {{sensor}} only"
         yield Contradiction(("topic",), what)
     if not template.names and set(template.filter) & set("+#"):
-        what = "takes in several topics that hold for all sensors; name one, or add {sensor}"
+        what = "matches several topics that apply to all sensors; name one, or add {sensor}"
         yield Contradiction(("topic",), what)
 
 
@@ -123,7 +123,7 @@ def covariate_contradictions(
 
 
 def covariate_reader(covariates: Iterable[WatchedCovariate]) -> CovariateReader | None:
-    """Return what finds the numbers in messages, None if none are in messages."""
+    """Return what finds the numbers in messages, None if no covariate is in messages."""
     sent = [each for each in covariates if each.name not in BUILT_IN]
     fields = {each.name: each.field for each in sent if each.topic is None}
     return CovariateReader(fields) if sent else None

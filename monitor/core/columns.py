@@ -1,8 +1,8 @@
 """Columns: pairs of many series laid end to end, the input of every statistic.
 
 Rules of this file: ragged, contiguous, event order within a series. A sum over a series depends
-on that series' pairs alone, never on its neighbours, so one series computed alone, among ten
-thousand, live or from a file gives the same bits.
+only on that series' pairs, never on its neighbours, so a series computed alone, among ten thousand,
+live or from a file gives the same bits.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Columns:
 
     ``starts[i]`` is the first row of series i; rows are in event order (time, id) within a series.
     Every series has at least one pair. Units: those of the series; ``time`` in seconds UTC.
-    ``u``, ``lower``, ``upper`` and ``p`` are complete: what the sensor did not state was derived
-    through the normal distribution. ``stated_crps`` is the CRPS of the distribution that a sensor
-    stated, NaN where it stated none; None where no pair has one.
+    ``u``, ``lower``, ``upper`` and ``p`` are complete: what the sensor did not state is derived
+    from the normal distribution. ``stated_crps`` is the CRPS of the distribution that a sensor
+    stated, NaN where it stated none; None if no pair has one.
     """
 
     starts: Int
@@ -124,8 +124,9 @@ class Columns:
     def own_error(self) -> Float:
         """Error beyond what the reference accounts for: its sign times sqrt(error^2 - reach^2).
 
-        0 within ``reach``. A band k half reaches it as often as the band widened in quadrature by
-        ``reach`` holds the reference: of a normal error and reference exact at the stated level.
+        0 within ``reach``. A band of k half-widths contains it as often as the band widened in
+        quadrature by ``reach`` holds the reference. This is exact at the stated level for a normal
+        error and reference.
         """
         if not self.u_ref.any():
             return self.error
@@ -135,7 +136,7 @@ class Columns:
 
     @cached_property
     def sides(self) -> tuple[Float, Float]:
-        """From the value down and up to an end; half the width if the value lies outside."""
+        """Distances from the value down and up to the ends; half the width if it lies outside."""
         below, above = self.value - self.lower, self.upper - self.value
         apart, half = np.minimum(below, above) < 0.0, 0.5 * self.width
         return np.where(apart, half, below), np.where(apart, half, above)
@@ -144,7 +145,7 @@ class Columns:
     def widened(self) -> tuple[Float, Float]:
         """Lower and upper end of the interval that holds an uncertain reference with probability p.
 
-        Each of ``sides`` is read through the normal and takes ``reach`` in quadrature.
+        Each of ``sides`` is read as that of a normal, and ``reach`` adds to it in quadrature.
         """
         if not self.u_ref.any():
             return self.lower, self.upper
@@ -170,7 +171,7 @@ class Columns:
         return self.series * int(self.counts.max()) + within
 
     def grid(self, rows: npt.NDArray[N], fill: float = np.inf) -> npt.NDArray[N]:
-        """Return ``rows`` as a matrix, one series a line, the lines filled up with ``fill``."""
+        """Return ``rows`` as a matrix, one series a line, the lines padded with ``fill``."""
         if self.equal_counts:
             return rows.reshape(self.starts.size, -1)
         matrix = np.full(self.starts.size * int(self.counts.max()), fill, dtype=rows.dtype)
@@ -235,7 +236,7 @@ class Columns:
 def in_blocks(one: Columns, number: int) -> Columns:
     """Return the only series of ``one`` cut into ``number`` successive ones of nearly equal count.
 
-    A statistic of them shows how far it holds along a series (C-32); at most one block a pair.
+    Statistics of the blocks show how far they hold along a series (C-32); at most one block a pair.
     """
     count = min(number, one.value.size)
     size, longer = divmod(one.value.size, count)
@@ -246,7 +247,7 @@ def in_blocks(one: Columns, number: int) -> Columns:
 def by_runs(function: Callable[[Float], Float], rows: Float) -> Float:
     """Return ``function(rows)``, elementwise, evaluated once for each run of equal rows.
 
-    Stated coverage probabilities hardly ever change, and the normal quantile is dear.
+    Stated coverage probabilities hardly ever change, and the normal quantile is expensive.
     """
     if rows.size == 0:
         return rows
@@ -270,7 +271,7 @@ def ratio(above: Float, below: Float | Int) -> Float:
 def parts(whole: Columns, cells: int = CELLS) -> Iterator[tuple[Int, Columns]]:
     """Yield portions of series of similar length: at most ``cells`` cells each, or one series.
 
-    Each portion comes with the numbers of its series in ``whole``.
+    Before each portion come the numbers of its series in ``whole``.
     """
     order = np.argsort(whole.counts, kind="stable")
     lengths = whole.counts[order]
@@ -297,7 +298,7 @@ def columns(
     level: float | Float,
     crps: Float | None = None,
 ) -> Columns:
-    """Return complete columns: a missing u or interval is derived through the normal distribution.
+    """Return complete columns: a missing u or interval is derived from the normal distribution.
 
     ``level`` is the coverage probability of the interval given to a sensor that states u only, one
     number for all or one a pair; ``crps`` that of stated distributions, NaN where there is none.

@@ -1,7 +1,7 @@
-"""Times, lengths of time and numbers as text: the same in every sentence, document and page.
+"""Times, durations and numbers as text: the same in every sentence, document and page.
 
-Everything is in UTC. A time or number that is none, or that no calendar has, never raises here:
-these functions are called with what sensors send.
+Everything is in UTC. NaN, infinities and times outside the calendar never raise here, because these
+functions are called with what sensors send.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import quote
 Precision = Literal["auto", "seconds", "milliseconds", "microseconds", "shortest"]
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M"
 _UNITS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
-_DAYS_FROM: Final = 4 * 86_400  # below that, waits and tolerances are thought of in hours
+_DAYS_FROM: Final = 4 * 86_400  # below that, people think of waits and tolerances in hours
 _WHOLE_BELOW: Final = 1e15  # from here on a number is written with an exponent
 
 
@@ -36,7 +36,7 @@ def instant(time: float, precision: Precision = "auto") -> str:
 
 
 def date_time(time: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
-    """Return a time (s since 1970 UTC) for people, in a form of strftime; a hyphen for none."""
+    """Return a time (s since 1970 UTC) for people, in a strftime ``form``; a hyphen for none."""
     try:
         return datetime.fromtimestamp(time, UTC).strftime(form)
     except (ValueError, OverflowError, OSError):
@@ -44,7 +44,7 @@ def date_time(time: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
 
 
 def duration(seconds: float, parts: int = 2) -> str:
-    """Return a length of time in its largest units, such as "2 h 7 min", or "2 h" with one part."""
+    """Return a duration in its largest units, such as "2 h 7 min", or "2 h" with one part."""
     size = abs(seconds)
     if size < 60:
         return f"{size:.3g} s"
@@ -57,7 +57,7 @@ def duration(seconds: float, parts: int = 2) -> str:
 
 
 def significant(number: float, digits: int = 2) -> str:
-    """Return a number with so many significant digits, and all digits before the point."""
+    """Return a number with ``digits`` significant digits, and all digits before the point."""
     if 10.0**digits <= abs(number) < _WHOLE_BELOW:
         return f"{number:.0f}"
     return f"{number:.{digits}g}"
@@ -69,10 +69,10 @@ def amount(number: float, unit: str, digits: int = 2) -> str:
 
 
 def finite(number: float) -> float | None:
-    """Return a number for JSON, None for what is not finite."""
+    """Return a number for JSON, None if it is not finite."""
     return float(number) if math.isfinite(number) else None
 
 
 def series_path(sensor: str, quantity: str) -> str:
-    """Return where the page of a series is, below the address of the pages."""
+    """Return the path of the page of a series, below the address of the pages."""
     return f"/series/{quote(sensor, safe='')}/{quote(quantity, safe='')}"

@@ -46,8 +46,8 @@ class Reading(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=0):
 class Distribution(Reading, frozen=True, array_like=True, gc=False, tag=4):
     """A reading whose sensor states a distribution, from which u and interval were derived.
 
-    ``places`` are its quantiles at ``levels``, both ascending, or the members of an ensemble where
-    ``levels`` is empty; each packed, eight bytes a number.
+    ``places`` are its quantiles at ``levels``, both ascending, or the members of an ensemble if
+    ``levels`` is empty; each is packed with eight bytes a number.
     """
 
     places: bytes = b""
@@ -59,7 +59,7 @@ class Reference(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):
 
     ``subject`` names what it is about (a sensor unless the settings say otherwise);
     ``identity`` with ``revision`` lets a later message correct or void it (highest revision wins).
-    ``reference_id`` names what measured it, a station say, where that is not the subject.
+    ``reference_id`` names what measured it, such as a station, if that is not the subject.
     """
 
     subject: str
@@ -89,7 +89,7 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
 
 
 class Collocation(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3):
-    """A sensor stands beside a reference: those of ``subject`` concern it for a while."""
+    """A sensor stands beside a reference: references of ``subject`` concern it for a while."""
 
     sensor: str
     subject: str
@@ -99,9 +99,9 @@ class Collocation(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3)
 
 
 class Sample(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=6):
-    """A number that readings are judged along: what a covariate was at a time.
+    """The value of a covariate at a time; readings are judged along covariates.
 
-    It holds for the readings of ``sensor`` and ``quantity``; of all where these are empty.
+    It holds for the readings of ``sensor`` and ``quantity``; an empty name stands for all.
     """
 
     covariate: str
@@ -119,8 +119,8 @@ def time_of(observation: Observation) -> float:
     return observation.start if isinstance(observation, Collocation) else observation.time
 
 
-# One pair: a reading with its reference. The order of a series' pairs is (time, id). Of rows with
-# one id the last one counts; a pair that gets another time is removed first, at the time it had.
+# One pair: a reading with its reference. The order of a series' pairs is (time, id). The last row
+# of an id counts; a pair that gets another time is removed first, at the time it had.
 PAIR: Final = np.dtype(
     [
         ("series", np.int64),  # row of the series in the registry
@@ -141,8 +141,8 @@ PAIR: Final = np.dtype(
 )
 
 
-# A number beside a pair, by the pair's identity; a pair that gets another time is another one. Of
-# rows with one series, id, time and covariate the first one counts.
+# A number beside a pair, by the pair's identity; with another time it is another pair. The first
+# row of a series, id, time and covariate counts.
 BESIDE: Final = np.dtype(
     [
         ("series", np.int64),
@@ -165,24 +165,23 @@ def pair_records(rows: list[tuple[Any, ...]]) -> Records:
 def in_event_order(pairs: Records) -> Records:
     """Return the pairs that stand, once each, in the order (series, time, id).
 
-    ``pairs`` are changes in the order they were made; of rows with one id the last one counts.
+    ``pairs`` are changes in the order they were made; the last row of an id counts.
     """
     return some_rows(pairs, event_order(pairs))
 
 
 def event_order(pairs: Records) -> Int:
-    """Return the places of the pairs that :func:`in_event_order` returns, in its order."""
+    """Return the places of the pairs of :func:`in_event_order`, in its order."""
     order = net_order(pairs)
     stands = ~pairs["removed"][order]
     return order if stands.all() else order[stands]
 
 
 def net_order(pairs: Records) -> Int:
-    """Return the places of what changes of pairs come to, in the order (series, time, id).
+    """Return the places of the net changes of pairs, in the order (series, time, id).
 
-    Of rows with one id and time the last one counts, which may say that the pair is removed: a pair
-    is removed before it gets another time. Only the series whose rows do not come in the order of
-    their times are sorted by them.
+    The last row of an id and time counts; it may remove the pair, as before a pair gets another
+    time. Only series whose rows are not in the order of their times are sorted by time.
     """
     order, twisted = by_series(pairs)
     if not twisted.size:
@@ -200,7 +199,7 @@ def net_order(pairs: Records) -> Int:
 def by_series(pairs: Records) -> tuple[Int, Int]:
     """Return the order of pairs by series, and the series whose times do not always ascend.
 
-    Within a series the order of arrival is kept; a series may be named more than once.
+    Within a series the order of arrival is kept; a series may be returned more than once.
     """
     series, time = (np.ascontiguousarray(pairs[name]) for name in ("series", "time"))
     order = by_number(series)
@@ -209,9 +208,9 @@ def by_series(pairs: Records) -> tuple[Int, Int]:
 
 
 def by_number(numbers: Int) -> Int:
-    """Return the stable order of numbers from 0 to 2^32 - 1; numpy sorts 16 bits in one pass.
+    """Return the stable order of numbers from 0 to 2^32 - 1, sorted by 16 bits at a time.
 
-    It takes a tenth of the time of a sort of 64 bits.
+    numpy sorts 16 bits in one pass, which takes a tenth of the time of a 64-bit sort.
     """
     order: Int = np.argsort(numbers.astype(np.uint16), kind="stable")
     above = (numbers >> 16).astype(np.uint16)
@@ -237,7 +236,7 @@ def _is_last(*columns: Int | Float) -> Bool:
 def in_portions(pairs: Records, order: Int, most: int = _PORTION_PAIRS) -> Iterator[Records]:
     """Yield ``pairs`` in the :func:`event_order` in portions of whole series.
 
-    A portion has at most so many pairs, or one series.
+    A portion has at most ``most`` pairs, or one series.
     """
     names = pairs["series"][order]
     stops = np.append(np.flatnonzero(names[1:] != names[:-1]) + 1, order.size)
@@ -250,6 +249,6 @@ def in_portions(pairs: Records, order: Int, most: int = _PORTION_PAIRS) -> Itera
 
 
 def some_rows(pairs: Records, which: Int) -> Records:
-    """Return the rows numbered ``which``, copied whole: many times quicker than by field."""
+    """Return the rows numbered ``which``, copied whole: many times faster than by field."""
     bare = np.dtype((np.void, pairs.dtype.itemsize))
     return pairs.view(bare).take(which).view(pairs.dtype)

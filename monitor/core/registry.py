@@ -32,7 +32,7 @@ class SeriesName:
 
 
 class Limits(NamedTuple):
-    """How many series there may be, how many new ones a minute, and which sensors at all."""
+    """How many series there may be, how many new ones a minute, and which sensors are allowed."""
 
     maximum: int = 10_000
     new_per_minute: int = 100
@@ -52,7 +52,7 @@ class KnownSeries(NamedTuple):
 class Registry:
     """Rows of series by (sensor, quantity); ``on_new(row, key)`` is called for each new one.
 
-    There are at most ``rows_max`` rows; ``evicted`` are those out of memory.
+    There are at most ``rows_max`` rows; ``evicted`` are the rows out of memory.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Registry:
     ) -> None:
         self.keys: list[SeriesKey] = []
         self._rows: dict[tuple[str, str], int] = {}
-        self._quantities: dict[str, str] = {}  # each word once
+        self._quantities: dict[str, str] = {}  # one object for each name
         self._limits: Final = limits
         self._on_new: Final = on_new
         self._rows_max: Final = rows_max

@@ -22,7 +22,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 class Contradiction(NamedTuple):
-    """Two settings that contradict each other; ``path`` is the one to change, from this type on.
+    """Two settings that contradict each other; ``path`` is the one to change, below this type.
 
     ``needs`` names the sections whose values were compared.
     """
@@ -34,10 +34,10 @@ class Contradiction(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """What a value must be, where a type and a range cannot say it.
+    """What a value must be, where a type and a range cannot express it.
 
-    ``accept`` returns the value, or raises ValueError with what to write instead. ``is_whole``
-    leaves the type to it too, for values that may be of several types.
+    ``accept`` returns the value, or raises ValueError that says what to write instead. With
+    ``is_whole`` it checks the type too, for values that may be of several types.
     """
 
     accept: Callable[[Any], Any]
@@ -46,7 +46,7 @@ class Check:
     def __get_pydantic_core_schema__(
         self, source: object, handler: Callable[[object], Any]
     ) -> dict[str, Any]:
-        """Return the check as pydantic asks for it: plain values, for nothing here imports it."""
+        """Return the check as pydantic needs it: plain values, because nothing here imports it."""
         function = {"type": "no-info", "function": self.accept}
         if self.is_whole:
             inner = handler(source)
@@ -73,7 +73,7 @@ def _variable(name: str) -> str:
 
 
 def refuse_variables(text: str) -> None:
-    """Raise ValueError for a text that an environment should be put into."""
+    """Raise ValueError for a text that contains a variable of the environment."""
     if _EXPANDED.search(text) is not None:
         raise ValueError(
             "holds a variable of the environment, which is not expanded here; write the value. A "

@@ -40,13 +40,13 @@ def with_each(steps: Steps[T], before: Callable[[], object]) -> Steps[T]:
 
 
 def portions(items: Sequence[T], most: int) -> Iterator[Sequence[T]]:
-    """Yield ``items`` in order, so many at a time."""
+    """Yield ``items`` in order, at most ``most`` at a time."""
     for at in range(0, len(items), most):
         yield items[at : at + most]
 
 
 def weighed(rows: Int, weights: Int, most: int) -> Iterator[Int]:
-    """Yield ``rows`` in order, as many at a time as weigh ``most`` together, one at least."""
+    """Yield ``rows`` in order, in groups that weigh at most ``most`` together, or of one row."""
     until = np.cumsum(weights)
     at = 0
     while at < rows.size:

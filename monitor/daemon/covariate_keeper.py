@@ -86,7 +86,7 @@ class CovariateKeeper:
         """Yield in words which numbers never came, and which could not be used."""
         for rule in self.rules:
             if rule.scope != "none" and rule.name not in self._heard and len(self._registry):
-                yield f"covariate {rule.name}: no number of it has come yet"
+                yield f"covariate {rule.name}: none of its numbers has come yet"
         for (name, reason), count in sorted(self.refused.items()):
             detail = self._details[name, reason]
             times = "reading" if count == 1 else "readings"

@@ -1,8 +1,8 @@
-"""What a payload must hold to become an observation, and the closed list of reasons it may not.
+"""What a payload needs to become an observation, and the closed list of reasons for refusal.
 
-Rules of this file: every refusal has a reason from ``REASONS``, a sentence and the place it is
-about; nothing is swapped, clipped or guessed; a number that passes keeps every later formula
-finite. The limits stand here once: the structs of the accelerators are made from them.
+Rules of this file: every refusal has a reason from ``REASONS``, a sentence and the place it
+concerns; nothing is swapped, clipped or guessed; a number that passes keeps every later formula
+finite. Each limit is defined here once: the structs of the accelerators are made from them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from monitor.mqtt.topic_templates import NAME_RULE, valid_name
 
 
 class Limit(NamedTuple):
-    """The least and the largest number that is taken."""
+    """The least and the largest number that is accepted."""
 
     least: float
     most: float
@@ -30,7 +30,7 @@ class Limit(NamedTuple):
         return self.least <= number <= self.most
 
     def meta(self) -> msgspec.Meta:
-        """Return the same as msgspec checks it."""
+        """Return the same limits as a constraint of msgspec."""
         return msgspec.Meta(ge=self.least, le=self.most)
 
 
@@ -42,8 +42,8 @@ U: Final = Limit(U_MIN, VALUE_MAX)
 U_OF_REFERENCE: Final = Limit(0.0, VALUE_MAX)  # 0 is an exact reference; else as U
 P: Final = Limit(P_MARGIN, 1.0 - P_MARGIN)
 FUTURE_SECONDS: Final = 300.0
-SPAN_SECONDS_MAX: Final = 31_622_400.0  # a longer reference would be held against all readings
-TIME_MIN: Final = -62_135_596_800.0  # 0001-01-01 UTC, the first day that can be written out
+SPAN_SECONDS_MAX: Final = 31_622_400.0  # a longer reference would be compared with all readings
+TIME_MIN: Final = -62_135_596_800.0  # 0001-01-01 UTC, the first day that can be written
 TIME_END: Final = 253_402_300_800.0  # after the last one, 9999-12-31 UTC
 KEY_CHARACTERS_MAX: Final = 256
 NOTE_CHARACTERS_MAX: Final = 500
@@ -55,7 +55,7 @@ _WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 REASONS: Final[Mapping[str, str]] = {
     "bad_payload": "the payload is not of the format that the source's decoder reads",
     "bad_field": "a field has the wrong type",
-    "missing_field": "a field that is needed is not there",
+    "missing_field": "a required field is missing",
     "no_reading": "the sensor says that it has no value: null, nan, unavailable or unknown",
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",
     "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
@@ -67,20 +67,20 @@ REASONS: Final[Mapping[str, str]] = {
     "zero_width": "the coverage interval has no width",
     "bad_level": "the coverage probability p is not between 0 and 1",
     "unit": "the unit is not the one of the source",
-    "bad_name": "a name is empty, too long, or has / + # or control characters in it",
+    "bad_name": "a name is empty, too long, or contains / + # or control characters",
     "name_mismatch": "the payload names another sensor or quantity than its topic",
-    "unknown_topic": "no source of the settings reads this topic",
+    "unknown_topic": "no source in the settings reads this topic",
     "oversize": "the payload is larger than mqtt.max_packet_bytes",
     "not_allowed": "the sensor is not on the allow-list (series.allow)",
     "series_limit": "there are too many series, or too many new ones in a minute",
     "quality": "a field that tells the quality has a value that the source does not allow",
     "maintenance": "the sensor is under maintenance at that time (maintenance in the settings)",
-    "unknown_alias": "the birth message that names this Sparkplug alias was never seen",
+    "unknown_alias": "the birth message that names this Sparkplug alias was never received",
     "unexpected": "the decoder failed in a way it should not; please report this payload",
 }
 
 
-# Where a refusal is about no part of the payload.
+# Places of refusals that concern no part of the payload.
 _PLACES: Final[Mapping[str, str]] = {
     "unknown_topic": "topic",
     "oversize": "mqtt.max_packet_bytes",
@@ -94,10 +94,10 @@ class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not 
     """A message, or one record of it, cannot be used.
 
     ``reason`` is a key of ``REASONS``, ``detail`` a sentence. ``place`` is a path in the payload
-    (from its record on), ``byte 12``, a key of the settings, ``topic``, or empty for all of it.
-    A check that knows no paths names the ``field`` of the observation instead; whoever knows the
-    paths calls :meth:`at`. ``record`` counts the records of a payload that has several, else -1.
-    Payloads are quoted in sentences and places at length: both are cut.
+    (from its record on), ``byte 12``, a key of the settings, ``topic``, or empty for the whole
+    payload. A check that knows no paths names the ``field`` of the observation instead; the caller
+    that knows the paths calls :meth:`at`. ``record`` counts the records of a payload that has
+    several, else -1. Sentences and places quote payloads, so both are cut to a length.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not 
             self.place = place[:PLACE_CHARACTERS_MAX]
 
     def at(self, place: str) -> Self:
-        """Return this with a place, unless it has one."""
+        """Return this refusal with a place, unless it has one."""
         self.place = self.place or place[:PLACE_CHARACTERS_MAX]
         return self
 
@@ -125,13 +125,13 @@ class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not 
         return self.place if self.record < 0 else f"record {self.record} {self.place}".rstrip()
 
     def bare(self) -> Self:
-        """Return this without where it was raised and why: a message may hold thousands."""
+        """Return this refusal without traceback and cause: a message may hold thousands."""
         self.__cause__ = self.__context__ = None
         return self.with_traceback(None)
 
 
 def refusal(reason: str) -> Rejected:
-    """Return a refusal for which the reason says all there is to say."""
+    """Return a refusal whose reason says everything."""
     return Rejected(reason, REASONS[reason])
 
 
@@ -164,9 +164,9 @@ def is_key(key: str) -> bool:
 
 
 def latest_time(received: float) -> float:
-    """Return the latest event time, s since 1970 UTC, that what comes at ``received`` may have.
+    """Return the latest permitted event time, s since 1970 UTC, of a message from ``received``.
 
-    Of two limits the lower one: not ahead of this machine's clock, and a year that is 9999 at most.
+    The lower of two limits: not ahead of this machine's clock, and a year of at most 9999.
     """
     return min(received + FUTURE_SECONDS, math.nextafter(TIME_END, -math.inf))
 
@@ -181,9 +181,9 @@ def check_time(time: float, received: float, what: str = "time") -> float:
 
 
 def check_era(time: float, what: str = "time") -> float:
-    """Return ``time`` (s since 1970 UTC) if its year is 1 to 9999; NaN is not stated."""
+    """Return ``time`` (s since 1970 UTC) if its year is 1 to 9999; NaN means not stated."""
     if time < TIME_MIN or time >= TIME_END:
-        detail = f"{what} is {time:g} s from 1970, its year in UTC is not 1 to 9999"
+        detail = f"{what} is {time:g} s from 1970, and its year in UTC is not 1 to 9999"
         raise Rejected("out_of_range", detail, field=what)
     return time
 
@@ -229,7 +229,7 @@ def check_interval(lower: float, upper: float) -> tuple[float, float]:
 
 
 def expanded_to_standard(expanded: float, factor: float | None, p: float | None) -> float:
-    """Return u of expanded uncertainty U: U/k, or through the normal where p is stated, k=2 else.
+    """Return u of expanded uncertainty U: U/k, else by the normal from p if stated, else k=2.
 
     GUM 6.3.1 (U = k u) and 6.3.3 (k = 2 is customary for about 95 %).
     """
@@ -241,7 +241,7 @@ def expanded_to_standard(expanded: float, factor: float | None, p: float | None)
 
 
 def check_reading(reading: Reading, received: float) -> Reading:
-    """Return ``reading`` if all it states is usable; what is NaN is not stated."""
+    """Return ``reading`` if all it states is usable; NaN means not stated."""
     if _is_plain(reading, received):
         return reading
     check_time(reading.time, received)
@@ -261,15 +261,15 @@ def check_reading(reading: Reading, received: float) -> Reading:
         check_p(reading.p)
     if not stated:
         detail = (
-            "state u, U with k, or lower and upper with p; where a sensor states none, assume it: "
-            "`assumed` in the map of a source with decoder json"
+            "state u, U with k, or lower and upper with p; if a sensor states none, set `assumed` "
+            "in the map of a source with decoder json"
         )
         raise Rejected("missing_uncertainty", detail, field="uncertainty")
     return reading
 
 
 def _is_plain(reading: Reading, received: float) -> bool:
-    """Return whether a reading states value and u, both usable, and nothing else: most do."""
+    """Whether a reading states value and u, both usable, and nothing else, as most do."""
     return (
         U.holds(reading.u)
         and VALUE.holds(reading.value)
@@ -282,7 +282,7 @@ def _is_plain(reading: Reading, received: float) -> bool:
 
 
 def check_span(start: float, end: float) -> tuple[float, float]:
-    """Return what a reference is the mean of if it ends after it starts, in a year at most.
+    """Return the averaging span of a reference if it ends after it starts, within a year.
 
     NaN stands for an end that is not stated.
     """
@@ -315,7 +315,7 @@ def check_collocation(collocation: Collocation) -> Collocation:
 
 
 def midpoint(lower: float | None, upper: float | None) -> float:
-    """Return the value that an interval alone stands for, NaN if there is none."""
+    """Return the value implied by an interval alone, NaN if there is none."""
     if lower is None or upper is None:
         return NAN
     return lower + (upper - lower) / 2.0

@@ -1,8 +1,8 @@
 """Covariates in messages: numbers in the records of readings, and in topics of their own.
 
-Rules of this file: a number that is missing or cannot be used costs that number and never the
-reading beside it; it is told as a ``BadNumber``. A message of a covariate's own topic is read
-as a reference of its name would be, so that it has a time, and is refused as any message is.
+Rules of this file: a number that is missing or unusable costs that number and never the reading
+beside it; it is reported as a ``BadNumber``. A message of a covariate's own topic is read like a
+reference of its name, so that it has a time, and is refused like any message.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from monitor.decode.records import BadNumber, Seen
 from monitor.decode.route import Route
 from monitor.decode.spec import MapSpec, SeriesSpec
 
-EVERYONE: Final = "everyone"  # whom a topic without {sensor} is about, before it is a sample
+EVERYONE: Final = "everyone"  # the subject of a topic without {sensor}, before it is a sample
 _FIELD: Final = ("covariates", "field")
 
 
 def covariate_route(name: str, template: str, field: str, time: str) -> Route:
     """Return how the messages of a covariate's own topic are read; raises MapError.
 
-    ``field`` is the path of the number, empty for a payload that is one; ``time`` that of its time,
-    empty for the time of arrival.
+    ``field`` is the path of the number, empty for a payload that is a number; ``time`` the path of
+    its time, empty for the time of arrival.
     """
     names = ["sensor"] if "{sensor}" in template else []
     spec = MapSpec(
@@ -40,7 +40,7 @@ def covariate_route(name: str, template: str, field: str, time: str) -> Route:
 
 
 class CovariateReader:
-    """Finds covariates: ``fields`` are the paths of those that stand beside a reading, by name."""
+    """Finds covariates: ``fields`` has the paths of those beside a reading, by name."""
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         """Raises MapError where a path cannot be used."""

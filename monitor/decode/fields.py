@@ -1,4 +1,4 @@
-"""The fields of a record besides its numbers: who, when, under which key."""
+"""The fields of a record besides its numbers: who, when, and the key."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class Collocated(NamedTuple):
 
 
 def named(spec: MapSpec, kind: Kind, known: Collection[str]) -> Compose:
-    """Return what names the sensor of a record, or whom a reference is about."""
+    """Return the function that names the sensor of a record, or the subject of a reference."""
     if kind == "reference":
         return composer(spec.subject, known, ("subject",))
     return composer(spec.sensor, known, ("sensor",))
 
 
 def instant_reader(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
-    """Return what finds the time of a record, of a reference else its end; s since 1970 UTC."""
+    """Return the function that finds a record's time, of a reference its end; s since 1970 UTC."""
     if spec.time == ARRIVAL:
         return lambda _root, _record, received: received
     paths = (spec.time,) if isinstance(spec.time, str) else tuple(spec.time)
@@ -79,10 +79,10 @@ def instant_reader(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
 
 
 def _joined(paths: Sequence[str], found: Sequence[object]) -> str:
-    """Return the texts that a time is put together of as one."""
+    """Return the texts that make up a time, joined."""
     for path, each in zip(paths, found, strict=True):
         if not isinstance(each, str):
-            what = f"time is put together of texts, not of a {type(each).__name__}"
+            what = f"time is joined from texts, not from a {type(each).__name__}"
             raise Rejected("bad_field", what, shown(path))
     return " ".join(map(str, found))
 
@@ -101,7 +101,7 @@ def _reader(spec: MapSpec) -> Reader:
 
 
 def ends(spec: MapSpec, fetchers: Fetchers) -> Ends:
-    """Return what finds the start and end of what a reference is the mean of, else NaN."""
+    """Return the function that finds start and end of a reference's averaging span, else NaN."""
     seconds = _reader(spec)
     start, end = (
         fetchers.fetch(path, (name,)) if path else None
@@ -121,13 +121,13 @@ def ends(spec: MapSpec, fetchers: Fetchers) -> Ends:
 
 
 def span(spec: MapSpec, time: float) -> tuple[float, float]:
-    """Return start and end of what is the mean of a duration, ``time`` being its stamp; all s."""
+    """Return start and end of a mean over a duration with time stamp ``time``; all in s."""
     before = {"start": 0.0, "middle": 0.5, "end": 1.0}[spec.stamp] * spec.duration_seconds
     return time - before, time - before + spec.duration_seconds
 
 
 def key(spec: MapSpec, fetchers: Fetchers) -> Text:
-    """Return what finds a record's key in its one spelling, empty where none is mapped."""
+    """Return the function that finds a record's key in its one spelling, empty if unmapped."""
     if not spec.key:
         return lambda _root, _record: ""
     text = fetchers.text(spec.key, ("key",))
@@ -137,7 +137,7 @@ def key(spec: MapSpec, fetchers: Fetchers) -> Text:
 
 
 def agreement(spec: MapSpec, fetchers: Fetchers) -> Callable[[object, object, Fields], None]:
-    """Return what refuses a record that says another name than its topic."""
+    """Return the function that refuses a record whose names differ from its topic."""
     paths = [
         (shown(path), field, fetchers.fetch(path, ("agree", path)))
         for path, field in spec.agree.items()
@@ -158,7 +158,7 @@ def agreement(spec: MapSpec, fetchers: Fetchers) -> Callable[[object, object, Fi
 
 
 def texts(spec: MapSpec, fetchers: Fetchers) -> dict[str, Text]:
-    """Return what finds the plain texts that are mapped; some of a reference may be left out."""
+    """Return the functions that find the mapped texts; some of a reference may be left out."""
     given = ((name, getattr(spec, name)) for name in _TEXTS)
     found = {name: fetchers.text(path, (name,)) for name, path in given if path}
     for name in found.keys() & {"status", "reference_id"}:
@@ -171,7 +171,7 @@ def texts(spec: MapSpec, fetchers: Fetchers) -> dict[str, Text]:
 
 
 def paths_of(spec: MapSpec) -> dict[str, str]:
-    """Return where each field of an observation that is no number is read from."""
+    """Return the path of each field of an observation that is not a number."""
     time = spec.time if isinstance(spec.time, str) else next(iter(spec.time), "")
     found = {"time": "" if time == ARRIVAL else time, "start": spec.start, "end": spec.end}
     found |= {name: getattr(spec, name) for name in ("key", "revision", *_TEXTS)}
@@ -183,7 +183,7 @@ def paths_of(spec: MapSpec) -> dict[str, str]:
 
 
 def name_path(spec: MapSpec, composed: str) -> str:
-    """Return the path of the text that a name was split out of, else ``topic``."""
+    """Return the path of the text that a name was split from, else ``topic``."""
     wanted = set(names_in(composed))
     splits = (path for path, template in spec.names.items() if wanted & set(names_in(template)))
     return next(map(shown, splits), "topic")
@@ -196,7 +196,7 @@ def _if_there(fetch: Fetch, text: Text) -> Text:
 def collocated(
     spec: MapSpec, kind: Kind, fetchers: Fetchers, known: Collection[str]
 ) -> Collocated | None:
-    """Return what reads a collocation, None where messages are none."""
+    """Return the reader of a collocation, None if messages are not collocations."""
     if kind != "collocation":
         return None
     for name in ("start", "end"):

@@ -111,7 +111,7 @@ class Mapped:
         self._series: Final = quantities(spec, kind, fetchers, known, unit)
 
     def observe(self, payload: object, arrival: Arrival) -> Iterator[Seen]:
-        """Yield the records of a decoded payload and what they say; a Rejected for a bad one.
+        """Yield the records of a decoded payload with their content; a Rejected for a bad one.
 
         Raises Rejected where the payload has no records.
         """
@@ -129,7 +129,7 @@ class Mapped:
     def _placed(
         self, error: Rejected, root: object, record: object, one: One | None = None
     ) -> Rejected:
-        """Return a refusal with the place that its field was read from."""
+        """Return a refusal with the place from which its field was read."""
         field = error.field
         if one is not None and field == "quantity":
             error.at(name_path(self.spec, self.spec.series[self._series.index(one)].quantity))
@@ -161,7 +161,7 @@ class Mapped:
             self._measure(root, record, arrival, found)
 
     def _split_if_there(self, root: object, record: object, fields: Fields) -> None:
-        """A void may leave out whom it was about: its identity says that."""
+        """Split names if present: a void may omit its subject, which its identity implies."""
         for split in self._splits:
             try:
                 split(root, record, fields)
@@ -182,7 +182,7 @@ class Mapped:
             if self.spec.optional:
                 return
             names = ", ".join(f"`{one.quantity.name}`" for one in self._series)
-            what = f"value is missing: none of {names} is there"
+            what = f"value is missing: none of {names} is present"
             raise Rejected("missing_field", what, self._series[0].quantity.name)
         common = self._common(root, record, arrival.received)
         make = self._reading if self._kind == "reading" else self._reference
@@ -254,7 +254,7 @@ class Mapped:
         return reference
 
     def _voids(self, root: object, record: object, arrival: Arrival) -> Iterable[Reference]:
-        """Yield what takes a reference back: no value is needed, nor a time beside an identity."""
+        """Yield the voids of references: they need no value, and with an identity no time."""
         identity = self._text("identity", root, record)
         try:
             time, own_key = self._common(root, record, arrival.received)
@@ -336,5 +336,5 @@ def _with_claim(reading: Reading, claim: Claim) -> Distribution:
 
 
 def _subject(name: str) -> str:
-    """Return whom a reference is about; nobody in particular where pairing is by key alone."""
+    """Return the subject of a reference; nobody in particular where pairing is by key alone."""
     return check_name("subject", name) if name else name

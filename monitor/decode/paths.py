@@ -1,9 +1,9 @@
-"""Dotted paths into decoded payloads, and what stands there: a number, a text, or a refusal.
+"""Dotted paths into decoded payloads, and what they lead to: a number, a text, or a refusal.
 
 Rules of this file: a path is ``pm25.v``, ``metrics[0].value`` or ``$.eid``. A fetcher is made once
-for a mapping and is given the whole payload and the record at hand: ``$`` is the payload,
-``$.name`` looks from there, ``@`` is the record. Null stands for what is not stated. Every refusal
-names its path. :func:`to_number` is the one reader of numbers.
+per mapping and receives the whole payload and the current record: ``$`` is the payload, ``$.name``
+starts there, ``@`` is the record. Null means not stated. Every refusal names its path.
+:func:`to_number` is the only reader of numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Step = str | int
 
 
 class Missing:
-    """What a path finds where there is nothing."""
+    """What a path leads to where there is nothing."""
 
     def __repr__(self) -> str:
         return "missing"
@@ -50,7 +50,7 @@ def steps(path: str) -> tuple[Step, ...]:
 
 
 def getter(path: str) -> Getter:
-    """Return a function that finds ``path`` in a decoded payload, MISSING where it is not."""
+    """Return a function that finds ``path`` in a decoded payload, or returns MISSING."""
     walk = steps(path)
     if len(walk) == 1:
         name = walk[0]
@@ -80,26 +80,26 @@ Number = Callable[[object, object], float]
 Text = Callable[[object, object], str]
 Place = tuple[str | int, ...]
 
-# How devices and platforms say that they have no value: ESPHome, Home Assistant, Tasmota.
+# What devices and platforms send in place of a value: ESPHome, Home Assistant, Tasmota.
 NO_VALUE: Final = frozenset(("nan", "unavailable", "unknown", "none", "null", "n/a", "-nan"))
 # No underscores, no nan and no inf, which float() would take.
 _NUMBER: Final = re.compile(
     r"\A[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\Z", re.ASCII
 )
-# 21,5 is 21.5; 1,234.5 and 1,234,567 are not read, for nobody can say what they are.
+# 21,5 is 21.5; 1,234.5 and 1,234,567 are refused because they are ambiguous.
 _DECIMAL_COMMA: Final = re.compile(r"\A([+-]?\d*),(\d+(?:[eE][+-]?\d{1,4})?)\Z", re.ASCII)
-_WHOLE_MAX: Final = 1 << 53  # what numbers of JSON carry exactly
+_WHOLE_MAX: Final = 1 << 53  # JSON numbers are exact up to here
 
 
 class Fetchers:
-    """Makes fetchers that share a mapping's defaults and whether texts may stand for numbers."""
+    """Makes fetchers that share a mapping's defaults and whether texts may be numbers."""
 
     def __init__(self, defaults: Mapping[str, Scalar], *, number_texts: bool) -> None:
         self._defaults: Final = defaults
         self._number_texts: Final = number_texts
 
     def fetch(self, path: str, place: Place) -> Fetch:
-        """Return what finds ``path``, its default or MISSING."""
+        """Return the function that finds ``path``, its default or MISSING."""
         find = _find(path, place)
         default: object = self._defaults.get(path, MISSING)
 
@@ -110,7 +110,7 @@ class Fetchers:
         return fetch
 
     def number(self, path: float | str, place: Place) -> Number:
-        """Return what finds a number; a constant is found everywhere."""
+        """Return the function that finds a number; a constant is found everywhere."""
         if not isinstance(path, str):
             constant = float(path)
             return lambda _root, _record: constant
@@ -133,7 +133,7 @@ class Fetchers:
         return number
 
     def number_if_stated(self, path: float | str, place: Place) -> Number:
-        """Return the same for what a record need not state: NaN then, also for an empty path."""
+        """Return the same for an optional number: NaN if not stated, also for an empty path."""
         if path == "":
             return lambda _root, _record: NAN
         number = self.number(path, place)
@@ -149,7 +149,7 @@ class Fetchers:
         return stated
 
     def whole(self, path: str, place: Place) -> Callable[[object, object], int]:
-        """Return what finds a whole number that is not below 0."""
+        """Return the function that finds a whole number of at least 0."""
         fetch, number = self.fetch(path, place), self.number(path, place)
         name, what = shown(path), place[-1]
 
@@ -165,7 +165,7 @@ class Fetchers:
         return whole
 
     def text(self, path: str, place: Place) -> Text:
-        """Return what finds a text; a whole number is one too."""
+        """Return the function that finds a text; a whole number is accepted too."""
         fetch, name, what = self.fetch(path, place), shown(path), place[-1]
 
         def text(root: object, record: object) -> str:
@@ -181,12 +181,12 @@ class Fetchers:
 
 
 def shown(path: str) -> str:
-    """Return ``path`` as refusals show it, from the record on."""
+    """Return ``path`` as refusals show it, relative to the record."""
     return path if path.startswith(("$", "@")) else f"$.{path}"
 
 
 def quoted(found: object) -> str:
-    """Return a scalar as refusals show it, of anything else its type."""
+    """Return a scalar as refusals show it, for anything else its type."""
     if isinstance(found, str):
         return repr(found[:60])
     plain = found is None or isinstance(found, bool | float)
@@ -196,7 +196,7 @@ def quoted(found: object) -> str:
 
 
 def to_number(what: str, found: object, *, texts: bool) -> float:
-    """Return a stated number as float, zero without a sign; raises Rejected."""
+    """Return a stated number as float, zero without its sign; raises Rejected."""
     if type(found) is float and math.isfinite(found):
         return found + 0.0
     if isinstance(found, str) and texts:
@@ -227,7 +227,7 @@ def is_decimal_comma(text: str) -> bool:
 
 
 def _text_hint(text: str) -> str:
-    """Return what to do about a text where a number should stand."""
+    """Return what to do about a text in place of a number."""
     plain = _DECIMAL_COMMA.sub(r"\1.\2", text.strip())
     if _NUMBER.match(plain) is None:
         return ""

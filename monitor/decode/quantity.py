@@ -1,4 +1,4 @@
-"""The quantities of a record: name, value and uncertainty in the unit that each is kept in."""
+"""The quantities of a record: name, value and uncertainty in the unit each is kept in."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from monitor.decode.units import Units, conversion
 
 
 class Measured(NamedTuple):
-    """A value with what is stated of its uncertainty, in a unit; "" where none is known."""
+    """A value with its stated uncertainty, in a unit; "" if none is known."""
 
     stated: Stated
     assumed: bool
@@ -38,7 +38,7 @@ class Measured(NamedTuple):
 class Quantity:
     """Reads one quantity of records; raises MapError where ``spec`` cannot be used.
 
-    ``unit`` is that of its source, ``place`` where the settings say all this.
+    ``unit`` is that of its source, ``place`` is where the settings define it.
     """
 
     def __init__(self, spec: SeriesSpec, unit: str, fetchers: Fetchers, place: Place) -> None:
@@ -81,7 +81,7 @@ class Quantity:
         return Measured(stated, assumed=False, unit=kept)
 
     def place_of(self, field: str, root: object, record: object) -> str:
-        """Return where a field of an observation was read from, of several paths one that is there.
+        """Return the path from which a field was read; of several, one that exists.
 
         "" where it was read nowhere.
         """
@@ -95,7 +95,7 @@ class Quantity:
 
 
 def _or_nothing(form: Form) -> Form:
-    """Return ``form`` where it may find nothing, for something is assumed then."""
+    """Return ``form`` for settings under which it may find nothing, since a u is assumed then."""
 
     def find(root: object, record: object, stated: Stated) -> Stated:
         try:
@@ -132,7 +132,7 @@ def presence(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Fetch:
 
 
 def _paths(spec: SeriesSpec, place: Place) -> Mapping[str, Sequence[str]]:
-    """Return the paths that each field of an observation may be read from, settings last."""
+    """Return the paths from which each field of an observation may be read, settings last."""
     settings = f"map.series[{place[-1]}]"
     quantiles = [path for _, path in sorted(spec.quantiles.items(), key=lambda one: float(one[0]))]
     given = {
@@ -161,7 +161,7 @@ def _converted(stated: Stated, scale: float, offset: float) -> Stated:
 
 
 def _stated_unit(spec: SeriesSpec, wanted: str, fetchers: Fetchers, place: Place) -> Text:
-    """Return what finds the unit that a record is in, "" where nobody says; raises MapError."""
+    """Return the function that finds a record's unit, "" if none is stated; raises MapError."""
     try:
         conversion(spec.unit, wanted)
     except Rejected as error:
@@ -216,5 +216,5 @@ def quantities(
 def _one(
     each: SeriesSpec, place: Place, fetchers: Fetchers, known: Collection[str], unit: str
 ) -> One:
-    quantity = Quantity(each, unit, fetchers, place)  # first, for its mistakes have better places
+    quantity = Quantity(each, unit, fetchers, place)  # first: its mistakes have better places
     return One(composer(each.quantity or "{quantity}", known, (*place, "quantity")), quantity)

@@ -1,9 +1,9 @@
-"""From one payload to its records: which there are, which count, and the names split out of them.
+"""From one payload to its records: which exist, which count, and the names split from them.
 
 Rules of this file: records are the payload itself, the entries of an array, or the rows of columns.
-Conditions say which records are looked at, which are refused for their quality, which take one
-back. A template is plain text with ``{name}`` in it; a name comes from the topic or from an earlier
-split; what comes out is checked where it names something.
+Conditions select the records to read, those to refuse for their quality, and those that void a
+reference. A template is plain text with ``{name}`` in it; a name comes from the topic or from an
+earlier split; a composed text is checked where it names something.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def names_in(template: str) -> list[str]:
 
 
 def composer(template: str, known: Collection[str], place: Place) -> Compose:
-    """Return what puts ``template`` together from fields; raises MapError for an unknown one."""
+    """Return the function that fills in ``template``; raises MapError for an unknown field."""
     _check(template, place)
     for name in names_in(template):
         if name not in known:
@@ -48,7 +48,7 @@ def composer(template: str, known: Collection[str], place: Place) -> Compose:
 
 
 def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Split:
-    """Return what splits the text at ``path`` and adds its parts to the fields."""
+    """Return the function that splits the text at ``path`` and adds its parts to the fields."""
     _check(template, place)
     names = names_in(template)
     if not names or len(names) > _FIELDS_MAX or len(set(names)) < len(names):
@@ -60,7 +60,7 @@ def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Spli
         whole = text(root, record)
         parts = _parts(whole, plain)
         if parts is None:
-            what = f"{place[-1]} is {whole[:60]!r}, not of {template!r}"
+            what = f"{place[-1]} is {whole[:60]!r}, which does not match {template!r}"
             raise Rejected("bad_name", what, shown(path))
         fields.update(zip(names, parts, strict=True))
 
@@ -68,10 +68,11 @@ def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Spli
 
 
 def _parts(whole: str, plain: list[str]) -> list[str] | None:
-    """Return what stands between ``plain`` texts, None if they do not stand so.
+    """Return the texts between the ``plain`` ones, None if ``whole`` does not match.
 
-    The first part is as long as it can be, then the second; none is empty. From the end each text
-    is found once, as far right as it can be, for a pattern would try all the ways there are.
+    The first part is as long as it can be, then the second; none is empty. Each plain text is
+    searched once, from the end, as far right as possible: a regular expression would try all
+    combinations.
     """
     first, *between, last = plain
     end = len(whole) - len(last)
@@ -91,11 +92,11 @@ def _parts(whole: str, plain: list[str]) -> list[str] | None:
 def _check(template: str, place: Place) -> None:
     plain = _FIELD.sub("", template)
     if "{" in plain or "}" in plain:
-        raise MapError(place, "has a brace that is no field; write for example {sensor}")
+        raise MapError(place, "has a brace that is not part of a field; write for example {sensor}")
 
 
 def check_names(fields: dict[str, str]) -> None:
-    """Raise Rejected if what a topic names may not be named so."""
+    """Raise Rejected if a name from a topic is not permitted."""
     try:
         for name in ("sensor", "subject", "quantity"):
             if name in fields:
@@ -106,13 +107,13 @@ def check_names(fields: dict[str, str]) -> None:
 
 # -- records --------------------------------------------------------------------------------------
 
-_COLUMNS_MAX: Final = 1000  # each row is a map of its own
+_COLUMNS_MAX: Final = 1000  # each row becomes its own map
 
 Found = Observation | Rejected
 
 
 class BadNumber(NamedTuple):
-    """A covariate of a reading that is missing or cannot be used, why, and in words."""
+    """A covariate of a reading that is missing or unusable, the reason, and a sentence."""
 
     covariate: str
     reason: str
@@ -120,9 +121,9 @@ class BadNumber(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """One record, the payload it is of (None where neither can be read), and what came of it.
+    """One record, its payload (None where neither can be read), and what it gave.
 
-    ``samples`` are the covariates that it states, where some are asked for.
+    ``samples`` are the covariates that it states, if any are configured.
     """
 
     root: object
@@ -134,9 +135,9 @@ class Seen(NamedTuple):
 class Arrival(NamedTuple):
     """What is known of a message besides its payload.
 
-    ``fields`` are those of its topic; ``received`` is s since 1970 UTC; ``units`` are those that
-    quantities are kept in, None to keep each as it is stated; ``clock`` is what its times may not
-    be ahead of, None for ``received``.
+    ``fields`` are those of its topic; ``received`` is s since 1970 UTC; ``units`` are those in
+    which quantities are kept, None to keep each as stated; ``clock`` is the latest time it may
+    state, None for ``received``.
     """
 
     fields: Fields
@@ -146,7 +147,7 @@ class Arrival(NamedTuple):
 
     @property
     def now(self) -> float:
-        """What its times may not be ahead of, s since 1970 UTC."""
+        """The latest time that it may state, s since 1970 UTC."""
         return self.received if self.clock is None else self.clock
 
 
@@ -154,9 +155,9 @@ Frame = Callable[[object], Iterable[object]]
 
 
 def framing(spec: MapSpec) -> Frame:
-    """Return what takes a payload apart; raises MapError."""
+    """Return the function that takes a payload apart; raises MapError."""
     if spec.each and spec.columnar:
-        raise MapError(("columnar",), "stands beside each; give one of the two")
+        raise MapError(("columnar",), "conflicts with each; give one of the two")
     fetchers = Fetchers({}, number_texts=False)
     if spec.each:
         return _entries(fetchers.fetch(spec.each, ("each",)), shown(spec.each))
@@ -181,7 +182,7 @@ def _entries(fetch: Fetch, name: str) -> Frame:
 
 
 def _rows(fetch: Fetch, name: str) -> Frame:
-    """Arrays of one length are columns; whatever else stands beside them holds for every row."""
+    """Arrays of one length are columns; everything else beside them holds for every row."""
 
     def frame(payload: object) -> Iterator[object]:
         found = fetch(payload, payload)
@@ -214,7 +215,7 @@ class ValueFilter(NamedTuple):
     values: tuple[Scalar, ...]
 
     def holds(self, root: object, record: object) -> bool:
-        """Return whether one of the values stands there."""
+        """Return whether the path leads to one of the values."""
         found = self.fetch(root, record)
         return any(
             found == value and isinstance(found, bool) == isinstance(value, bool)
@@ -230,7 +231,7 @@ class Filters(NamedTuple):
     void_where: list[ValueFilter]
 
     def selects(self, root: object, record: object) -> bool:
-        """Return whether the record is one to look at."""
+        """Return whether the record is one to read."""
         return all(each.holds(root, record) for each in self.select)
 
     def check(self, root: object, record: object) -> None:
@@ -244,7 +245,7 @@ class Filters(NamedTuple):
                 raise Rejected("quality", f"`{place}` is {what}; use {allowed}", place)
 
     def voids(self, root: object, record: object) -> bool:
-        """Return whether the record takes a reference back."""
+        """Return whether the record voids a reference."""
         return any(each.holds(root, record) for each in self.void_where)
 
 

@@ -1,8 +1,8 @@
-"""What a decoder is told of the source a message came from, and what makes a decoder of a format.
+"""What a decoder knows of a message's source, and what makes a decoder of a format.
 
-Rules of this file: a format makes values or records of bytes, a mapping makes observations of
-those. A decoder yields what it sees record by record; what a message says is all of it in order.
-Readings that a sensor sent while it was under maintenance are refused.
+Rules of this file: a format turns bytes into values or records, a mapping turns those into
+observations. A decoder yields what it sees record by record; the content of a message is all of it
+in order. Readings that a sensor sent during its maintenance are refused.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Route(NamedTuple):
     """One source of the settings: what its messages are and how they are read.
 
     ``mapped`` finds the observations in decoded payloads; ``births`` is what Sparkplug's births
-    have said and ``units`` what quantities are kept in, the same objects for every route.
-    ``covariate`` is the name of the one whose numbers the messages are.
+    said and ``units`` the units of quantities, the same objects for every route. ``covariate`` is
+    the name of the covariate whose numbers the messages are.
     """
 
     kind: Kind
@@ -45,17 +45,17 @@ class Route(NamedTuple):
     covariate: str = ""
 
     def declared_unit(self) -> str:
-        """Return the unit that the settings name for what can be accelerated."""
+        """Return the unit in the settings, for sources that can be accelerated."""
         if self.mapped is None or not self.mapped.spec.series:
             return self.unit
         series = self.mapped.spec.series[0]
         return series.to_unit or self.unit or series.unit
 
     def needs_packet(self) -> bool:
-        """Return whether only the packet tells a message that comes again from a new one.
+        """Return whether only the packet distinguishes a repeated message from a new one.
 
-        So it is where a message may have no time but that of its arrival, or where others say what
-        it means; all other messages have an identity of their own.
+        This is so where a message may have only its arrival time, or where other messages define
+        its meaning; all other messages have an identity of their own.
         """
         if self.decoder in _NEEDS_PACKET:
             return True
@@ -86,11 +86,11 @@ class Decoder:
     """Decodes the messages of a format, and says what the settings have to know of it.
 
     ``parse`` returns the value of a payload, or its records where it has ``many``: a Rejected
-    stands for one that cannot be read. ``help`` says what the format is. ``mapping`` makes the
-    mapping of a source (its kind, unit and topic template) where the format has one of its own;
-    all others need one from the settings, and ``contradictions`` returns what is wrong with that,
-    or with the names in the topic template. ``number_texts`` says that the format writes numbers
-    as texts, ``has_births`` that some of its messages say how to read later ones.
+    replaces one that cannot be read. ``help`` describes the format. ``mapping`` makes the mapping
+    of a source (its kind, unit and topic template) where the format has its own; all others need
+    one from the settings, and ``contradictions`` returns what is wrong with it or with the names in
+    the topic template. ``number_texts`` says that the format writes numbers as texts,
+    ``has_births`` that some of its messages define how to read later ones.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Decoder:
         self.has_births: Final = has_births
 
     def records(self, call: Call) -> Iterator[Seen]:
-        """Yield the records of a message and what they say; raises Rejected for all of it."""
+        """Yield the records of a message with their content; raises Rejected for all of it."""
         mapped = mapping_of(call.route)
         arrival = Arrival(call.fields, call.received, call.route.units, call.clock)
         if not self._many:
@@ -130,7 +130,7 @@ class Decoder:
 
 
 def flat(seen: Sequence[Seen]) -> list[Found]:
-    """Return what records say, one after the other; refusals are numbered by their records."""
+    """Return the content of all records in order; refusals carry the number of their record."""
     if len(seen) == 1:
         return seen[0].found
     for number, each in enumerate(seen):
@@ -151,7 +151,7 @@ def mapping_of(route: Route) -> Mapped:
 
 
 class Work(NamedTuple):
-    """From ``start`` until before ``end`` (s since 1970 UTC) on sensors that fit a pattern."""
+    """Maintenance from ``start`` to before ``end`` (s since 1970 UTC) of sensors by pattern."""
 
     sensor: str
     start: float
@@ -159,18 +159,18 @@ class Work(NamedTuple):
 
 
 class Maintenance:
-    """Knows when who is worked on."""
+    """Knows which sensors are under maintenance, and when."""
 
     def __init__(self, works: Iterable[Work]) -> None:
         self._works: Final = [(re.compile(translate(work.sensor)), work) for work in works]
 
     def without(self, found: Sequence[Observation | Rejected]) -> list[Observation | Rejected]:
-        """Return ``found`` with a Rejected in place of each reading of a sensor worked on."""
+        """Return ``found`` with a Rejected for each reading of a sensor under maintenance."""
         return [self._refused(each) if isinstance(each, Reading) else each for each in found]
 
     def _refused(self, reading: Reading) -> Reading | Rejected:
         for pattern, work in self._works:
             if work.start <= reading.time < work.end and pattern.match(reading.sensor):
-                what = f"{reading.sensor} was worked on at that time (maintenance {work.sensor!r})"
+                what = f"{reading.sensor} was under maintenance then (maintenance {work.sensor!r})"
                 return Rejected("maintenance", what)
         return reading

@@ -58,13 +58,13 @@ DECODERS: Final[Mapping[str, Decoder]] = {
 }
 _CACHED_TOPICS_MAX: Final = 65_536
 _CACHED_CHARACTERS_MAX: Final = 8_388_608  # of all topics: each may have 65 535
-# How the messages of a topic are read: by its decoder, or first by an accelerator.
+# How the messages of a topic are read: by its decoder, or by an accelerator first.
 DECODED, _NATIVE, _NATIVE_REFERENCES, _RECORDS, _RECORD_REFERENCES = range(5)
 _UNKNOWN: Final = np.array([(DECODED, 0)], dtype=np.int64)
 
 
 class Decoded(NamedTuple):
-    """What a batch of messages said; ``sources`` says which message an observation is from.
+    """The content of a batch of messages; ``sources`` gives the message of each observation.
 
     ``samples`` are covariates, each with its message.
     """
@@ -76,7 +76,7 @@ class Decoded(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A topic that was met: its source, its fields, and what an accelerator needs to know."""
+    """A topic seen before: its source, its fields, and what an accelerator needs to know."""
 
     route: Route
     fields: dict[str, str]
@@ -87,10 +87,10 @@ class _Known(NamedTuple):
 
 
 class Router:
-    """Knows for each topic its source, its fields and its decoder; remembers the topics it met.
+    """Knows for each topic its source, its fields and its decoder; remembers the topics seen.
 
     Messages of more than ``payload_bytes_max`` are refused; so are readings of sensors that are
-    under ``maintenance``. ``covariates`` finds those that are asked for.
+    under ``maintenance``. ``covariates`` finds the configured covariates.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Router:
         self._numbers: dict[str, int] = {}
         self._characters = 0
         self._known: list[_Known] = []
-        # Of each known topic how its messages are read and whom they are about; last of others.
+        # By known topic: how its messages are read and whom they are about; the last is for others.
         self._ways: Int = _UNKNOWN
         self._lookup: Final = Interner(self._number_of)
         self._names: list[Name] = []
@@ -129,9 +129,9 @@ class Router:
         received: float,
         clock: float | None = None,
     ) -> Decoded:
-        """Return what messages that arrived at ``received`` (s since 1970 UTC) say.
+        """Return the content of messages that arrived at ``received`` (s since 1970 UTC).
 
-        Their times may not be ahead of ``clock``, if it is given in place of ``received``.
+        Their times may not be ahead of ``clock``, which defaults to ``received``.
         """
         found = self._gather(topics, payloads, received, clock)
         found.lay_out(self._which)
@@ -139,7 +139,7 @@ class Router:
         return Decoded(observed, found.places + found.sources, found.refused, found.samples)
 
     def decode(self, topic: str, payload: bytes, received: float) -> list[Found]:
-        """Return what one message says, its records in order, then refusals in order."""
+        """Return the content of one message, its records in order, then refusals in order."""
         found = self._gather([topic], [payload], received)
         return [*found.observed(), *(refused for _, refused in found.refused)]
 
@@ -171,7 +171,7 @@ class Router:
     def trace(
         self, topic: str, payload: bytes, received: float
     ) -> tuple[list[Seen], Rejected | None]:
-        """Return the records of one message with what each says, and why all of it is refused.
+        """Return the records of one message with their content, and why all of it is refused.
 
         For a person to look at: the decoder reads, no accelerator does.
         """
@@ -185,11 +185,11 @@ class Router:
 
     @property
     def units(self) -> Units | None:
-        """The units that quantities are kept in; None if each is kept as it is stated."""
+        """The units in which quantities are kept; None if each is kept as stated."""
         return self._units
 
     def filter_of(self, topic: str) -> str:
-        """Return the topic filter of the source that reads ``topic``; it was decoded before."""
+        """Return the topic filter of the source that reads ``topic``, which was decoded before."""
         number = self._number_of(topic)
         return "" if number == NONE else self._filters[self._known[number].route.template]
 
@@ -199,7 +199,7 @@ class Router:
         return None if number == NONE else self._known[number].route
 
     def needs_packet(self, topic: str) -> bool:
-        """Return whether only its packet tells a message of ``topic`` from one that came before."""
+        """Return whether only the packet distinguishes a new message of ``topic`` from an old."""
         for template, route in self._routes:
             if template.match(topic) is not None:
                 return route.needs_packet()
@@ -246,7 +246,7 @@ class Router:
         return seen
 
     def _revised(self, route: Route, each: Seen) -> Seen:
-        """Return a record without readings of a sensor worked on, and with its covariates."""
+        """Return a record without readings of a sensor under maintenance, with its covariates."""
         if self._maintenance is not None:
             each.found[:] = self._maintenance.without(each.found)
         return each if self._covariates is None else self._covariates.with_samples(route, each)
@@ -302,7 +302,7 @@ class Router:
     # -- topics -----------------------------------------------------------------------------
 
     def _make_room(self) -> None:
-        """Forget topics and names if there are too many; never amid a batch: it refers to them."""
+        """Forget topics and names if too many; never within a batch, which refers to them."""
         is_full = max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX
         if is_full or self._characters >= _CACHED_CHARACTERS_MAX:
             self._characters = 0
@@ -311,10 +311,10 @@ class Router:
             self._lookup.forget()
 
     def _revise_learned(self) -> None:
-        """Accelerate the topics whose unit became known; never amid a batch: it refers to them.
+        """Accelerate topics whose unit became known; never within a batch: it refers to them.
 
-        All other topics stay as they are: a fleet that states its units learns one with every
-        series that starts.
+        All other topics stay as they are: a fleet that states its units learns one with every new
+        series.
         """
         if self._units is None or self._units.changed == self._units_changed:
             return
@@ -328,7 +328,7 @@ class Router:
                     self._ways[number] = known.way, known.which
 
     def _number_of(self, topic: str) -> int:
-        """Return the number of a topic among those that are known, NONE if no source reads it."""
+        """Return the number of a topic among the known ones, NONE if no source reads it."""
         number = self._numbers.get(topic)
         if number is None:
             try:
@@ -345,7 +345,7 @@ class Router:
         return number
 
     def _with_unit(self, route: Route, fields: dict[str, str]) -> _Known:
-        """Return what is known of a topic, with the unit that its series is kept in by now."""
+        """Return what is known of a topic, with the unit that its series has by now."""
         name = fields.get("sensor" if route.kind == "reading" else "subject", "")
         key = (name, fields["quantity"])
         stream = TopicSeries(key, self._unit_of(route, *key))
@@ -368,12 +368,12 @@ class Router:
         return DECODED
 
     def _needs_records(self, route: Route) -> bool:
-        """Return whether the records of a source are asked for more than an accelerator reads."""
+        """Return whether a source's records have more than an accelerator reads."""
         if self._maintenance is not None or route.covariate:
             return True
         if self._covariates is not None and self._covariates.of_readings:
             return True
-        # what states no u has that of its certificate
+        # a record without u has that of its certificate
         return route.mapped is not None and not math.isnan(route.mapped.certified_u)
 
     def _unit_of(self, route: Route, name: str, quantity: str) -> str:
@@ -389,10 +389,10 @@ class Router:
                 fields.setdefault("quantity", "value")
                 fields.setdefault("subject", fields.get("sensor", ""))
                 return route, fields
-        raise Rejected("unknown_topic", f"no source of the settings reads {topic[:200]!r}")
+        raise Rejected("unknown_topic", f"no source in the settings reads {topic[:200]!r}")
 
     def _which(self, name: Name) -> int:
-        """Return the place of a name; they only grow, since batches refer to them."""
+        """Return the place of a name; places only grow, since batches refer to them."""
         place = self._places.setdefault(name, len(self._names))
         if place == len(self._names):
             self._names.append(name)
@@ -400,7 +400,7 @@ class Router:
 
 
 def _complete(route: Route) -> Route:
-    """Return a source with its mapping, also where that is its decoder's own."""
+    """Return a source with its mapping, also where the decoder brings its own."""
     mapping = DECODERS[route.decoder].mapping
     if mapping is None or route.mapped is not None:
         return route
@@ -408,7 +408,7 @@ def _complete(route: Route) -> Route:
 
 
 def _arrays(route: Route) -> Arrays | None:
-    """Return what reads the records of a source as columns, None if it has more to say."""
+    """Return the reader of a source's records as columns, None if it needs more."""
     if route.decoder != "json" or route.mapped is None:
         return None
     return arrays(route.mapped.spec, route.mapped.unit)

@@ -1,10 +1,10 @@
-"""What a mapping says: where in a payload what stands. docs/formats.md shows mappings.
+"""A mapping's specification: where a payload holds what. docs/formats.md shows mappings.
 
-Each field says all there is to say of the setting it is: default, range and meaning; the section
-``map`` of a source, its schema and its documentation are made from them (monitor.config.kinds).
+Each field defines its setting completely: default, range and meaning; the section ``map`` of a
+source, its schema and its documentation are made from the fields (monitor.config.kinds).
 
-Rules of this file: a text is a path unless said otherwise; a path that is empty is not used; where
-a number may stand instead of a path it is a constant.
+Rules of this file: a text is a path unless said otherwise; an empty path is not used; where a
+number may replace a path it is a constant.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _paths(value: object) -> object:
         parts = tuple(value)
         if all(isinstance(part, str) for part in parts):
             return parts
-    raise ValueError("must be a path, or a list of up to four paths whose texts are put together")
+    raise ValueError("must be a path, or a list of up to four paths whose texts are joined")
 
 
 def _unit(unit: str) -> str:
@@ -72,11 +72,14 @@ class SeriesSpec(NamedTuple):
 
     quantity: Annotated[
         Composition,
-        doc("Name of the quantity, may hold fields such as {quantity}; empty for the topic's."),
+        doc("Name of the quantity; may contain fields such as {quantity}; empty for the topic's."),
     ] = ""
     value: Annotated[
         Path,
-        doc("Path of the value; may be left out beside samples, lower and upper, or quantiles."),
+        doc(
+            "Path of the value; may be left out if samples, lower and upper, or quantiles are "
+            "given."
+        ),
     ] = ""
     unit: Annotated[Unit, doc("Unit of the payload.")] = ""
     unit_path: Annotated[Path, doc("Path of the unit, where the payload states it.")] = ""
@@ -84,7 +87,9 @@ class SeriesSpec(NamedTuple):
         Unit, doc("Unit of the series; empty for the source's, else the payload's.")
     ] = ""
     u: Annotated[PathOrNumber, doc("Standard uncertainty.")] = ""
-    U: Annotated[PathOrNumber, doc("Expanded uncertainty, with k or p; of neither k is 2.")] = ""
+    U: Annotated[
+        PathOrNumber, doc("Expanded uncertainty, with k or p; k is 2 if neither is given.")
+    ] = ""
     percent: Annotated[PathOrNumber, doc("Expanded uncertainty in percent of the value, as U.")] = (
         ""
     )
@@ -116,7 +121,7 @@ class SeriesSpec(NamedTuple):
             "with abs, sqrt, max and min; such readings are marked as assumed."
         ),
     ] = ""
-    # Whether of value, interval and u those count that a record states, u before U; native's own.
+    # Whether only the value, interval and u that a record states count, u before U; native's own.
     stated: bool = False
 
 
@@ -140,7 +145,7 @@ class MapSpec(NamedTuple):
     ] = "time"
     time_unit: Annotated[
         Literal["auto", "s", "ms", "us", "ns"],
-        doc("Unit of times that are numbers; auto tells by their size."),
+        doc("Unit of times that are numbers; auto decides by their size."),
     ] = "auto"
     time_zone: Annotated[
         str,
@@ -148,14 +153,14 @@ class MapSpec(NamedTuple):
         doc("Zone of times without one, such as Pacific/Auckland; without it they are refused."),
     ] = ""
     time_layout: Annotated[
-        str, MaxLen(64), doc("Layout of times that are not ISO 8601, in the words of strptime.")
+        str, MaxLen(64), doc("Layout of times that are not ISO 8601, as strptime reads it.")
     ] = ""
-    sensor: Annotated[Composition, doc("Name of the sensor, of the topic's fields or names.")] = (
-        "{sensor}"
-    )
+    sensor: Annotated[
+        Composition, doc("Name of the sensor, made of the topic's fields or names.")
+    ] = "{sensor}"
     subject: Annotated[
         Composition,
-        doc("Whom a reference is about, or is collocated with; of the topic's fields or names."),
+        doc("Subject of a reference or a collocation, made of the topic's fields or names."),
     ] = "{subject}"
     names: Annotated[
         Mapping[Path, Composition],
@@ -163,7 +168,7 @@ class MapSpec(NamedTuple):
         doc("Texts of the payload that are split into fields: path and {subject}.{quantity}."),
     ] = _NOTHING
     key: Annotated[Path, doc("Path of the key.")] = ""
-    key_remove: Annotated[str, MaxLen(32), doc("Characters that are taken out of the key.")] = ""
+    key_remove: Annotated[str, MaxLen(32), doc("Characters that are removed from the key.")] = ""
     key_case: Annotated[Literal["", "upper", "lower"], doc("Case of the key.")] = ""
     sequence: Annotated[Path, doc("Path of the sequence number.")] = ""
     identity: Annotated[Path, doc("Path of the identity of a reference.")] = ""
@@ -174,7 +179,11 @@ class MapSpec(NamedTuple):
     revision: Annotated[Path, doc("Path of its revision, a whole number.")] = ""
     status: Annotated[Path, doc("Path of its status: prelim, final or void.")] = ""
     start: Annotated[
-        Path, doc("Path of the start of what a reference is the mean of, or of a collocation.")
+        Path,
+        doc(
+            "Path of the start of the interval that a reference is the mean of, or of a "
+            "collocation."
+        ),
     ] = ""
     end: Annotated[Path, doc("Path of its end; also the reference's time, if it has no other.")] = (
         ""
@@ -184,44 +193,43 @@ class MapSpec(NamedTuple):
         Ge(0.0),
         Le(31_622_400.0),
         doc(
-            "How long what states one time is the mean of, such as 3600 for hours; 0 for none. A "
-            "reference gets a start and an end, a reading the time of the middle."
+            "Length of the interval that a record with one time is the mean of, such as 3600 for "
+            "hourly means; 0 for none. A reference gets a start and an end, a reading the time of "
+            "the middle."
         ),
     ] = 0.0
     stamp: Annotated[
         Literal["start", "middle", "end"],
-        doc("Which part of the duration the stated time is."),
+        doc("Which point of that interval the stated time is."),
     ] = "end"
     distance_m: Annotated[
         PathOrNumber, doc("How far a sensor stands from the reference while collocated, in metres.")
     ] = ""
     event: Annotated[Path, doc("Path of the name of an event.")] = ""
     note: Annotated[Path, doc("Path of the note of an event.")] = ""
-    select: Annotated[Choices, doc("Values by path; other records are passed over.")] = _NOTHING
+    select: Annotated[Choices, doc("Values by path; other records are skipped.")] = _NOTHING
     where: Annotated[Choices, doc("Values by path; other records are refused (quality).")] = (
         _NOTHING
     )
-    void_where: Annotated[Choices, doc("Values by path that take a reference back.")] = _NOTHING
+    void_where: Annotated[Choices, doc("Values by path that withdraw a reference.")] = _NOTHING
     defaults: Annotated[
-        Mapping[Path, Scalar], MaxLen(100), doc("Values by path, for what is not in a record.")
+        Mapping[Path, Scalar], MaxLen(100), doc("Values by path, for fields that a record lacks.")
     ] = _NOTHING
-    optional: Annotated[bool, doc("Whether records without any of the values are passed over.")] = (
-        False
-    )
-    number_texts: Annotated[bool, doc("Whether texts may stand for numbers; csv: always.")] = False
+    optional: Annotated[bool, doc("Whether records without any of the values are skipped.")] = False
+    number_texts: Annotated[bool, doc("Whether numbers may be sent as texts; csv: always.")] = False
     columns: Annotated[
         tuple[Path, ...],
         MaxLen(1000),
         doc("Names of the cells of a CSV line; an empty one is not read."),
     ] = ()
-    delimiter: Annotated[Literal[",", ";", "\t", "|"], doc("What stands between CSV cells.")] = ","
+    delimiter: Annotated[Literal[",", ";", "\t", "|"], doc("Separator of CSV cells.")] = ","
     # Native's own: paths where a record may repeat a field of its topic; whether numbers are times.
     agree: Mapping[Path, str] = _NOTHING
     number_times: bool = True
 
 
 class MapError(ValueError):
-    """A mapping cannot be used; ``place`` is the key that says so, the message what to write."""
+    """A mapping cannot be used; ``place`` is the key at fault, the message says what to write."""
 
     def __init__(self, place: tuple[str | int, ...], what: str) -> None:
         super().__init__(what)

@@ -1,8 +1,9 @@
-"""Event times as the world writes them, to seconds since 1970 UTC: the one parser of times.
+"""Event times in all usual notations, to seconds since 1970 UTC: the one parser of times.
 
-Rules of this file: a text is RFC 3339, which msgspec reads, else what else ISO 8601 allows; digits
-beyond microseconds are rounded in the former. A time without a zone is refused unless the settings
-name one; the unit of a number is told by its size unless the settings say it; a year is 1 to 9999.
+Rules of this file: a text is RFC 3339, which msgspec reads, or another form that ISO 8601 allows;
+digits beyond microseconds are rounded in the former. A time without a zone is refused unless the
+settings name one; the unit of a number follows from its size unless the settings name it; a year is
+1 to 9999.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from monitor.decode.checks import (
 from monitor.decode.paths import to_number
 from monitor.decode.spec import MapError
 
-# A member of a struct that is read as :func:`reader` reads it: RFC 3339 with a zone.
+# A member of a struct, read as :func:`reader` does: RFC 3339 with a zone.
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 _DIVISORS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-_SIZES: Final = {"ns": 1e17, "us": 1e14, "ms": 1e11}  # a number as large is of this unit
+_SIZES: Final = {"ns": 1e17, "us": 1e14, "ms": 1e11}  # a number at least as large is in this unit
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE_CHARACTERS: Final = len("2026-01-01")
 
@@ -42,10 +43,10 @@ Reader = Callable[[object, str], float]
 
 
 def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
-    """Return a function from what a payload states as time, and its name, to s since 1970 UTC.
+    """Return a function from a stated time and its name to s since 1970 UTC.
 
-    ``unit``: auto, s, ms, us or ns for numbers, none where numbers are no times; ``zone``: of texts
-    without one; ``layout``: of texts that are not ISO 8601, in the words of strptime. Raises
+    ``unit``: auto, s, ms, us or ns for numbers, none where numbers are not times; ``zone``: of
+    texts without one; ``layout``: of texts that are not ISO 8601, in the format of strptime. Raises
     MapError for a bad setting.
     """
     if unit not in ("auto", "none", *_DIVISORS):
@@ -71,7 +72,7 @@ def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
 def _zone(zone: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(zone) if zone else None
-    except (ZoneInfoNotFoundError, OSError, ValueError) as error:  # a folder of zones too
+    except (ZoneInfoNotFoundError, OSError, ValueError) as error:  # OSError: a folder of zones
         what = f"{zone!r} is not a time zone such as Pacific/Auckland"
         raise MapError(("time_zone",), what) from error
 
@@ -92,7 +93,7 @@ def _of_number(number: float, unit: str) -> float:
 
 
 def divisors(numbers: Float, unit: str) -> Float:
-    """Return what times stated as numbers are divided by to be seconds; as for each of them."""
+    """Return the divisors from times stated as numbers to seconds, as for each of them alone."""
     if unit != "auto":
         return np.full(numbers.shape, _DIVISORS[unit])
     sizes = np.abs(numbers)
@@ -102,13 +103,13 @@ def divisors(numbers: Float, unit: str) -> Float:
 
 
 def are_usable(times: Float, received: float) -> Bool:
-    """Return which times :func:`monitor.decode.checks.check_time` lets through."""
+    """Return which times pass :func:`monitor.decode.checks.check_time`."""
     found: Bool = (times >= TIME_MIN) & (times <= latest_time(received))
     return found
 
 
 def parsed(text: str, layout: str = "") -> datetime:
-    """Return a time as it is written, without a zone if none is; raises ValueError."""
+    """Return a time as written, without a zone if it has none; raises ValueError."""
     if layout:
         return datetime.strptime(text, layout)  # noqa: DTZ007 - the zone follows
     text = text.strip()
@@ -129,19 +130,19 @@ def _seconds(time: datetime, local: ZoneInfo | None, what: str) -> float:
 
 
 class _Text(NamedTuple):
-    """What stands for a time, its name, and the layout it must have."""
+    """A text given as a time, its name, and the layout it must have."""
 
     text: str
     what: str
     layout: str
 
     def refused(self, hint: str = "") -> Rejected:
-        """Return why it is no time."""
+        """Return why it is not a time."""
         wanted = f"of the layout {self.layout!r}" if self.layout else "an ISO 8601 time"
         return Rejected("bad_field", f"{self.what} {self.text[:60]!r} is not {wanted}{hint}")
 
     def number(self) -> float:
-        """Return the number that it is; raises Rejected if it is none."""
+        """Return the text as a number; raises Rejected if it is not one."""
         try:
             return to_number(self.what, self.text, texts=True)
         except Rejected as error:
@@ -160,5 +161,5 @@ def _of_text(stated: _Text, unit: str, local: ZoneInfo | None) -> float:
             raise stated.refused(_hint_at(stated.text)) from error
         return check_era(_of_number(stated.number(), unit), stated.what)
     if unit == "none" and len(stated.text.strip()) <= _DATE_CHARACTERS:
-        raise stated.refused()  # a date: no zone of the settings makes a time of it
+        raise stated.refused()  # a date: no zone in the settings makes it a time
     return _seconds(time, local, stated.what)

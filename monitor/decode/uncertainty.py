@@ -1,8 +1,8 @@
-"""The forms in which uncertainty is stated, each to a standard uncertainty or an interval.
+"""The forms in which uncertainty is stated, converted to a standard uncertainty or an interval.
 
-Rules of this file: all is in the unit of the payload; one form for u and one for the interval may
-stand side by side; numbers are only derived here, :mod:`monitor.decode.checks` refuses them later
-but for what a division or a root would need.
+Rules of this file: everything is in the unit of the payload; one form for u and one for the
+interval may be combined; numbers are only derived here, and :mod:`monitor.decode.checks` refuses
+them later, except those that a division or a root needs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Claim(NamedTuple):
     levels: tuple[float, ...] = ()
 
     def converted(self, scale: float, offset: float) -> Claim:
-        """Return it in another unit, of which a number is ``scale`` x + ``offset``."""
+        """Return the claim in another unit, in which x becomes ``scale`` x + ``offset``."""
         places = tuple(scale * place + offset for place in self.places)
         if scale > 0.0:
             return Claim(places, self.levels)
@@ -55,7 +55,7 @@ class Claim(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """What a record states of one quantity; what is not stated is NaN, no distribution None."""
+    """What a record states of one quantity; not stated is NaN, or None for the distribution."""
 
     value: float
     u: float = NAN
@@ -69,7 +69,7 @@ Form = Callable[[object, object, Stated], Stated]
 
 
 def forms(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> list[Form]:
-    """Return what adds to a value the uncertainty that its record states; raises MapError."""
+    """Return the functions that add to a value its stated uncertainty; raises MapError."""
     if spec.stated:
         return [_as_stated(spec, fetchers, place)]
     if isinstance(spec.p, float):
@@ -81,7 +81,7 @@ def forms(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> list[Form]:
     for names in (_U_FORMS, _INTERVAL_FORMS):
         given = [name for name in names if _is_given(getattr(spec, name))]
         if len(given) > 1:
-            raise MapError((*place, given[1]), f"stands beside {given[0]}; give one of the two")
+            raise MapError((*place, given[1]), f"conflicts with {given[0]}; give one of the two")
         found += [_FORMS[name](spec, fetchers, place) for name in given]
     if bool(spec.lower) != bool(spec.upper):
         lone = "lower" if spec.lower else "upper"
@@ -204,7 +204,7 @@ def _plus_minus(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
     half = fetchers.number(spec.plus_minus, (*place, "plus_minus"))
     p = _optional(spec.p, fetchers, (*place, "p"))
     if not spec.value:
-        raise MapError((*place, "plus_minus"), "needs a value to stand around; give value")
+        raise MapError((*place, "plus_minus"), "needs a value at its centre; give value")
 
     def form(root: object, record: object, stated: Stated) -> Stated:
         width = check_u("plus_minus", half(root, record))
@@ -287,7 +287,7 @@ def formula(text: str, place: Place) -> Callable[[float], float]:
         parsed = evaluator.parse(text)
         evaluator.eval(text, previously_parsed=parsed)
     except ArithmeticError:
-        pass  # of the value 1 only
+        pass  # fails only for the value 1
     except Exception as error:
         what = "is not a formula of value with abs, sqrt, max and min"
         raise MapError(place, f"{what}: {error}") from error
@@ -296,7 +296,7 @@ def formula(text: str, place: Place) -> Callable[[float], float]:
         names["value"] = value
         try:
             u = evaluator.eval(text, previously_parsed=parsed)
-        except Exception as error:  # simpleeval lets many kinds of error through
+        except Exception as error:  # simpleeval raises many kinds of errors
             what = f"{text!r} of {value:g} fails: {error}"
             raise Rejected("bad_uncertainty", what, field="assumed u") from error
         try:

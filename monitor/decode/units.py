@@ -1,10 +1,10 @@
-"""Units of measurement: from the one a payload states to the one its series is kept in.
+"""Units of measurement: from the one that a payload states to the one of its series.
 
-Rules of this file: a series and its references are kept in one unit, so that they are never
-subtracted in two. The settings name it, else the first message that states one does; that is kept
-in the journal, so that a restart changes no meaning. What states another unit is converted, its
-uncertainty by the factor alone, or refused with both units named. Where a reference may concern
-sensors of other names, all series of a quantity share its unit.
+Rules of this file: a series and its references are kept in one unit, so that no subtraction mixes
+two. The settings name it, else the first message that states one does; that unit is kept in the
+journal, so that a restart changes no meaning. A value in another unit is converted, its uncertainty
+by the factor alone, or refused with both units named. Where a reference may concern sensors of
+other names, all series of a quantity share its unit.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from monitor.decode.checks import UNIT_CHARACTERS_MAX, Rejected
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-# m3 is written for m^3 everywhere but in unit libraries; there are two letters mu.
+# m3 is written for m^3 everywhere except in unit libraries; Unicode has two letters mu.
 _POWER: Final = re.compile(r"(?<=[A-Za-zµ\u03bc])(-?\d)")
-# What may be handed to a parser of expressions: no towers of powers, nothing long.
+# What the expression parser may receive: no towers of powers, nothing long.
 _PLAIN: Final = re.compile(
     r"\A(?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?|1)"
     r"(?:[ */·](?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?)){0,7}\Z"
@@ -58,7 +58,7 @@ def conversion(stated: str, wanted: str) -> Conversion:
     except pint.DimensionalityError as error:
         what = f"{stated!r} cannot be converted to {wanted!r}: {error}"
         raise Rejected("unit", what, field="unit") from error
-    except Exception as error:  # pint's parser lets many kinds of error through
+    except Exception as error:  # pint's parser raises many kinds of errors
         what = _not_understood(stated, stated, wanted)
         raise Rejected("unit", what, field="unit") from error
     return Conversion(float(one - zero), float(zero))
@@ -66,16 +66,16 @@ def conversion(stated: str, wanted: str) -> Conversion:
 
 @lru_cache(maxsize=1024)
 def components(unit: str) -> tuple[tuple[str, int], ...]:
-    """Return the units that a unit is a product of: their English names, with prefix, and powers.
+    """Return the factors of a unit: their English names, with prefix, and their powers.
 
-    Raises Rejected for what is not understood.
+    Raises Rejected for a unit that is not understood.
     """
     if len(unit) > UNIT_CHARACTERS_MAX or _PLAIN.match(unit) is None:
         raise Rejected("unit", f"unit {unit[:60]!r} is not understood", field="unit")
     try:
         found = _registry().Quantity(1.0, _POWER.sub(r"^\1", unit)).unit_items()
         return tuple((name, round(cast("float", power))) for name, power in found)
-    except Exception as error:  # pint's parser lets many kinds of error through
+    except Exception as error:  # pint's parser raises many kinds of errors
         what = f"unit {unit[:60]!r} is not understood"
         raise Rejected("unit", what, field="unit") from error
 
@@ -93,9 +93,9 @@ def _registry() -> UnitRegistry[float]:
 
 
 class Units:
-    """State: the unit that each series is kept in, its references beside it.
+    """State: the unit in which each series and its references are kept.
 
-    ``declared`` returns the one that the settings name for a quantity, "" for none. With
+    ``declared`` returns the unit that the settings name for a quantity, "" for none. With
     ``is_shared`` all names of a quantity are kept in one unit, else each name (of a sensor, or of a
     reference's subject) in its own. ``changed`` counts the units learned, so that the shell knows
     when to dump.
@@ -110,11 +110,11 @@ class Units:
         self._news: Final[list[Key]] = []
 
     def unit_of(self, name: str, quantity: str) -> str:
-        """Return the unit that a quantity of a name is kept in, "" while none is known."""
+        """Return the unit in which a quantity of a name is kept, "" while none is known."""
         return self._declared(quantity) or self._learned.get(self.key(name, quantity), "")
 
     def key(self, name: str, quantity: str) -> Key:
-        """Return the key that is the same for all series which share a unit."""
+        """Return the key that all series sharing a unit have in common."""
         return ("" if self._is_shared else name, quantity)
 
     @property
@@ -127,14 +127,14 @@ class Units:
         return self._news[changed:]
 
     def settled(self, name: str, quantity: str, stated: str, *, by_settings: bool) -> str:
-        """Return the unit that what is stated in ``stated`` is to be kept in; raises Rejected.
+        """Return the unit in which a value stated in ``stated`` is to be kept; raises Rejected.
 
-        A unit that the settings of a source name is its own where it measures something else: two
-        sources may call what they measure the same.
+        If the settings of a source name a unit that measures something else, the source keeps it:
+        two sources may use one name for different quantities.
         """
         kept = self.unit_of(name, quantity)
         if not kept and stated and len(self._learned) >= _UNITS_MAX:
-            what = f"unit {stated[:60]!r}: {_UNITS_MAX} series state theirs already"
+            what = f"unit {stated[:60]!r}: {_UNITS_MAX} series have stated theirs already"
             raise Rejected("unit", f"{what}; name it in the settings", field="unit")
         if not kept or not stated or kept == stated:
             return kept or stated
@@ -158,6 +158,6 @@ class Units:
         return msgspec.msgpack.encode([(*key, unit) for key, unit in self._learned.items()])
 
     def load(self, dumped: bytes) -> None:
-        """Know what was dumped, and nothing else; raises ValueError for other bytes."""
+        """Restore what was dumped, and nothing else; raises ValueError for other bytes."""
         rows = msgspec.msgpack.decode(dumped, type=list[tuple[str, str, str]])
         self._learned = {(name, quantity): unit for name, quantity, unit in rows}

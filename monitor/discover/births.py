@@ -1,4 +1,4 @@
-"""What devices announce of themselves: Home Assistant's discovery, its statestream, SensorThings.
+"""What devices announce: Home Assistant's discovery, its statestream, SensorThings.
 
 Rules of this file: announcements are facts about a topic and a path in its payload; they are never
 readings themselves. https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery has the
@@ -33,7 +33,7 @@ _ATTRIBUTES: Final = ("unit_of_measurement", "device_class", "last_updated", "fr
 
 
 class Fact(NamedTuple):
-    """What an announcement says of a path of a topic, "$" being all of the payload."""
+    """An announced fact about a path of a topic, "$" being the whole payload."""
 
     quantity: str
     unit: str
@@ -49,7 +49,7 @@ def is_announcement(topic: str) -> bool:
 
 
 def announced(heard: Iterable[Heard]) -> dict[tuple[str, str], Fact]:
-    """Return what the announcements of Home Assistant's discovery say."""
+    """Return the facts in the announcements of Home Assistant's discovery."""
     found: dict[tuple[str, str], Fact] = {}
     for each in heard:
         whole = said(each) if is_announcement(each.topic) else None
@@ -90,9 +90,9 @@ def _facts(config: Mapping[str, object]) -> Iterator[tuple[tuple[str, str], Fact
 
 
 def statestream(heard: Sequence[Heard]) -> tuple[list[TopicFamily], set[str]]:
-    """Return a family for each entity that Home Assistant's statestream publishes; its topics.
+    """Return a family for each entity that Home Assistant's statestream publishes, and its topics.
 
-    Each has topics of its own, so that its sensor and its quantity are given.
+    Each entity has its own topics, so that its sensor and its quantity are given.
     """
     attributes: dict[tuple[str, str], dict[str, list[Heard]]] = defaultdict(dict)
     for each in heard:
@@ -149,7 +149,7 @@ def _text(heard: Sequence[Heard]) -> str:
 
 
 def datastreams(messages: Iterable[Said]) -> dict[str, Fact]:
-    """Return what SensorThings' Datastreams, if they were heard, say of their names' levels."""
+    """Return what SensorThings' Datastreams, if received, state about the level with their name."""
     found = {}
     for each in messages:
         leaves = each.leaves

@@ -1,6 +1,6 @@
 """Topics of one shape are one family: the levels that vary become placeholders.
 
-Rules of this file: the layouts of known projects come first, for one device alone does not show
+Rules of this file: the layouts of known projects come first, because one device alone does not show
 which level names it. All other topics are joined if their payloads have the same paths and they
 differ in one level, or in two below a common beginning.
 """
@@ -26,8 +26,8 @@ from monitor.mqtt.topic_templates import Template
 class Layout(NamedTuple):
     """Where a project writes names into topics; ``needs`` are paths of its payloads.
 
-    ``root`` is the path below which its values stand; ``fields`` are paths whose texts ``sensor``
-    is put together of, besides levels of the topic.
+    ``root`` is the path below which its values are; ``fields`` are paths whose texts make up
+    ``sensor``, together with levels of the topic.
     """
 
     project: str
@@ -39,10 +39,10 @@ class Layout(NamedTuple):
 
 
 class TopicFamily(NamedTuple):
-    """Topics of one shape with what was said on them.
+    """Topics of one shape with the messages on them.
 
-    ``quantity`` is given where neither topic nor payload names it in a usual way; ``sensor`` is put
-    together of fields where one level alone does not name it.
+    ``quantity`` is given where neither topic nor payload names it in a usual way; ``sensor`` is
+    composed of fields where one level alone does not name it.
     """
 
     project: str
@@ -57,12 +57,12 @@ class TopicFamily(NamedTuple):
 
     @property
     def topics(self) -> list[str]:
-        """The topics that were heard, in their order."""
+        """The topics with messages, in order."""
         return list(dict.fromkeys(each.heard.topic for each in self.said))
 
     @property
     def is_scalar(self) -> bool:
-        """Whether payloads are numbers alone."""
+        """Whether payloads are plain numbers."""
         return set(self.said[0].leaves) == {"$"}
 
 
@@ -160,10 +160,10 @@ def _known(layout: Layout, said: Sequence[Said]) -> TopicFamily:
 
 
 def _without_doubles(found: list[TopicFamily]) -> Iterator[TopicFamily]:
-    """Leave out what is told on another topic too.
+    """Leave out families whose content is also on another topic.
 
     Shelly's notifications state the time, its status does not; the topics of rtl_433 name the
-    device, which its events do not.
+    device, its events do not.
     """
     notified = {
         topic.split("/")[0]
@@ -222,7 +222,7 @@ class _Joined:
         return topic
 
     def join(self, one: str, other: str) -> None:
-        """Let two topics belong together."""
+        """Put two topics into one group."""
         self._above[self._first(one)] = self._first(other)
 
     def groups(self) -> list[list[str]]:
@@ -237,7 +237,7 @@ class _Joined:
 
 
 def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
-    """Return the template of topics, and whether they speak of references."""
+    """Return the template of topics, and whether they look like references."""
     columns = list(zip(*(topic.split("/") for topic in topics), strict=True))
     is_reference = any(
         reference_words(level) for column in columns for level in set(column)
@@ -258,14 +258,14 @@ def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
 
 
 def _quantity_level(columns: Sequence[Sequence[str]]) -> int | None:
-    """Return the level that names a quantity on all topics, the last of several."""
+    """Return the level that names a quantity on all topics; the last if there are several."""
     fitting = [at for at, column in enumerate(columns) if all(map(quantity_in, column))]
     exact = [at for at in fitting if all(map(quantity_of, columns[at]))]
     return max(exact or fitting, default=None)
 
 
 def _guessed(columns: Sequence[Sequence[str]], quantity: int | None) -> list[int]:
-    """Return the level that may name the only device there is: of those that are no usual word."""
+    """Return the levels that may name the only device: a level that is not a usual word."""
     free = [
         at
         for at, column in enumerate(columns)
@@ -276,7 +276,7 @@ def _guessed(columns: Sequence[Sequence[str]], quantity: int | None) -> list[int
 
 
 def _composed(template: str) -> str:
-    """Return how a sensor is named where several levels vary, so that no two have one name."""
+    """Return a template of unique sensor names if several levels vary, else ""."""
     names = Template.parse(template).names if _is_template(template) else ()
     others = [name for name in names if name.startswith("level")]
     who = next((name for name in names if name in ("sensor", "subject")), "")
@@ -297,7 +297,7 @@ _STATUSES: Final = frozenset(("prelim", "preliminary", "final", "void"))
 
 
 def _looks_like_reference(said: Sequence[Said]) -> bool:
-    """Return whether payloads have what results of a laboratory or a station have."""
+    """Return whether payloads have the fields of laboratory or station results."""
     leaves = said[0].leaves
     signs = [
         str(leaves.get("status", "")).lower() in _STATUSES,
@@ -312,7 +312,7 @@ def _looks_like_reference(said: Sequence[Said]) -> bool:
 
 
 def _split(family: TopicFamily) -> Iterator[TopicFamily]:
-    """Yield a family for each quantity that a level names in another way than the project does."""
+    """Yield a family for each quantity that a level names differently from this project."""
     levels = family.template.split("/")
     if "{quantity}" not in levels:
         yield family

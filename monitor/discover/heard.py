@@ -1,4 +1,4 @@
-"""What was heard on a broker, taken apart: payloads as values, their leaves by path."""
+"""Messages received from a broker, parsed: payloads as values, their leaves by path."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def said(heard: Heard) -> Said | None:
 
 
 def _leaves(content: dict[str, object], path: str = "") -> Iterator[tuple[str, object]]:
-    """Yield what stands at the paths of an object, lists left out: nothing names their entries."""
+    """Yield the leaves of an object by path, without lists, whose entries have no names."""
     for count, (name, below) in enumerate(content.items()):
         if count >= _LEAVES_MAX or not _is_step(name):
             continue
@@ -57,12 +57,12 @@ def _leaves(content: dict[str, object], path: str = "") -> Iterator[tuple[str, o
 
 
 def _is_step(name: str) -> bool:
-    """Return whether a path of the settings can name it."""
+    """Return whether a path in the settings can name it."""
     return name.isprintable() and not _NOT_IN_PATHS & set(name) and name not in ("", "$", "@")
 
 
 def number_of(found: object) -> float | None:
-    """Return a number, also one in a text; None for anything else."""
+    """Return a number, also from a text; None for anything else."""
     try:
         return to_number("it", found, texts=True)
     except Rejected:
@@ -75,5 +75,5 @@ def name_at(path: str) -> str:
 
 
 def above(path: str) -> str:
-    """Return the path of the object that a path is in, "" for the payload."""
+    """Return the path of the object that contains a path, "" for the payload."""
     return path.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""How references join readings: areas, pairing modes and tolerances, from what was heard."""
+"""How references join readings: areas, pairing modes and tolerances, from the messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _has_span(reference: Reference) -> bool:
 
 
 def cadence(trial: TrialRun, quantity: str) -> float:
-    """Return how many seconds lie between readings of a quantity; NaN if none came twice."""
+    """Return the seconds between readings of a quantity; NaN if no sensor sent two."""
     gaps = [
         median(later - earlier for earlier, later in pairwise(times))
         for (_, of), found in trial.readings.items()
@@ -57,7 +57,7 @@ def _over_intervals(quantity: str, seconds: float) -> tuple[dict[str, object], s
     if math.isnan(seconds):
         why = (
             f"references of {quantity} are means over an interval. ASSUMED: a reading stands for "
-            f"{duration(_ASSUMED_SECONDS)}, for none came twice"
+            f"{duration(_ASSUMED_SECONDS)}, because none came twice"
         )
         seconds = _ASSUMED_SECONDS
     else:
@@ -71,7 +71,7 @@ def _over_intervals(quantity: str, seconds: float) -> tuple[dict[str, object], s
 
 
 def _gaps_of_keys(trial: TrialRun, quantity: str, references: Sequence[Reference]) -> list[float]:
-    """Return how far each reference is from the nearest reading of its key, s."""
+    """Return the distance of each reference from the nearest reading with its key, s."""
     times: dict[str, list[float]] = defaultdict(list)
     for (_, of), found in trial.readings.items():
         for each in found:
@@ -97,7 +97,7 @@ def _by_key(quantity: str, gaps: Sequence[float]) -> tuple[dict[str, object], st
 
 
 def _nearest(trial: TrialRun, quantities: Sequence[str]) -> tuple[dict[str, object], list[str]]:
-    """Return the pairing of references at an instant; nothing if there are none."""
+    """Return the pairing of instantaneous references; nothing if there are none."""
     if not quantities:
         return {}, []
     known = [gap for each in quantities if not math.isnan(gap := cadence(trial, each))]
@@ -122,8 +122,8 @@ def _areas(trial: TrialRun) -> list[tuple[dict[str, object], str]]:
         elif sensors:
             listed = " and ".join(sorted(quantities & {of for _, of in trial.readings}))
             why = (
-                f"ASSUMED: {subject} stands beside all sensors that measure {listed}, for none has "
-                "its name; list those that do stand beside it"
+                f"ASSUMED: {subject} stands beside all sensors that measure {listed}, because none "
+                "has its name; list those that do stand beside it"
             )
             found.append(({"subject": subject, "sensors": ["*"]}, why))
     return found

@@ -1,7 +1,7 @@
-"""What ties references to sensors beyond their topics: names and keys in their payloads.
+"""What links references to sensors besides their topics: names and keys in their payloads.
 
-Rules of this file: nothing hangs on what a field is called. A text of a reference that is a
-sensor's name says whom it is about; texts that readings and references have in common are keys.
+Rules of this file: nothing depends on the names of fields. A text of a reference that equals a
+sensor's name is its subject; texts that readings and references have in common are keys.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _with_names(source: Source, path: str, composed: str, why: str) -> Source:
 
 
 def _keyed(sources: Sequence[Source]) -> Iterator[Source]:
-    """Yield the sources, with a key where a text stands in readings and in references."""
+    """Yield the sources, with a key where a text occurs in both readings and references."""
     texts = [unused_texts(each) if each.decoder == "json" else {} for each in sources]
     for at, source in enumerate(sources):
         others = {
@@ -71,7 +71,7 @@ def _keyed(sources: Sequence[Source]) -> Iterator[Source]:
 
 
 def _common(texts: Mapping[str, set[str]], others: set[str]) -> str | None:
-    """Return the path of which most texts stand on the other side too, None if there is none."""
+    """Return the path most of whose texts occur on the other side too, None if there is none."""
     shares = []
     for path, found in texts.items():
         spelled = {_spelled(text) for text in found}

@@ -1,7 +1,7 @@
 """Messages that the proposal does not read, and what to write: SenML, CSV, named values, events.
 
-Rules of this file: pure functions of what was heard; each sentence names the topics, what they
-carry and the lines that read it, to be completed by hand.
+Rules of this file: pure functions of the messages; each sentence names the topics, what they carry
+and the settings that read it, to be completed by hand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LISTED: Final = 4
 _SENML: Final = frozenset(
     ("bn", "bt", "bu", "bv", "bs", "bver", "n", "u", "v", "vs", "vb", "vd", "s", "t", "ut")
 )
-_SEPARATORS: Final = ";\t,"  # a comma last: it may be a decimal one
+_SEPARATORS: Final = ";\t,"  # the comma is last: it may be a decimal comma
 _NUMBER: Final = re.compile(r"\s*[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?\s*")
 _EVENT_LEVELS: Final = frozenset(
     ("event", "adjustment", "adjusted", "calibration", "service", "maintenance")
@@ -30,14 +30,14 @@ _TIMES: Final = ("time", "at", "ts", "timestamp", "t")
 
 
 class Carried(NamedTuple):
-    """What a topic carries: a format's words, and the lines of a source that reads it."""
+    """The content of a topic: the format in words, and the lines of a source that reads it."""
 
     what: str
     lines: str
 
 
 def hints(heard: Sequence[Heard]) -> Iterator[str]:
-    """Yield what to write for topics that nothing reads, one sentence for each way."""
+    """Yield what to write for topics that no source reads, one sentence per way."""
     topics: dict[Carried, set[str]] = {}
     for each in heard:
         for found in (_event(each), *(of(each.payload) for of in _FORMATS)):
@@ -50,12 +50,12 @@ def hints(heard: Sequence[Heard]) -> Iterator[str]:
 
 
 def is_of_other_format(heard: Heard) -> bool:
-    """Return whether :func:`hints` has anything to say of a message."""
+    """Return whether :func:`hints` covers a message."""
     return _event(heard) is not None or any(of(heard.payload) is not None for of in _FORMATS)
 
 
 def _event(heard: Heard) -> Carried | None:
-    """Recognise what happened to a sensor: by the topic's last level, and a word in the payload."""
+    """Recognise an event of a sensor by the topic's last level and a word in the payload."""
     if heard.topic.rpartition("/")[2].lower() not in _EVENT_LEVELS:
         return None
     found = _json(heard.payload)
@@ -91,7 +91,7 @@ def _senml(payload: bytes) -> Carried | None:
 
 
 def _local(record: dict[str, object]) -> str:
-    """Return the last part of a record's name, what it measures."""
+    """Return the last part of a record's name, the quantity."""
     return re.split(r"[:/.]", str(record.get("n", "")))[-1]
 
 
@@ -118,7 +118,7 @@ def _named_values(payload: bytes) -> Carried | None:
 
 
 def _columns(entries: Sequence[dict[str, object]]) -> tuple[str, str]:
-    """Return what the names and the values of all entries are called, "" where nothing fits."""
+    """Return the keys of names and of values in all entries, "" where nothing fits."""
     common = [name for name in (entries[0] if entries else {}) if all(name in x for x in entries)]
     values = [name for name in common if is_one_of(name, VALUES)]
     texts = [

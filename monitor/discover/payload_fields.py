@@ -1,7 +1,7 @@
-"""Which field of a payload is what: value, uncertainty, unit, time, interval; each with its reason.
+"""The meaning of a payload's fields: value, uncertainty, unit, time, interval, with reasons.
 
-Rules of this file: a field is judged by its name, by what stands beside it and by what it holds; a
-guess carries the sentence that explains it. What is not understood is left out, not made up.
+Rules of this file: a field is judged by its name, its neighbours and its content; a guess carries
+the sentence that explains it. A field that is not understood is left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from monitor.discover.vocabulary import (
 )
 
 Paths = Mapping[str, Sequence[object]]
-_PASCALS_MIN: Final = 20_000.0  # of the air, in Pa, below any aircraft; no weather has as many hPa
+_PASCALS_MIN: Final = 20_000.0  # Pa, below any aircraft's air pressure; no weather has as many hPa
 _FORMS: Final = {
     "u": STANDARD,
     "U": EXPANDED,
@@ -73,24 +73,24 @@ class Fields(NamedTuple):
     used: set[str]
 
     def below_root(self) -> Iterator[str]:
-        """Yield the paths below the family's root that no one has used."""
+        """Yield the unused paths below the family's root."""
         root = self.family.root
         for path in self.paths:
             if path not in self.used and (not root or path.startswith(f"{root}.")):
                 yield path
 
     def own(self, path: str) -> str:
-        """Return a path from the family's root on."""
+        """Return a path relative to the family's root."""
         return path.removeprefix(f"{self.family.root}.") if self.family.root else path
 
     def fact(self, path: str) -> Fact | None:
-        """Return what was announced of a path on any of the topics."""
+        """Return the announced fact about a path on any of the topics."""
         found = (self.facts.get((topic, path)) for topic in self.family.topics)
         return next(filter(None, found), None)
 
 
 def by_path(family: TopicFamily) -> dict[str, list[object]]:
-    """Return what stood at each path of the payloads of a family."""
+    """Return the values at each path of a family's payloads."""
     found: dict[str, list[object]] = defaultdict(list)
     for each in family.said:
         for path, value in each.leaves.items():
@@ -99,7 +99,7 @@ def by_path(family: TopicFamily) -> dict[str, list[object]]:
 
 
 def guessed_series(fields: Fields) -> list[Series]:
-    """Return the quantities that the payloads of a family state; marks what it used."""
+    """Return the quantities in the payloads of a family; marks the paths used."""
     numeric = [path for path in fields.below_root() if _is_numeric(fields.paths[path])]
     companions = {path: _companions(fields, path) for path in numeric}
     taken = {beside for found in companions.values() for beside in found.values()}
@@ -125,14 +125,14 @@ def guessed_series(fields: Fields) -> list[Series]:
 
 
 def _is_beside(fields: Fields, path: str, other: Series) -> bool:
-    """Return whether a payload has both; devices of several kinds name one quantity differently."""
+    """Return whether a payload has both; kinds of devices may name one quantity differently."""
     return any(
         path in each.leaves and other.keys["value"] in each.leaves for each in fields.family.said
     )
 
 
 def _alone(fields: Fields, path: str, values: Sequence[str]) -> dict[str, str]:
-    """Return what is named u, lo, hi, p beside the only value there is."""
+    """Return the fields named u, lo, hi, p beside the only value."""
     found = _bare(fields, path)
     others = [each for each in values if each != path and each not in found.values()]
     return {} if others else found
@@ -144,12 +144,12 @@ def _is_numeric(found: Sequence[object]) -> bool:
 
 
 def _is_aside(fields: Fields, path: str) -> bool:
-    """Return whether a path is what a device says of itself."""
+    """Return whether a path is about the device itself."""
     return any(map(is_housekeeping, fields.own(path).split("."))) or _is_of_relay(fields, path)
 
 
 def _is_of_relay(fields: Fields, path: str) -> bool:
-    """Return whether a path is how warm a Shelly that switches or measures power is itself."""
+    """Return whether a path is the own temperature of a Shelly that switches or meters power."""
     beside = above(above(path))
     return name_at(above(path)) == "temperature" and (
         f"{beside}.apower".removeprefix(".") in fields.paths
@@ -157,13 +157,13 @@ def _is_of_relay(fields: Fields, path: str) -> bool:
 
 
 def _is_measured(fields: Fields, path: str) -> bool:
-    """Return whether a path of no known name may be a measurement: a number that is no count."""
+    """Return whether an unknown path may be a measurement: a number that is not a count."""
     numbers = [each for each in fields.paths[path] if isinstance(each, float)]
     return bool(numbers) and path != "$" and not _is_aside(fields, path)
 
 
 def _known(fields: Fields, path: str, companions: Mapping[str, str]) -> Known | None:
-    """Return the quantity at a path: as announced, as named, or one that has an uncertainty."""
+    """Return the quantity at a path: as announced, as named, or one with an uncertainty."""
     fact, name = fields.fact(path), name_at(path)
     is_value = path == "$" or is_one_of(name, VALUES)
     if fields.family.quantity and is_value:
@@ -183,7 +183,7 @@ def _by_name(name: str) -> Known:
 
 
 def _of_topic(fields: Fields) -> Known | None:
-    """Return the quantity of a value that its topic names, or another field of the payload."""
+    """Return the quantity of a value that its topic, or another field of the payload, names."""
     levels = fields.family.template.split("/")
     if "{quantity}" in levels:
         at = levels.index("{quantity}")
@@ -208,7 +208,7 @@ def quantity_path(fields: Fields) -> str | None:
 
 
 def _companions(fields: Fields, path: str) -> dict[str, str]:
-    """Return the paths that state the uncertainty of a value by its name: x_u, u_x, or v with u."""
+    """Return the paths of a value's uncertainty by its name: x_u, u_x, or v with u."""
     name = name_at(path)
     if is_one_of(name, VALUES):
         return _bare(fields, path)
@@ -228,7 +228,7 @@ def _siblings(fields: Fields, path: str) -> Iterator[str]:
 
 
 def _joins(name: str, value: str, words: tuple[str, ...]) -> bool:
-    """Return whether a name is that of a value with one of some words before or after it."""
+    """Return whether a name is the value's with one of some words before or after it."""
     for word in words:
         mark = normal(word)
         joined = normal(name) in (normal(value) + mark, mark + normal(value))
@@ -257,7 +257,7 @@ def _are_levels(found: Sequence[object]) -> bool:
 
 
 def _whole(found: dict[str, str]) -> dict[str, str]:
-    """Return what can stand together: both limits or none, one form for u, one for the interval."""
+    """Return what can be combined: both limits or none, one form for u, one for the interval."""
     if ("lower" in found) != ("upper" in found):
         found = {key: path for key, path in found.items() if key not in ("lower", "upper")}
     if "u" in found:
@@ -290,11 +290,11 @@ def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
     if not is_stated and not fields.family.is_reference:
         keys["assumed"] = known.assumed
         why.append(
-            f"ASSUMED u = {known.assumed}, as common data sheets say, for none is stated: put "
+            f"ASSUMED u = {known.assumed}, as common data sheets say, because none is stated: put "
             "yours here"
         )
     if not is_stated and fields.family.is_reference:
-        why.append("no uncertainty is stated: it is taken as exact beside the sensors'")
+        why.append("no uncertainty is stated: it is taken as negligible beside the sensors'")
     return Series(known.name, keys, why, known)
 
 
@@ -321,7 +321,7 @@ def _reason(fields: Fields, path: str) -> str:
 
 
 def _unit(fields: Fields, path: str, known: Known, keys: dict[str, str | float]) -> Iterator[str]:
-    """Set the unit of a series, and yield where it is from."""
+    """Set the unit of a series, and yield the reason."""
     unit_path = _unit_path(fields, path)
     if unit_path is not None:
         keys["unit_path"] = unit_path
@@ -340,14 +340,14 @@ def _unit(fields: Fields, path: str, known: Known, keys: dict[str, str | float])
         yield f"{announced} is announced"
     elif known.name == "pressure" and _are_pascals(fields.paths[path]):
         keys["unit"], keys["to_unit"] = "Pa", known.unit
-        yield "assumed to be in Pa, for its size"
+        yield "assumed to be in Pa because of its size"
     elif known.unit:
         keys["unit"] = known.unit
         yield f"assumed to be in {known.unit}"
 
 
 def _are_pascals(found: Sequence[object]) -> bool:
-    """Return whether the pressures of air are too large for hPa."""
+    """Return whether air pressures are too large for hPa."""
     return all((number := number_of(each)) is not None and number > _PASCALS_MIN for each in found)
 
 
@@ -373,10 +373,10 @@ def _unit_path(fields: Fields, path: str) -> str | None:
 
 
 def _renamed(fields: Fields, path: str, series: Series) -> Series:
-    """Return a quantity that stands in a payload twice under a name of its own."""
+    """Return a quantity that occurs twice in a payload, under a name of its own."""
     parts = fields.own(path).split(".")
     name = "_".join(parts)
-    why = [*series.why, f"kept apart as {name}: {series.quantity} stands in the payload twice"]
+    why = [*series.why, f"kept apart as {name}: {series.quantity} appears in the payload twice"]
     return series._replace(quantity=name, keys={**series.keys, "quantity": name}, why=why)
 
 

@@ -1,4 +1,4 @@
-"""The proposal: sources, how they join, what would pair and what is missing."""
+"""The proposal: sources, how they join, the expected pairs and what is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LISTED: Final = 10
 
 
 class Proposal(NamedTuple):
-    """Settings as text, what they made of the messages, and what is missing, as sentences."""
+    """Settings as text, their results on the messages, and what is missing, as sentences."""
 
     text: str
     findings: list[str]
@@ -37,7 +37,7 @@ class Proposal(NamedTuple):
 
 
 def propose(heard: Sequence[Heard], now: float, broker: Broker) -> Proposal:
-    """Return settings for what was heard; ``now`` is s since 1970 UTC."""
+    """Return settings for the messages; ``now`` is s since 1970 UTC."""
     heard = sorted(heard, key=lambda each: (each.topic, each.time))
     sources = _sources(heard, now)
     first = trial_run(settings_text(broker, sources), heard, now)
@@ -84,7 +84,7 @@ def _sources(heard: Sequence[Heard], now: float) -> list[Source]:
 
 
 def _can_be_template(topic: str) -> bool:
-    """Return whether a topic can be written as a template: not with braces or empty levels."""
+    """Return whether a topic can be written as a template, without braces and empty levels."""
     return topic.isprintable() and not set(topic) & set("{}+#") and "" not in topic.split("/")
 
 
@@ -117,9 +117,9 @@ def _named_streams(family: TopicFamily, named: Mapping[str, Fact]) -> Iterator[T
 
 
 def _in_order(sources: list[Source]) -> list[Source]:
-    """Return sources so that none takes what a narrower one after it should read.
+    """Return sources in an order where none takes the messages of a narrower one after it.
 
-    The first that fits reads a message; of two with one filter the first is kept.
+    The first that fits reads a message; of two with the same filter the first is kept.
     """
     by_topic: dict[str, Source] = {}
     for each in sources:
@@ -193,7 +193,7 @@ def _missing(heard: Sequence[Heard], trial: TrialRun, joined: Joining) -> Iterat
 def _of_references(trial: TrialRun, joined: Joining) -> Iterator[str]:
     if trial.readings and not trial.references:
         yield (
-            "no topic looks like a reference: publish what is known better, by hand with "
+            "no topic looks like a reference: publish better-known values, by hand with "
             "`monitor reference SENSOR QUANTITY VALUE`, or write its source with kind: reference"
         )
         return
@@ -223,8 +223,8 @@ def _of_pairs(trial: TrialRun) -> Iterator[str]:
         ]
         last = f"; the newest reference is of {newest(times)}" if times else ""
         yield (
-            f"no pair of {each.quantity} yet: {CAUSES[each.cause]}{gap}{last}. References "
-            "that come while sensors send will pair; `monitor doctor` says it of the running daemon"
+            f"no pair of {each.quantity} yet: {CAUSES[each.cause]}{gap}{last}. References that "
+            "come while sensors send will pair; `monitor doctor` says this about the running daemon"
         )
 
 
@@ -234,7 +234,7 @@ def _of_refusals(trial: TrialRun) -> Iterator[str]:
 
 
 def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
-    """Tell of topics with numbers that no source reads."""
+    """Report topics with numbers that no source reads."""
     known = trial.read | {each.topic for each in trial.refused}
     senders = {each.split("/")[0] for each in known if each.endswith("/events/rpc")}
     told = {f"{each.split('/devices/')[0]}/events" for each in known if "/devices/" in each}
@@ -256,13 +256,13 @@ def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
     if left:
         listed = ", ".join(sorted(left)[:_LISTED]) + ", ..." * (len(left) > _LISTED)
         yield (
-            f"not read, for no quantity was recognised there: {listed}. If one is a measurement, "
-            "write a source for it (docs/formats.md)"
+            f"not read because no quantity was recognised there: {listed}. If one is a "
+            "measurement, write a source for it (docs/formats.md)"
         )
 
 
 def _has_measurement(heard: Heard) -> bool:
-    """Return whether a payload has a number that a device does not say of itself."""
+    """Return whether a payload has a number that is not about the device itself."""
     found = None if is_sparkplug(heard.topic) else said(heard)
     return found is not None and any(
         isinstance(number, int | float)

@@ -22,7 +22,7 @@ class Broker(NamedTuple):
 
 
 class Joining(NamedTuple):
-    """What is proposed beside the sources, with reasons: areas, pairing, overrides."""
+    """What is proposed besides the sources, with reasons: areas, pairing, overrides."""
 
     areas: list[tuple[dict[str, object], str]]
     pairing: dict[str, object]
@@ -72,7 +72,7 @@ def _source(source: Source) -> Iterator[str]:
 
 
 def _native(sources: Sequence[Source]) -> Iterator[str]:
-    """Add the project's own topics where no source reads such, so that both sides have one."""
+    """Add the project's own topics where no source reads them, so that both sides have one."""
     topics = {source.topic for source in sources}
     if _REFERENCES not in topics:
         yield from comment("References by hand: `monitor reference` publishes them here.", "  ")
@@ -83,7 +83,7 @@ def _native(sources: Sequence[Source]) -> Iterator[str]:
 
 
 def _example(source: Source) -> str:
-    """Return the beginning of the payload that states most of what is read."""
+    """Return the beginning of the payload that states most of the fields read."""
     paths = [str(each.keys["value"]) for each in source.series]
     said = max(source.family.said, key=lambda each: sum(path in each.leaves for path in paths))
     text = said.heard.payload.decode("utf-8", "replace")
@@ -93,7 +93,7 @@ def _example(source: Source) -> str:
 def _joining(joining: Joining) -> Iterator[str]:
     if joining.areas:
         yield ""
-        yield from comment("Whom references concern that are about no sensor of their own name.")
+        yield from comment("Sensors that references concern whose subject is not a sensor's name.")
         yield "areas:"
         for area, why in joining.areas:
             yield from comment(f"* {why}", "  ")
@@ -126,7 +126,7 @@ def comment(sentence: str, indent: str = "") -> list[str]:
 
 
 def value(found: object) -> str:
-    """Return a value as YAML that is JSON but for the names of keys."""
+    """Return a value as YAML: JSON with unquoted keys where possible."""
     if isinstance(found, Mapping):
         inside = ", ".join(f"{_key(key)}: {value(each)}" for key, each in found.items())
         return f"{{{inside}}}"

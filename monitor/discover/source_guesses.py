@@ -1,4 +1,4 @@
-"""From families to entries of ``sources``: the topic, the mapping, and why each part is so."""
+"""From families to entries of ``sources``: the topic, the mapping, and the reason for each part."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATUSES: Final = frozenset(("prelim", "final", "void"))
 
 
 class Source(NamedTuple):
-    """An entry of ``sources``; ``mapping`` holds what comes before its series."""
+    """An entry of ``sources``; ``mapping`` holds the keys before its series."""
 
     family: TopicFamily
     kind: str
@@ -48,7 +48,7 @@ class Source(NamedTuple):
 
 
 def source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
-    """Return the source that reads a family, None where no quantity is found in it."""
+    """Return the source that reads a family, None if no quantity is found in it."""
     fields = Fields(family, by_path(family), facts, set())
     kind = "reference" if family.is_reference else "reading"
     if _is_native(fields):
@@ -68,7 +68,7 @@ def source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
         why.append("numbers stand in texts")
     if _is_sparse(fields, series):
         mapping["optional"] = True
-        why.append("messages without any of these quantities are passed over")
+        why.append("messages without any of these quantities are skipped")
     if defaults := _defaults(fields, series):
         mapping["defaults"] = defaults
     return Source(
@@ -77,7 +77,7 @@ def source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
 
 
 def _defaults(fields: Fields, series: Sequence[Series]) -> dict[str, object]:
-    """Return the probabilities and factors that only some messages state, if all say the same."""
+    """Return the probabilities and factors that only some messages state, if all agree."""
     found: dict[str, object] = {}
     for each in series:
         for path in (str(each.keys[key]) for key in ("p", "k") if key in each.keys):
@@ -94,10 +94,10 @@ def _reasons(family: TopicFamily) -> list[str]:
         {word for level in family.template.split("/") for word in reference_words(level)}
     )
     if words:
-        return [f"taken as references, for the topic says {', '.join(words)}"]
+        return [f"taken as references because the topic says {', '.join(words)}"]
     if family.project == "Home Assistant, statestream":
-        return ["taken as references, for the entity's name says so"]
-    return ["taken as references, for payloads state what results do: status, sample, interval"]
+        return ["taken as references because the entity's name says so"]
+    return ["taken as references because payloads state what results do: status, sample, interval"]
 
 
 def _is_native(fields: Fields) -> bool:
@@ -110,7 +110,7 @@ def _is_native(fields: Fields) -> bool:
 
 
 def _names(fields: Fields) -> tuple[dict[str, object], list[str]]:
-    """Return how a record's sensor or subject and its quantity are named, and why."""
+    """Return how sensor or subject and quantity of a record are named, and why."""
     family = fields.family
     who = "subject" if family.is_reference else "sensor"
     levels = Template.parse(family.template).names
@@ -155,7 +155,7 @@ def _free_level(template: str) -> str:
 
 
 def _of_reference(fields: Fields) -> dict[str, object]:
-    """Return the paths of what references state besides: identity, status, revision."""
+    """Return the paths of what else references state: identity, status, revision."""
     found: dict[str, object] = {}
     for path, values in fields.paths.items():
         name = normal(name_at(path))
@@ -178,7 +178,7 @@ def _has_text_numbers(fields: Fields, series: Sequence[Series]) -> bool:
 
 
 def _is_sparse(fields: Fields, series: Sequence[Series]) -> bool:
-    """Return whether a message may have none of the quantities."""
+    """Return whether a message may lack all of the quantities."""
     if fields.family.project and not fields.family.is_scalar:
         return True
     paths = [str(each.keys["value"]) for each in series]
@@ -186,7 +186,7 @@ def _is_sparse(fields: Fields, series: Sequence[Series]) -> bool:
 
 
 def unused_texts(source: Source) -> Mapping[str, set[str]]:
-    """Return the texts that stand at paths which the source does not read."""
+    """Return the texts at paths that the source does not read."""
     return {
         path: found
         for path, values in source.fields.paths.items()

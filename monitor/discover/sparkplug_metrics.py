@@ -1,6 +1,6 @@
-"""Sparkplug B: the births say which metrics there are; a device is a sensor.
+"""Sparkplug B: the births list the metrics; a device is a sensor.
 
-Metrics whose names hold a point or a bracket cannot be named by a path and are left out.
+Metrics whose names contain a point or a bracket cannot be addressed by a path and are left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def is_sparkplug(topic: str) -> bool:
 
 
 def sparkplug_sources(heard: Iterable[Heard]) -> list[Source]:
-    """Return the sources that read the devices and nodes whose metrics were heard."""
+    """Return the sources that read the devices and nodes whose metrics were received."""
     births = Births()
     said: dict[str, list[Said]] = defaultdict(list)
     for each in heard:
@@ -64,21 +64,22 @@ def _records(heard: Heard, fields: dict[str, str], births: Births) -> list[Said]
 
 
 def _source(template: str, said: list[Said]) -> Source:
-    """Return a source; births of nodes whose metrics are no quantities tell aliases alone."""
+    """Return a source; births of nodes without quantities only define aliases."""
     family = TopicFamily("Sparkplug B", template, is_reference=False, said=tuple(said), root=_ROOT)
     fields = Fields(family, by_path(family), {}, set())
     sent = {path for each in said if "BIRTH" not in each.heard.topic for path in each.leaves}
     series = [_by_metric(each, sent) for each in guessed_series(fields)]
     mapping: dict[str, object] = {"sensor": "{edge}"} if template == NODES else {}
     mapping |= {"time_unit": "ms", "optional": True}
-    why = ["metrics are those of the births; messages without any of these are passed over"]
+    why = ["metrics are those of the births; messages without any of these are skipped"]
     return Source(family, "reading", "sparkplug", mapping, series, why, fields)
 
 
 def _by_metric(series: Series, sent: Collection[str]) -> Series:
-    """Return a series with the names of metrics; ``sent`` are the paths that data have.
+    """Return a series with the names of metrics; ``sent`` are the paths in data messages.
 
-    What data leave out beside the value stands in the birth alone: Sparkplug reports by exception.
+    Companions of the value that data messages omit are in the birth alone: Sparkplug reports by
+    exception.
     """
     is_sent = series.keys["value"] in sent
     keys = dict(series.keys)
@@ -88,7 +89,7 @@ def _by_metric(series: Series, sent: Collection[str]) -> Series:
             of_birth = is_sent and found not in sent
             keys[key] = _metric(found, "birth" if of_birth else _ROOT)
             if of_birth:
-                why.append(f"{key} is that of the birth, for data do not state it")
+                why.append(f"{key} is that of the birth, because data messages do not state it")
     return series._replace(keys=keys, why=why)
 
 
@@ -97,13 +98,13 @@ def _metric(path: str, where: str) -> str:
 
 
 def _with_nodes(found: list[Source]) -> list[Source]:
-    """Let births of nodes be read for their aliases, also where nodes measure nothing."""
+    """Add the births of nodes for their aliases, even where nodes measure nothing."""
     series = next(each.series for each in found if each.series)
     return [
         each
         if each.series
         else each._replace(
-            series=series, why=["births of nodes tell aliases; they measure nothing themselves"]
+            series=series, why=["births of nodes define aliases; they measure nothing themselves"]
         )
         for each in found
     ]

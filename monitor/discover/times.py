@@ -1,4 +1,4 @@
-"""Which field is the time, and what can be said of times without a zone."""
+"""Which field is the time, and the zone of times that state none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Timing(NamedTuple):
 
 
 def timing(fields: Fields, now: float) -> Timing:
-    """Return where the time of a family's records stands; marks the paths as used.
+    """Return where the time of a family's records is; marks the paths as used.
 
     A reference may have a start and an end instead. ``now`` is s since 1970 UTC.
     """
@@ -57,12 +57,12 @@ def timing(fields: Fields, now: float) -> Timing:
         return Timing(keys, [*why, f"{path} is the time{said}"])
     if "end" in keys:
         return Timing(keys, why)
-    what = "the payload states no time: that of arrival is taken"
+    what = "the payload states no time: the time of arrival is taken"
     return Timing({**keys, "time": "arrival"}, [*why, what])
 
 
 def _best(fields: Fields, words: tuple[str, ...], now: float) -> str | None:
-    """Return the path that is a time for all messages, the one with the most usual name."""
+    """Return the path that is a time in all messages; of several, the most usual name."""
     found = [
         (words.index(normal(name_at(path))), path.count("."), path)
         for path, values in fields.paths.items()
@@ -80,7 +80,7 @@ def _is_time(stated: object, now: float) -> bool:
 
 
 def _zone(fields: Fields, path: str) -> tuple[str, str]:
-    """Return the zone that times without one are in, and why; ``arrival`` if nobody can tell."""
+    """Return the zone of times that state none, and why; ``arrival`` if it cannot be found."""
     try:
         _READ(fields.paths[path][0], "it")
     except Rejected:
@@ -110,7 +110,7 @@ def _arrivals(fields: Fields, path: str) -> list[float]:
 
 
 def _gaps(fields: Fields, path: str) -> list[float]:
-    """Return how far times without a zone, read as UTC, are ahead of the arrival of live ones."""
+    """Return by how much zoneless times, read as UTC, are ahead of the arrival of live messages."""
     return [
         _naive(each.leaves[path]) - each.heard.time
         for each in fields.family.said

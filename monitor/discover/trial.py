@@ -1,4 +1,4 @@
-"""The proposed settings, run on what was heard: the daemon's decoders, pairing and network."""
+"""The proposed settings, run on the messages: the daemon's decoders, pairing and network."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TrialRun(NamedTuple):
 
 
 def trial_run(text: str, heard: Sequence[Heard], now: float) -> TrialRun:
-    """Return what becomes of messages by the settings in ``text``, taken in at their times."""
+    """Return the results of the settings in ``text``, each message at its own time."""
     settings = parse(text.encode(), "the proposal")
     units, births, store = units_of(settings), Births(), InMemoryStore()
     router = router_of(settings, births, units)

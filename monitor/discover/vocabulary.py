@@ -1,8 +1,8 @@
-"""The words by which devices name what they measure, and what stands beside it in a payload.
+"""The words by which devices name what they measure and the fields beside it.
 
 Rules of this file: words are compared without case and punctuation; a comma or point between digits
 counts (PM2.5 is not PM25, but both are listed). A quantity has one name whatever a device calls it,
-so that a sensor and a reference which mean the same pair.
+so that a sensor and a reference of the same quantity pair.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _TOKENS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 class Known(NamedTuple):
     """A quantity: its name, usual unit, and the u that is assumed where none is stated.
 
-    ``assumed`` is a formula of the value in ``unit``, of the size that data sheets of common
-    sensors state.
+    ``assumed`` is a formula of the value in ``unit``, with the size stated in data sheets of common
+    sensors.
     """
 
     name: str
@@ -55,7 +55,7 @@ UNKNOWN: Final = Known("", "", "0.02 * abs(value) + 1e-6")
 _BY_WORD: Final = {word: known for known, words in _QUANTITIES.items() for word in words.split()}
 _BY_UNIT: Final = {"°C": "temperature", "degC": "temperature", "hPa": "pressure", "ppm": "co2"}
 
-# Chips whose names stand before or after the quantity, as in TempC_SHT and BME280_temperature.
+# Chips named before or after the quantity, as in TempC_SHT and BME280_temperature.
 _CHIPS: Final = frozenset(
     """
     aht10 aht20 am2301 bme280 bme680 bmp180 bmp280 dht dht11 dht22 ds ds18b20 hdc1080 htu21 scd30
@@ -63,7 +63,7 @@ _CHIPS: Final = frozenset(
     """.split()  # noqa: SIM905 - a page of words
 )
 
-# What devices say of themselves.
+# What devices report about themselves.
 _HOUSEKEEPING: Final = frozenset(
     """
     battery batterypercent batteryvoltage batterylow linkquality lqi rssi snr signal
@@ -118,9 +118,9 @@ def normal(word: str) -> str:
 
 
 def quantity_of(word: str) -> Known | None:
-    """Return the quantity that ``word`` is a name of, None if none is known.
+    """Return the quantity that ``word`` names, None if none is known.
 
-    A chip that it names besides is left out.
+    The name of a chip in it is ignored.
     """
     if known := _BY_WORD.get(normal(word)):
         return known
@@ -141,24 +141,24 @@ def quantity_in(word: str) -> tuple[Known, str] | None:
 
 
 def quantity_by_unit(unit: str) -> Known | None:
-    """Return the quantity that a unit is used for alone, None if there are several."""
+    """Return the quantity that alone uses a unit, None if there are several."""
     name = _BY_UNIT.get(unit)
     return None if name is None else _BY_WORD[name]
 
 
 def is_housekeeping(word: str) -> bool:
-    """Return whether a device says this of itself, also as uptime_seconds or UptimeSec."""
+    """Return whether a word is about the device itself, also as uptime_seconds or UptimeSec."""
     tokens = {each.lower() for each in _TOKENS.split(word) if len(each) > 1}
     return normal(word) in _HOUSEKEEPING or bool(tokens & _HOUSEKEEPING)
 
 
 def is_plain_level(level: str) -> bool:
-    """Return whether a level of a topic is no name of anything."""
+    """Return whether a level of a topic names nothing."""
     return normal(level) in _PLAIN_LEVELS or bool(reference_words(level))
 
 
 def reference_words(level: str) -> set[str]:
-    """Return the words in a level of a topic that speak of references."""
+    """Return the words in a level of a topic that suggest references."""
     return {each.lower() for each in _TOKENS.split(level)} & _REFERENCE
 
 

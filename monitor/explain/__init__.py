@@ -1,6 +1,7 @@
-"""What becomes of one message: settings, messages and a clock in, an :class:`Explanation` out.
+"""What happens to one message: settings, messages and a clock in, an :class:`Explanation` out.
 
-Rules of this file: the daemon's own parts decide; what is explained is looked up again beside them.
+Rules of this file: the daemon's own parts decide; the explanation looks things up again beside
+them.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ SHOWN_MAX: Final = 100
 _HINTS: Final = {
     "unknown_alias": "give the birth of its device or node with --with TOPIC PAYLOAD",
     "missing_uncertainty": "map u, U, percent, plus_minus, lower and upper, quantiles or samples; "
-    "or let assumed state it",
+    "or set assumed",
 }
-_STATUSES: Final = ("", "final", "void", "")  # a revision is four times its number and this
+_STATUSES: Final = ("", "final", "void", "")  # a revision is four times its number plus this index
 
 
 def explain(
     settings: Settings, message: Message, now: float, earlier: Sequence[Message] = ()
 ) -> Explanation:
-    """Return what becomes of ``message`` at ``now`` (s since 1970 UTC), ``earlier`` having come."""
+    """Return what happens to ``message`` at ``now`` (s since 1970 UTC), after ``earlier``."""
     session = DryRun(settings, now)
     before = [_earlier(each, session.take(each)) for each in earlier]
     took = session.take(message)
@@ -85,14 +86,14 @@ def explain(
 
 
 def _parted(took: Took) -> tuple[list[int], list[int]]:
-    """Return the places of what was taken, and of what was refused."""
+    """Return the places of the accepted parts, and of the refused ones."""
     fates = [None if fate is None else fate.verdict for fate in took.fates]
     taken = [at for at, verdict in enumerate(fates) if verdict in ("accepted", "duplicate")]
     return taken, sorted(set(range(len(fates))).difference(taken))
 
 
 def _outcome(took: Took) -> tuple[Outcome, str]:
-    """Return what a message counts as, as in the intake, and why or what it held."""
+    """Return the outcome of a message, as in the intake, and why or what it held."""
     verdicts = [fate.verdict for fate in took.fates if fate is not None]
     if "accepted" in verdicts:
         return "used", _counted(took, "accepted")
@@ -105,11 +106,11 @@ def _outcome(took: Took) -> tuple[Outcome, str]:
         return "used", f"{len(numbers)} number{'s' * (len(numbers) > 1)} of a covariate"
     if took.births:
         return "nothing", "a birth: its metrics are known now, none of them is a reading"
-    return "nothing", "it is read, and none of it is asked for"
+    return "nothing", "it can be read, but the source asks for none of it"
 
 
 def _beside(found: Sample | BadNumber) -> str:
-    """Return a covariate that a message states, or why it has none, in words."""
+    """Describe a covariate that a message states, or why it has none, in words."""
     if isinstance(found, BadNumber):
         return f"{found.covariate}: none, {found.detail} ({found.reason}); the reading is used"
     whom = ", ".join(filter(None, (found.sensor, found.quantity))) or "all sensors"
@@ -117,7 +118,7 @@ def _beside(found: Sample | BadNumber) -> str:
 
 
 def _counted(took: Took, verdict: str) -> str:
-    """Return how many of what kind were found, such as ``2 readings``."""
+    """Return how many observations of which kind were found, such as ``2 readings``."""
     kinds = Counter(
         label_of(each)[0]
         for each, fate in zip(took.found, took.fates, strict=True)
@@ -144,7 +145,7 @@ def _earlier(message: Message, took: Took) -> Earlier:
 
 
 class _Look(NamedTuple):
-    """A message's records beside what was made of them."""
+    """A message's records beside what became of them."""
 
     session: DryRun
     took: Took
@@ -157,7 +158,7 @@ class _Look(NamedTuple):
         return len(self.took.seen)
 
     def observed(self, at: int) -> Observed:
-        """Return one observation that was taken."""
+        """Return one accepted observation."""
         took, session = self.took, self.session
         observation, fate = took.found[at], took.fates[at]
         if isinstance(observation, Rejected) or fate is None:
@@ -206,7 +207,7 @@ class _Look(NamedTuple):
         )
 
     def not_read(self, settings: Settings) -> list[str]:
-        """Return the paths of the first record that no setting asks for."""
+        """Return the paths of the first record that no setting uses."""
         readings = (self._record(at) for at in range(self.records()))
         first = next((each for each in readings if each is not None), None)
         asked = {shown(each.field) for each in settings.covariates if each.topic is None}
@@ -227,7 +228,7 @@ class _Look(NamedTuple):
 def _measured(
     observed: Observed, observation: Observation, record: MappedRecord | None, place: int
 ) -> Observed:
-    """Return ``observed`` with what is known of its quantity."""
+    """Return ``observed`` with the details of its quantity."""
     if record is None or not isinstance(observation, Reading | Reference):
         return observed
     each = record.series_of(place)

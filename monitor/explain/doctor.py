@@ -53,7 +53,7 @@ class Counted(Protocol):
 class Examined(NamedTuple):
     """What the doctor examines; ``delays`` are medians by topic filter, s.
 
-    ``notices`` are sentences on what needs somebody, such as certificates that expire.
+    ``notices`` are sentences on what needs attention, such as certificates that expire.
     """
 
     settings: Settings
@@ -88,7 +88,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Report:
-    """The findings, as sentences with the most telling first, and the numbers behind them."""
+    """The findings as sentences, the most important first, and the numbers behind them."""
 
     findings: tuple[str, ...]
     received: int
@@ -102,7 +102,7 @@ class Report:
     quantities: tuple[Unpaired, ...] = field(default=())
     members: tuple[Member, ...] = ()
     pairing: tuple[str, ...] = ()
-    """Of the findings, those that say what does not pair."""
+    """Those of the findings that say what does not pair."""
 
     def document(self) -> dict[str, Any]:
         """Return the report for JSON; undefined numbers are null."""
@@ -113,7 +113,7 @@ class Report:
 
 
 def doctor_report(examined: Examined, connection: Connection | None) -> Report:
-    """Return the report on a daemon; without a connection none is running."""
+    """Return the report on a daemon; ``connection`` is None if none is running."""
     filters = tuple(_filters(examined, connection))
     refusals = tuple(_refusals(examined))
     quantities = tuple(examine(examined.pairing))
@@ -157,7 +157,7 @@ def text(found: Report) -> str:
     if found.limited_references:
         limited = count_of(found.limited_references, "reference")
         lines.append(
-            f"{limited} came to pairing.max_pairs_per_reference; further readings of the "
+            f"{limited} reached pairing.max_pairs_per_reference; further readings of the "
             "same series pair only where they are nearer in time"
         )
     lines.append("")

@@ -1,6 +1,6 @@
 """The sentences about single sensors and subjects that do not pair while others do.
 
-Rules of this file: the first few are told one by one, the rest of the same cause by their names.
+Rules of this file: the first few are described one by one, the rest with the same cause by name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from monitor.errors import NO_PAIRS
 
 _ONE_BY_ONE: Final = 3
 _NAMED: Final = 10
-# What is true of a whole quantity is not said again of each of its sensors.
+# A statement about a whole quantity is not repeated for each of its sensors.
 _SAID_OF_ALL: Final = {
     "no_references": {"subject", "no_sensor"},
     "subject": {"subject", "no_sensor"},
@@ -26,7 +26,7 @@ _SAID_OF_ALL: Final = {
 
 
 def standing_out(members: Iterable[Member], quantities: Iterable[Unpaired]) -> list[Member]:
-    """Return the members whose cause is not that of their whole quantity."""
+    """Return the members whose cause differs from that of their whole quantity."""
     said = {
         each.quantity: _SAID_OF_ALL.get(each.cause, {each.cause})
         for each in quantities
@@ -36,7 +36,7 @@ def standing_out(members: Iterable[Member], quantities: Iterable[Unpaired]) -> l
 
 
 def member_findings(members: Sequence[Member]) -> Iterable[str]:
-    """Yield a sentence for each of the first of a cause, and one for the rest of them."""
+    """Yield a sentence for each of the first members with a cause, and one for the others."""
     for _, group in groupby(members, key=lambda each: (each.quantity, each.cause)):
         alike = list(group)
         telling = sorted(alike, key=lambda each: each.nearest is None)
@@ -51,8 +51,8 @@ def member_findings(members: Sequence[Member]) -> Iterable[str]:
 def _sentence(found: Member) -> str:
     if found.cause == "no_sensor":
         return (
-            f"{found.quantity}: no sensor that sends readings is concerned by the references about "
-            f"{found.name!r} ({found.references} held){_nearly(found)}; see {NO_PAIRS}"
+            f"{found.quantity}: the references about {found.name!r} ({found.references} held) "
+            f"concern no sensor that sends readings{_nearly(found)}; see {NO_PAIRS}"
         )
     if found.cause == "clock":
         return f"{found.quantity}: {_of_clock(found)}"

@@ -1,8 +1,8 @@
 """A daemon's parts in memory: which source reads a topic, and what becomes of messages.
 
 Rules of this file: messages go in one after the other. The daemon's own router, decoders, pairing
-and network decide; all comes at one moment; nothing is read from or written to the journal. Of the
-sources that do not read a topic it says where each fails and which comes nearest.
+and network decide; all messages share one time of arrival; the journal is neither read nor written.
+For sources that do not read a topic the result says where each fails and which is nearest.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Miss(NamedTuple):
 
 
 def sources_of(settings: Settings) -> list[Source]:
-    """Return what reads messages: the settings' sources, then covariates with their own topics."""
+    """Return all readers of messages: the settings' sources, then covariates with own topics."""
     found = [
         Source(f"sources[{at}]", each.topic, each.kind, each.decoder, each.unit, {})
         for at, each in enumerate(settings.sources)
@@ -101,7 +101,7 @@ def _miss(template: str, topic: str) -> _Miss:
 
 
 def _level(at: int, pair: tuple[str | None, str | None]) -> tuple[float, str]:
-    """Return how alike one level is, from 0 to 1, and why it does not fit."""
+    """Return how similar one level is, from 0 to 1, and why it does not fit."""
     want, got = pair
     if want is None:
         return 0.0, f"level {at} is {got!r}, where the template has ended"
@@ -121,24 +121,24 @@ _SERIES_MAX: Final = 10_000
 
 
 class Message(NamedTuple):
-    """A topic and what came under it."""
+    """A topic and a payload that was received on it."""
 
     topic: str
     payload: bytes
 
 
 class Fate(NamedTuple):
-    """What became of one observation (``verdict`` as the network gives it) and of pairs."""
+    """The fate of one observation (``verdict`` as the network gives it) and of pairs."""
 
     verdict: str
     pairs: list[Pair]
 
 
 class Took(NamedTuple):
-    """What a message said, and the fate of each part; None stands beside what was refused.
+    """The content of a message, and the fate of each part; None for a refused part.
 
-    ``places`` are the number of the record of each part, and its place in what the record said; -1
-    for what is about the whole message. ``births`` is how many metrics it named.
+    ``places`` has for each part the number of its record and its place within that record's
+    content; -1 for a part that concerns the whole message. ``births`` is how many metrics it named.
     """
 
     seen: Sequence[Seen]
@@ -149,7 +149,7 @@ class Took(NamedTuple):
 
 
 class DryRun:
-    """State: what came so far. ``now`` is s since 1970 UTC."""
+    """State: the messages so far. ``now`` is s since 1970 UTC."""
 
     def __init__(self, settings: Settings, now: float) -> None:
         self.units: Final = units_of(settings)
@@ -204,7 +204,7 @@ class DryRun:
     # -- what is known ----------------------------------------------------------------------
 
     def series(self, observation: Observation) -> Series | None:
-        """Return the series a reading goes to."""
+        """Return the series of a reading."""
         if not isinstance(observation, Reading):
             return None
         key = SeriesKey(observation.sensor, observation.quantity)
@@ -212,11 +212,11 @@ class DryRun:
         return series_of(key, self._plan.rules_of(*key), self._plan.match_on, concerns)
 
     def meaning(self, observation: Observation) -> str:
-        """Return what an observation that is no reading does."""
+        """Return the effect of an observation that is not a reading."""
         if isinstance(observation, Reference) and observation.void:
             whose = observation.subject or "every subject"
             named = observation.identity or "its key and time"
-            return f"takes back the reference {named} of {whose}, and the pairs it made"
+            return f"withdraws the reference {named} of {whose}, and the pairs it made"
         if isinstance(observation, Reference):
             rules = self._plan.rules_of(observation.subject, observation.quantity)
             sentence = rules_sentence(rules, self._plan.match_on)
@@ -224,7 +224,9 @@ class DryRun:
         if isinstance(observation, Event):
             return f"begins an epoch: windows of {observation.sensor} hold only pairs from then on"
         if isinstance(observation, Collocation):
-            return f"references of {observation.subject} concern {observation.sensor} meanwhile"
+            return (
+                f"references of {observation.subject} concern {observation.sensor} during that time"
+            )
         return ""
 
     def _whose(self, reference: Reference) -> str:
@@ -237,21 +239,21 @@ class DryRun:
         return f"{whose} with the key {reference.key}" if reference.key else f"{whose} without key"
 
     def unpaired(self, observation: Observation) -> str:
-        """Return why an observation that was taken made no pair."""
+        """Return why an accepted observation made no pair."""
         if isinstance(observation, Reading):
             misses = [self._miss(observation, each) for each in self._references()]
             return nearest_miss(misses, "no reference has come; give one with --with TOPIC PAYLOAD")
         if not isinstance(observation, Reference):
             return ""
         if observation.void:
-            return "no pair stands that it could take back"
+            return "there is no pair that it could withdraw"
         if any(_outdoes(each, observation) for each in self._references()):
-            return "a higher revision of it stands"
+            return "a higher revision of it is in force"
         misses = [self._miss(each, observation) for each in self._readings()]
         return nearest_miss(misses, "no reading has come; give one with --with TOPIC PAYLOAD")
 
     def _concerns(self, sensor: str) -> list[Concern]:
-        """Return which references concern a sensor besides its own."""
+        """Return which other references concern a sensor besides its own."""
         if "subject" not in self._plan.match_on:
             return []
         return [*self._plan.concerns_of(sensor), *self._collocations.get(sensor, ())]
@@ -271,6 +273,6 @@ class DryRun:
 
 
 def _outdoes(standing: Reference, came: Reference) -> bool:
-    """Return whether what stands of a reference is another message than the one that came."""
+    """Return whether the standing message of a reference is not the one that came."""
     names = [(each.subject, each.quantity, each.identity) for each in (standing, came)]
     return bool(came.identity) and names[0] == names[1] and standing is not came

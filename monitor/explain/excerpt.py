@@ -1,4 +1,4 @@
-"""A payload piece by piece: what stands at a path, and where a refusal points."""
+"""A payload piece by piece: the content of a path, and the place of a refusal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Spans = tuple[int, int]
 
 
 class Spelled(NamedTuple):
-    """What stands at one path of one record."""
+    """The content of one path in one record."""
 
     path: str
     found: object
@@ -31,22 +31,22 @@ class Spelled(NamedTuple):
 
     @property
     def there(self) -> bool:
-        """Whether anything is there."""
+        """Whether the path leads to anything."""
         return self.found is not MISSING
 
     @property
     def says(self) -> bool:
-        """Whether anything is there but a default for nothing."""
+        """Whether the path leads to anything other than a default for nothing."""
         return self.there and not (self.origin == "default" and self.found in ("", 0))
 
     def read(self, what: str, kept: str = "", note: str = "") -> Read:
-        """Return it as an explanation shows it."""
+        """Return the content in the form an explanation shows."""
         text = shortened(as_json(self.found)) if self.there else ""
         return Read(what, self.path, text, self.origin, kept, note)
 
 
 def leaves(found: object, path: str) -> list[str]:
-    """Return the paths of the numbers and texts in ``found``, a list being one thing."""
+    """Return the paths of the numbers and texts in ``found``; a list counts as one."""
     leaves: list[str] = []
     waiting = [(path, found)]
     for _ in range(_LEAVES_MAX):
@@ -66,14 +66,14 @@ def leaves(found: object, path: str) -> list[str]:
 
 
 class Around(NamedTuple):
-    """The payload where a refusal points, and what may help."""
+    """The payload around the place of a refusal, and hints."""
 
     shown: Shown
     hint: str = ""
 
 
 def around(error: Rejected, payload: bytes, seen: Seen | None) -> Around:
-    """Return the payload where a refusal points; ``seen`` is the record that it is about."""
+    """Return the payload around a refusal's place; ``seen`` is the record concerned."""
     if error.byte >= 0:
         return Around(_at_byte(payload, error.byte))
     if not _is_path(error.place):
@@ -91,14 +91,14 @@ def around(error: Rejected, payload: bytes, seen: Seen | None) -> Around:
 
 
 def _in_text(payload: bytes, place: str) -> Shown:
-    """Return a payload that was not taken apart, with a path marked if it is JSON."""
+    """Return a payload that was not parsed, with a path marked if it is JSON."""
     text = payload.decode("utf-8", "backslashreplace")
     span = None if place in ("$", "@") else _span(text, place)
     return _whole(payload, None) if span is None else _cut(text, span)
 
 
 def _is_path(place: str) -> bool:
-    """Return whether a place is in the payload; what a payload says may look like one."""
+    """Return whether a place is in the payload; text from a payload may look like a path."""
     if place in ("$", "@"):
         return True
     try:
@@ -108,7 +108,7 @@ def _is_path(place: str) -> bool:
 
 
 def _missing(place: str, payload: bytes, seen: Seen) -> Around:
-    """Return the nearest part that is there, and the names in it."""
+    """Return the nearest part that exists, and the names in it."""
     text = _text_of(seen.record, payload, seen.root)
     walk = list(steps(place))
     missed: str | int = ""
@@ -144,7 +144,7 @@ def _names_hint(parent: object, walk: list[str | int], missed: str | int) -> str
 
 
 def _text_of(base: object, payload: bytes, root: object) -> str:
-    """Return the payload as it was sent where it is JSON, else its content as JSON."""
+    """Return the payload as sent if it is JSON, else its content as JSON."""
     if base is root:
         try:
             if json.loads(payload) == base:
@@ -159,7 +159,7 @@ def _span(text: str, path: str) -> Spans | None:
 
 
 def _span_of_steps(text: str, walk: tuple[str | int, ...]) -> Spans | None:
-    """Return where in a JSON text a path begins and ends, None if it is not there."""
+    """Return where in a JSON text a path begins and ends, None if it does not exist."""
     decoder = json.JSONDecoder()
     try:
         start = _skip(text, 0)
@@ -176,7 +176,7 @@ def _span_of_steps(text: str, walk: tuple[str | int, ...]) -> Spans | None:
 
 
 def _entry(decoder: json.JSONDecoder, text: str, start: int, step: str | int) -> int | None:
-    """Return where an entry of the array or object at ``start`` begins; of equal names the last."""
+    """Return where an entry of an array or object begins; of equal names the last one."""
     at, found = _skip(text, start + 1), None
     begins: list[int] = []
     while text[at] not in "]}":
@@ -200,7 +200,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _cut(text: str, span: Spans | None) -> Shown:
-    """Return a text around a place, None being its end."""
+    """Return a text around a place; None means its end."""
     start, end = (len(text), len(text)) if span is None else span
     before, at, after = text[:start], text[start:end], text[end:]
     if len(before) > _SIDE_CHARACTERS:

@@ -1,8 +1,8 @@
-"""What an explanation says, as plain values; numbers, times and strange texts for a person.
+"""The content of an explanation as plain values; numbers, times and odd texts for a person.
 
 Rules of this file: the values are the same for people and for machines. A number that was not
-stated is NaN (null in JSON), a text that is not there is empty; ``found`` is what stands in the
-payload, as JSON on one line. Nothing that a terminal would obey comes out; times are in UTC.
+stated is NaN (null in JSON), a missing text is empty; ``found`` is the content of the payload, as
+JSON on one line. Nothing that a terminal would interpret is printed; times are in UTC.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Outcome = Literal["used", "rejected", "duplicate", "nothing"]
 
 
 class Tried(Struct, frozen=True):
-    """A source's template beside the topic: whether it fits, and at which level it does not."""
+    """A source's template compared with the topic: whether it fits, else the level where not."""
 
     source: str
     template: str
@@ -44,7 +44,7 @@ class Source(Struct, frozen=True):
 
 
 class Read(Struct, frozen=True):
-    """One thing that was read: where, what stood there, as what it is kept."""
+    """One thing that was read: its place, its content, and the kept value."""
 
     what: str
     path: str
@@ -55,7 +55,7 @@ class Read(Struct, frozen=True):
 
 
 class Instant(Struct, frozen=True):
-    """A time in UTC, the zone it came in, and how long before now it is (s, negative if after)."""
+    """A time in UTC, the zone it came in, and its age (s, negative if in the future)."""
 
     utc: str
     zone: str
@@ -63,7 +63,7 @@ class Instant(Struct, frozen=True):
 
 
 class Uncertainty(Struct, frozen=True):
-    """How uncertainty was stated, and what is kept of it in the unit of the series."""
+    """How uncertainty was stated, and the kept value in the unit of the series."""
 
     form: str
     u: float = NAN
@@ -74,9 +74,9 @@ class Uncertainty(Struct, frozen=True):
 
 
 class Series(Struct, frozen=True):
-    """The series a reading goes to, and its rules.
+    """The series of a reading, and its rules.
 
-    ``concerns`` are the subjects whose references concern it besides those about the sensor.
+    ``concerns`` are the other subjects whose references concern it.
     """
 
     sensor: str
@@ -91,7 +91,7 @@ class Series(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """A pair that is made, changed or taken back; all in the unit of the series.
+    """A pair that is made, changed or withdrawn; all in the unit of the series.
 
     ``u`` is the sensor's, stated or through the normal of its interval (``u_stated`` says which);
     ``u_eff`` is u, u_ref and u_pair in quadrature; ``z`` is the error over u_eff.
@@ -164,7 +164,7 @@ class Refused(Struct, frozen=True):
 
 
 class Earlier(Struct, frozen=True):
-    """What became of a message that came before."""
+    """What became of an earlier message."""
 
     topic: str
     outcome: Outcome
@@ -172,7 +172,7 @@ class Earlier(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """All there is to say of one message; long lists are cut, ``*_count`` say how long they are."""
+    """Everything about one message; long lists are cut, ``*_count`` say how long they are."""
 
     topic: str
     payload_bytes: int
@@ -198,7 +198,7 @@ FOUND_CHARACTERS_MAX: Final = 60
 
 
 def plain(text: str) -> str:
-    """Return ``text`` with everything that is not printable escaped: one line, no commands."""
+    """Return ``text`` with everything unprintable escaped: one line, no control sequences."""
     if text.isprintable():
         return text
     return "".join(
@@ -213,7 +213,7 @@ def shortened(text: str, most: int = FOUND_CHARACTERS_MAX) -> str:
 
 
 def as_json(found: object) -> str:
-    """Return what stands in a payload as JSON, whatever it is made of, on one safe line."""
+    """Return the content of a payload as JSON, whatever its types, on one safe line."""
     try:
         text = json.dumps(found, ensure_ascii=False, default=_other, separators=(",", ":"))
     except (ValueError, TypeError, RecursionError):
@@ -222,7 +222,7 @@ def as_json(found: object) -> str:
 
 
 def _safe_repr(found: object) -> str:
-    """Return what JSON cannot say: maps by odd keys, loops, numbers of thousands of digits."""
+    """Return what JSON cannot express: maps with odd keys, loops, very long numbers."""
     try:
         return repr(found)
     except (ValueError, RecursionError):
@@ -248,12 +248,12 @@ def amount_text(x: float, unit: str) -> str:
 
 
 def utc(time: float) -> str:
-    """Return a time (s since 1970 UTC) in RFC 3339, empty where there is none."""
+    """Return a time (s since 1970 UTC) in RFC 3339, empty if there is none."""
     return instant(time, "shortest")
 
 
 def from_now(seconds_before: float) -> str:
-    """Return how far from now something is."""
+    """Return the distance from now in words."""
     if seconds_before == 0:
         return "now"
     return f"{duration(seconds_before)} {'before' if seconds_before > 0 else 'after'} now"

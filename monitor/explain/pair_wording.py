@@ -1,4 +1,4 @@
-"""Pairs in words, the rules they are made by, and why two observations are none."""
+"""Pairs in words, the rules that make them, and why two observations are not one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _concern_in_words(concern: Concern) -> str:
 
 
 def rules_sentence(rules: SeriesRules, match_on: Collection[str]) -> str:
-    """Return how a series is paired and how far back its window reaches."""
+    """Return in words how a series is paired and how far back its window reaches."""
     pairing = rules.pairing
     how = PAIRING_RULES[pairing.mode].sentence.format(
         tolerance=duration(pairing.tolerance_seconds),
@@ -67,7 +67,7 @@ def rules_sentence(rules: SeriesRules, match_on: Collection[str]) -> str:
 
 
 def pair_of(row: Records, change: Changed, key: SeriesKey, rules: SeriesRules) -> Pair:
-    """Return one row of ``PAIR`` as an explanation shows it."""
+    """Return one row of ``PAIR`` in the form an explanation shows."""
     parts = {name: np.array([row[name]]) for name in ("time", "value", "reference")}
     parts |= {name: np.array([row[name]]) for name in ("u", "lower", "upper", "p")}
     whole = columns(
@@ -100,7 +100,7 @@ def pair_of(row: Records, change: Changed, key: SeriesKey, rules: SeriesRules) -
 
 def _z_sentence(z: float) -> str:
     if math.isnan(z):
-        return "nothing is uncertain here, so that no z can be told"
+        return "nothing here is uncertain, so there is no z"
     size = f"{abs(z):.1f}" if abs(z) < 99.95 else f"{abs(z):.3g}"
     return f"{size} u {'above' if z >= 0 else 'below'} the reference"
 
@@ -112,7 +112,7 @@ def _warning(u: float, u_ref: float) -> str:
 
 
 class Miss(NamedTuple):
-    """Why a reading and a reference are no pair; the one that got farthest says most."""
+    """Why a reading and a reference are not a pair; the one that got farthest says most."""
 
     stage: int
     seconds: float
@@ -128,7 +128,7 @@ class JoinConditions(NamedTuple):
 
 
 def nearest_miss(misses: Iterable[Miss], nothing: str) -> str:
-    """Return why the likeliest of several candidates is no pair."""
+    """Return why the likeliest of several candidates is not a pair."""
     found = list(misses)
     if not found:
         return nothing
@@ -136,7 +136,7 @@ def nearest_miss(misses: Iterable[Miss], nothing: str) -> str:
 
 
 def miss(reading: Reading, reference: Reference, conditions: JoinConditions) -> Miss:
-    """Return why ``reading`` and ``reference`` are no pair, in the order it is decided."""
+    """Return why ``reading`` and ``reference`` are not a pair, checked in the order of pairing."""
     rules = conditions.rules
     seconds = reading.time - rules.lag_seconds - reference.time
     apart = abs(seconds)
@@ -164,12 +164,12 @@ def _key_sentence(reading: Reading, reference: Reference) -> str:
 
 
 def _alike(one: str, other: str) -> tuple[int, str]:
-    """Return whether two keys are the same thing spelled in two ways, and what would mend it."""
+    """Return how likely two keys are two spellings of one, and what would correct it."""
     bare = ["".join(filter(str.isalnum, key)) for key in (one, other)]
     if bare[0] and bare[0] == bare[1]:
-        return 1, "; they differ in spaces or signs alone: key_remove in the mapping takes them out"
+        return 1, "; they differ only in spaces or signs: key_remove in the mapping removes them"
     if bare[0] and bare[0].lower() == bare[1].lower():
-        return 1, "; they differ in case alone: key_case in the mapping makes them one"
+        return 1, "; they differ only in case: key_case in the mapping makes them equal"
     return (1 if get_close_matches(one, [other]) else 0), ""
 
 
@@ -190,7 +190,7 @@ def _time_sentence(reading: Reading, reference: Reference, rules: Rules, seconds
 def net_changes(
     rows: Records, standing: dict[tuple[int, int], Records]
 ) -> list[tuple[Changed, Records]]:
-    """Return what changes of pairs come to, and remember in ``standing`` what stands now."""
+    """Return the net changes of pairs, and note in ``standing`` the pairs that stand now."""
     last = {(int(row["series"]), int(row["id"])): row for row in rows}
     found: list[tuple[Changed, Records]] = []
     for name, row in last.items():

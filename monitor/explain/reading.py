@@ -1,6 +1,6 @@
-"""What the mapping read: each path again, what stands there, and as what it is kept.
+"""What the mapping read: each path again, its content, and the kept value.
 
-Rules of this file: it shows and never decides; what is kept is taken from the observation that the
+Rules of this file: it shows and never decides; kept values come from the observation that the
 decoder made.
 """
 
@@ -64,7 +64,7 @@ class MappedRecord:
         self._bare: Final = Fetchers({}, number_texts=mapped.spec.number_texts)
 
     def at(self, setting: float | str) -> Spelled:
-        """Return what stands at a path, or the constant that stands in its place."""
+        """Return the content of a path, or the constant in its place."""
         if not isinstance(setting, str):
             whole = int(setting) if setting.is_integer() else setting
             return Spelled("", whole, "settings")
@@ -75,7 +75,7 @@ class MappedRecord:
         return Spelled(shown(setting), default, "missing" if default is MISSING else "default")
 
     def series(self) -> list[SeriesSpec]:
-        """Return the quantities that this record holds, as the mapping chooses them."""
+        """Return the quantities of this record, as the mapping chooses them."""
         fetchers = Fetchers(self.spec.defaults, number_texts=self.spec.number_texts)
         every = self.spec.series
         return [
@@ -86,7 +86,7 @@ class MappedRecord:
         ]
 
     def series_of(self, place: int) -> SeriesSpec | None:
-        """Return the quantity behind the found thing at ``place``, None if it is of the record."""
+        """Return the quantity behind the part at ``place``, None if it concerns the record."""
         if isinstance(self.seen.found[place], Reference) and self.seen.found[place].void:  # type: ignore[union-attr]
             return None
         wanted = self.series()
@@ -94,7 +94,7 @@ class MappedRecord:
         return self._narrowed(each) if each is not None and each.stated else each
 
     def _narrowed(self, each: SeriesSpec) -> SeriesSpec:
-        """Return a quantity of which what is stated counts, with that alone."""
+        """Return a quantity that takes only stated values, with only those that are stated."""
         there = {name for name in (*_PARTS, "value") if self._is_stated(getattr(each, name))}
         if "u" in there:
             there -= {"U", "k"}
@@ -109,7 +109,7 @@ class MappedRecord:
     # -- the record as a whole --------------------------------------------------------------
 
     def common(self, observation: Observation) -> Iterator[Read]:
-        """Yield what is read besides the quantities: choices, time, key, identity."""
+        """Yield what is read besides the quantities: conditions, time, key, identity."""
         for path, template in self.spec.names.items():
             spelled = self.at(path)
             if spelled.there:
@@ -152,7 +152,7 @@ class MappedRecord:
         return ", ".join(filter(None, (removed, case)))
 
     def time(self) -> list[Spelled]:
-        """Return where the time is from; of a reference without one, its end."""
+        """Return the sources of the time; for a reference without one, of its end."""
         if isinstance(self.seen.found[0], Collocation):
             return [self.at(self.spec.start)]
         if self.spec.time == ARRIVAL:
@@ -164,7 +164,7 @@ class MappedRecord:
         return found
 
     def zone(self) -> str:
-        """Return in words in which zone, or from which clock, the time came."""
+        """Describe the zone, or the clock, of the time."""
         found = self.time()
         if found[0].path == ARRIVAL:
             return "this machine's clock: time: arrival"
@@ -199,7 +199,7 @@ class MappedRecord:
     # -- one quantity -----------------------------------------------------------------------
 
     def measured(self, each: SeriesSpec, reading: Reading | Reference) -> Iterator[Read]:
-        """Yield the numbers of one quantity as they were sent, the value also as it is kept."""
+        """Yield the numbers of one quantity as sent, the value also as kept."""
         if each.unit_path and self.at(each.unit_path).there:
             yield self.at(each.unit_path).read("unit")
         if each.value:
@@ -223,7 +223,7 @@ class MappedRecord:
         return self.at(each.value).read("value", kept, note)
 
     def units(self, each: SeriesSpec, of: Reading | Reference) -> tuple[str, str, Conversion]:
-        """Return the unit that was sent, the one that is kept, and how to convert."""
+        """Return the unit as sent, the unit kept, and how to convert."""
         wanted = each.to_unit or self._unit or each.unit
         unit = each.unit or wanted
         if each.unit_path:
@@ -236,7 +236,7 @@ class MappedRecord:
         return unit, kept, conversion(unit, kept)
 
     def uncertainty(self, each: SeriesSpec, found: Reading | Reference) -> Uncertainty:
-        """Return how the uncertainty was stated, and what is kept of it."""
+        """Return how the uncertainty was stated, and its kept value."""
         if isinstance(found, Reference):
             form = self._form(each, reference=True)
             if form == _EXACT and found.u > 0.0:
@@ -287,12 +287,12 @@ class MappedRecord:
             return f"k = {shortened(as_json(self.at(each.k).found))}"
         if each.p != "":
             return f"p = {shortened(as_json(self.at(each.p).found))}, through the normal"
-        return "k = 2, for neither k nor p is stated"
+        return "k = 2, because neither k nor p is stated"
 
     # -- what is left -----------------------------------------------------------------------
 
     def not_read(self) -> list[str]:
-        """Return the paths of what stands in the record and is not asked for."""
+        """Return the paths in the record that nothing uses."""
         asked = {path for path in _paths(self.spec) if isinstance(path, str)}
         asked = {path.removeprefix("$.") for path in asked}
         return [
@@ -305,7 +305,7 @@ class MappedRecord:
 _CHOOSES: Final = {
     "select": "looked at if it is",
     "where": "used if it is",
-    "void_where": "taken back if it is",
+    "void_where": "withdraws if it is",
 }
 
 

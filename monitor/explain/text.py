@@ -1,7 +1,7 @@
 """An explanation as lines for a person.
 
-Rules of this file: a label, then what there is to say, in at most a hundred columns; nothing that a
-terminal would obey comes out.
+Rules of this file: a label, then its text, in at most a hundred columns; nothing that a terminal
+would interpret is printed.
 """
 
 from __future__ import annotations
@@ -120,9 +120,9 @@ def _observed(observed: Observed, *, several: bool) -> Iterator[str]:
 
 
 def _title(observed: Observed, *, several: bool) -> str:
-    title = ", ".join(filter(None, (observed.name, observed.quantity))) or "nobody in particular"
+    title = ", ".join(filter(None, (observed.name, observed.quantity))) or "no sensor in particular"
     if observed.status == "void":
-        title += ", taken back"
+        title += ", withdrawn"
     if several and observed.record >= 0:
         title += f" (record {observed.record})"
     return title
@@ -141,14 +141,14 @@ def _destination(observed: Observed) -> Iterator[str]:
 
 
 def _known_as(observed: Observed) -> str:
-    """Return what names a reference over its revisions, and which one stands."""
-    name = observed.identity or "its key and time, for no identity is stated"
+    """Return what identifies a reference across its revisions, and which revision stands."""
+    name = observed.identity or "its key and time, because no identity is stated"
     status = f", {observed.status}" if observed.status else ""
     if not observed.identity:
         return name
     return (
-        f"{name}, revision {observed.revision}{status}; the highest revision stands, "
-        "of equal ones void before final before any other"
+        f"{name}, revision {observed.revision}{status}; the highest revision counts, of equal ones "
+        "void before final before any other"
     )
 
 
@@ -187,7 +187,7 @@ def _uncertainty(observed: Observed) -> Iterator[str]:
         kept.append(interval + p)
     marked = "; marked as assumed" if stated.assumed else ""
     if observed.value < stated.lower or observed.value > stated.upper:
-        marked += "; the value lies outside its own interval: are value and limits of one unit?"
+        marked += "; the value lies outside its own interval: do both have the same unit?"
     yield from _labelled("uncertainty", f"{stated.form} -> {' and '.join(kept)}{marked}")
 
 
@@ -227,7 +227,7 @@ def _refused(refused: Refused, *, several: bool) -> Iterator[str]:
 
 
 def _shown(shown: Shown) -> Iterator[str]:
-    """Yield the payload on one line, and under it what it is about."""
+    """Yield the payload on one line, and a marker under the place concerned."""
     room = _COLUMNS - _LABEL
     at = shortened(shown.at, room // 2)
     side = (room - len(at)) // 2

@@ -3,10 +3,10 @@
 A pairs file has a reading and its reference in each row; a stream file has one or the other, as
 they were recorded; a message file has topics and payloads. `detect` tells them apart.
 
-Invariants: a row passes the same checks as a message to the daemon (`monitor.decode.checks`), so a
-score of a file is one that the daemon could have given. A file is refused with its mistakes
+Invariants: a row passes the same checks as a message to the daemon (`monitor.decode.checks`), so
+the score of a file is one that the daemon could have given. A file is refused with its mistakes
 listed, each as ``file:line:column`` with what to write instead; after the first mistake no further
-rows are returned. What `exporting` writes reads back to the same bits. Gzip is detected by its
+rows are returned. Files written by `exporting` read back to the same bits. Gzip is detected by its
 first bytes, never by the name.
 
 A row of pairs that lacks a number it needs is left out and counted.

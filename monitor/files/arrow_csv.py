@@ -1,9 +1,9 @@
-"""An accelerator: large plain CSV files by columns, read by pyarrow where it is installed.
+"""An accelerator: large plain CSV files by columns, read by pyarrow if it is installed.
 
 Rules of this file: it reads only what it reads as the plain way does, and hands everything else
-back: another separator, quotes, a row of another length, text that is not UTF-8, by returning
-nothing; a column that holds more than numbers or times, by being a sequence of texts like any
-other. tests/shell/test_arrow_csv.py holds both ways equal, docs/performance.md says what it buys.
+back: for another separator, quotes, a row of another length or text that is not UTF-8, it returns
+nothing; a column that holds more than numbers or times is an ordinary sequence of texts.
+tests/shell/test_arrow_csv.py holds both ways equal, docs/performance.md has the gain.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GZIP: Final = b"\x1f\x8b"
 
 
 class ArrowTexts(Sequence[str]):
-    """A column of texts; ``numbers``, ``seconds`` and ``codes`` are None where it must be read."""
+    """A column of texts; ``numbers``, ``seconds`` and ``codes`` are None if it must be read."""
 
     def __init__(self, column: Any) -> None:  # noqa: ANN401 - pyarrow has no types
         self._column: Final = column
@@ -42,7 +42,7 @@ class ArrowTexts(Sequence[str]):
         return iter(self._column.to_pylist())
 
     def numbers(self, most: float) -> Float | None:
-        """Return the column as numbers of which none is beyond ``most``."""
+        """Return the column as numbers, none of them beyond ``most``."""
         cast = self._cast("float64")
         if cast is None:
             return None
@@ -58,7 +58,7 @@ class ArrowTexts(Sequence[str]):
         return np.asarray(whole / 1e6, dtype=np.float64)
 
     def codes(self) -> tuple[Int, list[str]]:
-        """Return the column as what differs in it, in the order of appearance, and where."""
+        """Return the distinct texts, in the order of appearance, and the index of each row."""
         found = self._column.dictionary_encode()
         which = found.indices.to_numpy().astype(np.int64)
         return which, found.dictionary.to_pylist()
@@ -72,7 +72,7 @@ class ArrowTexts(Sequence[str]):
 
 
 class ArrowTable(NamedTuple):
-    """The names of the columns as they stand, and the rows in batches: lines and columns."""
+    """The names of the columns as written, and the rows in batches: lines and columns."""
 
     names: list[str]
     batches: Iterator[tuple[Sequence[int], Mapping[str, ArrowTexts]]]
@@ -117,7 +117,7 @@ def _batches(
 
 
 def _plain_head(path: Path) -> str | None:
-    """Return the first line of a file whose separator is the comma, if nothing in it is special."""
+    """Return the first line of a comma-separated file, None if it has special characters."""
     with path.open("rb") as raw, mmap(raw.fileno(), 0, access=ACCESS_READ) as content:
         head = content.readline()
         if head.startswith(_GZIP) or not head.endswith(b"\n") or _has_other_separator(head):

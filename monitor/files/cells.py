@@ -1,11 +1,11 @@
 """A table in CSV, JSON lines or Parquet as rows of cells, so that one gate checks them all.
 
 Rules of this file: the first row is the names of the columns; a cell is the text that CSV would
-have, with all digits of a number; pyarrow is wanted for Parquet alone.
+have, with all digits of a number; only Parquet needs pyarrow.
 
-A row may state a distribution: quantiles (``q0.05``, ``q0.5`` ...) or ``members``. As a mapping
-does it, the outermost quantiles are the interval and the standard deviation of the members is
-sigma, where the row states none itself; the CRPS is that of all.
+A row may state a distribution: quantiles (``q0.05``, ``q0.5`` ...) or ``members``. As in a mapping,
+the outermost quantiles are the interval and the standard deviation of the members is sigma, unless
+the row states them itself; the CRPS is that of the whole distribution.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def arrow(part: str) -> Any:  # noqa: ANN401 - a module without types
 
 
 class Coded(Sequence[str]):
-    """A column of texts few of which differ: row by row ``texts[which[row]]``."""
+    """A column with few distinct texts: row by row ``texts[which[row]]``."""
 
     def __init__(self, which: Int, texts: Sequence[str]) -> None:
         self.which: Final = which
@@ -81,7 +81,7 @@ class Coded(Sequence[str]):
 
 
 def encoded_column(cells: Sequence[str]) -> Coded:
-    """Return a column of texts as what differs in it, in the order of appearance."""
+    """Return a column of texts as its distinct texts in the order of appearance."""
     if isinstance(cells, Coded):
         return cells
     if isinstance(cells, ArrowTexts):
@@ -118,7 +118,7 @@ def table_chunks(path: Path, mistakes: Mistakes) -> Iterator[tuple[list[str], It
 
 @contextmanager
 def _without_collection() -> Iterator[None]:
-    """Do not look for cycles meanwhile: rows have none, and there are millions of their texts."""
+    """Disable the garbage collector: rows have no cycles, and there are millions of their texts."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -145,7 +145,7 @@ def _chunks(names: list[str], blocks: Iterator[Block], mistakes: Mistakes) -> It
 
 
 def _in_blocks(table: Iterator[Row]) -> Iterator[Block]:
-    """Return rows as blocks: the first alone, then many."""
+    """Return rows in blocks: the first row alone, then many."""
     size = 1
     while block := list(islice(table, size)):
         size = BLOCK_ROWS
@@ -160,10 +160,10 @@ def _json_lines(path: Path, text: TextIO) -> Iterator[tuple[int, Mapping[str, An
             found = orjson.loads(line)
         except orjson.JSONDecodeError as error:
             raise FileError(
-                f"{path}:{at}: is not JSON: {error}; write one object a line"
+                f"{path}:{at}: is not JSON: {error}; write one object per line"
             ) from error
         if not isinstance(found, dict):
-            raise FileError(f"{path}:{at}: is no object; write one a line")
+            raise FileError(f"{path}:{at}: is not an object; write one per line")
         yield at, found
 
 
@@ -243,7 +243,7 @@ Numbers = dict[str, Float]
 
 
 class Claims:
-    """What columns of a file state distributions; raises FileError where quantiles make none."""
+    """Which columns of a file state distributions; raises FileError for invalid quantiles."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         found = ((_QUANTILE.fullmatch(name), name) for name in names)
@@ -254,7 +254,7 @@ class Claims:
         if levels and not levels[0][0] < 0.5 < levels[-1][0]:
             raise FileError(f"{path}:1:{levels[0][1]}: needs one level below 0.5 and one above")
         if np.any(np.diff(self._levels) == 0.0):
-            raise FileError(f"{path}:1:{levels[0][1]}: a level stands twice; keep one")
+            raise FileError(f"{path}:1:{levels[0][1]}: a level appears twice; keep one")
 
     def __bool__(self) -> bool:
         return bool(self.quantiles) or self._has_members
@@ -272,7 +272,7 @@ class Claims:
         lines: Sequence[int],
         mistakes: Mistakes,
     ) -> None:
-        """Fill in what rows leave out of sigma, interval and CRPS; ``read`` gives a column."""
+        """Fill in sigma, interval and CRPS where rows omit them; ``read`` returns a column."""
         if self.quantiles:
             self._of_quantiles(found, np.stack([read(name) for name in self.quantiles]).T, lines,
                                mistakes)  # fmt: skip
@@ -307,7 +307,7 @@ class Claims:
                 mistakes.add(lines[row], MEMBERS, str(error))
                 continue
             if members.size < 2:
-                mistakes.add(lines[row], MEMBERS, "must be two or more numbers with blanks between")
+                mistakes.add(lines[row], MEMBERS, "must be two or more numbers separated by blanks")
                 continue
             reference = np.array(found["reference"][row])
             found[CRPS][row] = float(crps_ensemble(members, reference))

@@ -1,7 +1,7 @@
 """Columns of a table that no row states: NaN everywhere, without memory for each row.
 
-Rules of this file: such a column is one number seen many times, and cannot be written to; a part of
-a column is one for as long as it is not copied.
+Rules of this file: such a column is a view that repeats one number, and cannot be written to; a
+part of it stays one until it is copied.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Files written so that reading them back gives the same bits: pairs and streams.
 
 Rules of this file: pairs become CSV, JSON lines or Parquet that ``monitor score`` reads back, one
-row a pair in the order (series, time); observations become a stream file. What was not stated is
-left empty; numbers have all their digits, so that a score of the file is the score of the pairs.
+row per pair in the order (series, time); observations become a stream file. A value that was not
+stated is left empty; numbers have all their digits, so that the score of the file is the score of
+the pairs.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def write_parquet(path: Path, names: Sequence[SeriesName], pairs: Records) -> No
 
 
 def _rows(names: Sequence[SeriesName], pairs: Records) -> Iterator[dict[str, Any]]:
-    """Yield each pair by column, None for what was not stated."""
+    """Yield each pair by column, None for values that were not stated."""
     u_ref = np.hypot(pairs["u_ref"], pairs["u_pair"]).tolist()
     times = np.datetime_as_string(
         np.round(pairs["time"] * 1e6).astype(np.int64).view("M8[us]"), timezone="UTC"
@@ -118,7 +119,7 @@ def write_stream(
     *,
     headed: bool = True,
 ) -> int:
-    """Write readings and references to ``out``; return how many. Events have no place in it.
+    """Write readings and references to ``out``; return how many. Events are not written.
 
     ``units`` is by (sensor or subject, quantity); ``headed`` asks for the header of a CSV file.
     """
@@ -145,7 +146,7 @@ def _json_lines(out: TextIO) -> Callable[[dict[str, str | float]], object]:
 def _row(
     observation: Reading | Reference, units: Mapping[tuple[str, str], str]
 ) -> dict[str, str | float]:
-    """Return what an observation states by column; what it does not state is left out."""
+    """Return the values of an observation by column, without those that it does not state."""
     if isinstance(observation, Reading):
         name, kind, alpha = observation.sensor, "reading", 1.0 - observation.p
         limits, sequence = (observation.lower, observation.upper), observation.sequence

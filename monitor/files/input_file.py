@@ -75,7 +75,7 @@ class Mistakes:
 
     @property
     def enough(self) -> bool:
-        """Whether reading on would only add to a list that nobody reads to its end."""
+        """Whether enough mistakes are listed to stop reading."""
         return len(self._found) > MISTAKES_MAX
 
     def refuse(self) -> None:
@@ -91,7 +91,7 @@ class Mistakes:
 
 @contextmanager
 def opened(path: Path) -> Iterator[TextIO]:
-    """Open a text file, gzip or plain; every fault of reading it becomes a FileError."""
+    """Open a text file, gzip or plain; every error while reading becomes a FileError."""
     try:
         with path.open("rb") as raw, decoded_text(str(path), raw) as text:
             yield text
@@ -101,9 +101,9 @@ def opened(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
-    """Give bytes, gzip or plain, as text; what is wrong with them becomes a FileError.
+    """Give bytes, gzip or plain, as text; errors in them become a FileError.
 
-    ``name`` is what the error calls them.
+    ``name`` is the name of the file in the error.
     """
     packed = raw.peek(2)[:2] == _GZIP_MAGIC
     plain = gzip.GzipFile(fileobj=raw) if packed else raw
@@ -131,8 +131,8 @@ def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
 def row_blocks(text: TextIO) -> Iterator[Block]:
     """Return (line numbers, cells) of the rows that are not blank: the first alone, then many.
 
-    Cells are separated as the first line separates the names of the columns: by tabs, semicolons or
-    commas. Between tabs or semicolons ``21,5`` is 21.5. A row's line is the one on which it ends.
+    The separator of cells is the one in the first line: tabs, semicolons or commas. Between tabs or
+    semicolons ``21,5`` is 21.5. A row's line is the one on which it ends.
     """
     first = text.readline()
     separator = separator_of(first)
@@ -140,7 +140,7 @@ def row_blocks(text: TextIO) -> Iterator[Block]:
     before, size = 0, 1
     while block := list(islice(reader, size)):
         lines: Sequence[int] = range(before + 1, reader.line_num + 1)
-        if len(lines) != len(block):  # a cell goes over several lines
+        if len(lines) != len(block):  # a cell spans several lines
             lines = [before := before + _lines_of(cells) for cells in block]
         if not all(block):
             there = [(line, cells) for line, cells in zip(lines, block, strict=True) if cells]
@@ -152,12 +152,12 @@ def row_blocks(text: TextIO) -> Iterator[Block]:
 
 
 def _lines_of(cells: list[str]) -> int:
-    """Return over how many lines a row goes."""
+    """Return the number of lines that a row spans."""
     return 1 + sum(len(_LINE_END.findall(cell)) for cell in cells)
 
 
 def separator_of(head: str) -> str:
-    """Return what separates the names of the columns: a comma, unless another stands there."""
+    """Return the separator of the column names: a comma, unless another is present."""
     return max(_SEPARATORS, key=head.count)
 
 
@@ -175,10 +175,12 @@ def header(path: Path, table: Iterator[Row]) -> list[str]:
     line, cells = next(table, (1, []))
     names = [cell.strip().lower() for cell in cells]
     if names and names[0].startswith("["):
-        raise FileError(f"{path}:{line}: is a JSON array; write one object a line, without commas")
+        raise FileError(
+            f"{path}:{line}: is a JSON array; write one object per line, without commas"
+        )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise FileError(f"{path}:{line}:{twice[0]}: this column stands twice; keep one")
+        raise FileError(f"{path}:{line}:{twice[0]}: this column appears twice; keep one")
     return names
 
 
@@ -187,7 +189,7 @@ def detect(
 ) -> Literal["pairs", "stream", "messages"]:
     """Return what a file holds; raises FileError where it is none of these.
 
-    Who names ``columns`` (those of :mod:`monitor.files.pair_fields`) says that it holds pairs.
+    ``columns`` (those of :mod:`monitor.files.pair_fields`), if given, mean that it holds pairs.
 
     JSON lines are messages if they have a ``topic``, pairs if they have a ``reference``, else a
     stream; in CSV a column ``kind`` makes a stream, ``value`` and ``reference`` make pairs; Parquet
@@ -238,13 +240,13 @@ def first_json_line(path: Path) -> str:
 
 
 def listing(names: Sequence[str]) -> str:
-    """Return names for a sentence, cut where there are many."""
+    """Return names for a sentence, cut if there are many."""
     shown = ", ".join(name[:40] for name in names[:12]) or "no columns"
     return shown if len(names) <= 12 else f"{shown}, ..."
 
 
 def file_label(path: Path) -> str:
-    """Return the file's name as a sensor's name: what a series is called that has none."""
+    """Return the file's name as a sensor's name, for a series without one."""
     stem = path.name.removesuffix(".gz").rsplit(".", 1)[0]
     return _NOT_IN_NAMES.sub("_", stem)[:128] or "sensor"
 
@@ -291,7 +293,7 @@ def number(text: str) -> float:
 
 
 def cell_text(value: object) -> str:
-    """Return what a cell of JSON or Parquet would be in CSV, with all digits of a number."""
+    """Return the text that a cell of JSON or Parquet would have in CSV, with all digits."""
     if value is None:
         return ""
     return value if isinstance(value, str) else repr(value)
@@ -305,7 +307,7 @@ def number_or_nothing(text: str) -> float:
 def all_numbers(texts: Sequence[str]) -> Float:
     """Return :func:`number` of many cells, NaN for empty ones; raises ValueError."""
     if "_" in "".join(texts):
-        raise ValueError("an underscore is no part of a number")
+        raise ValueError("an underscore is not part of a number")
     try:
         found = np.array([*map(float, texts)])
     except ValueError:

@@ -1,7 +1,7 @@
 """Files of raw messages: JSON lines of topic, payload and time of arrival, as a broker saw them.
 
-A payload that is text stands in ``payload``, any other in ``payload_base64``; ``time`` is in s
-since 1970 UTC and may be left out.
+A text payload is in ``payload``, any other in ``payload_base64``; ``time`` is in s since 1970 UTC
+and may be left out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _message(line: _Line) -> RawMessage:
 
 
 def write_messages(out: TextIO, messages: Iterable[RawMessage]) -> None:
-    """Write messages, a line each."""
+    """Write messages, one per line."""
     for message in messages:
         line: dict[str, str | float] = {"time": message.time, "topic": message.topic}
         try:

@@ -1,6 +1,6 @@
-"""What the rows of a table of pairs must hold, whether it is a file or a frame.
+"""The checks on rows of a table of pairs, whether it is a file or a frame.
 
-Rules of this file: columns are arrays of one number a row, by field, NaN where none is stated.
+Rules of this file: columns are arrays of one number per row, by field, NaN if not stated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def rows_lacking(found: Mapping[str, Float]) -> Bool:
 
 
 def most_lacking(found: Mapping[str, Float]) -> str:
-    """Return what of a pair most rows lack: value, reference or a claim."""
+    """Return what most rows lack for a pair: value, reference or a claim."""
     lacking = {name: np.count_nonzero(rows) for name, rows in _lacking(found).items()}
     return max(lacking, key=lambda name: lacking[name])
 
@@ -35,7 +35,7 @@ def _lacking(found: Mapping[str, Float]) -> dict[str, Bool]:
 
 
 def row_faults(found: Mapping[str, Float]) -> list[tuple[Bool, str, str]]:
-    """Return (rows, field, sentence) for what rows state and may not; NaN breaks no rule."""
+    """Return (rows, field, sentence) for invalid values in rows; NaN breaks no rule."""
     lower, upper, u, p = found["lower"], found["upper"], found["u"], found["p"]
     u_ref, alpha = found["u_reference"], found.get("alpha", NAN)
     level = "alpha" if np.any(~np.isnan(alpha)) else "p"

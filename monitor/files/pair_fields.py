@@ -1,4 +1,4 @@
-"""Which column of a table of pairs holds what: the names that are given, else the usual ones."""
+"""Which column of a table of pairs holds what: the given names, else the usual ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 from monitor.errors import USAGE, MonitorError
 from monitor.files.input_file import FileError, listing
 
-# What a column may be called where nobody says which it is.
+# Usual names of columns, taken without being given.
 USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "value": ("value",),
     "reference": ("reference",),
@@ -26,7 +26,7 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "unit": ("unit",),
     "reference_id": ("reference_id",),
 }
-# What a column may be called that somebody should be asked about.
+# Likely names of columns, about which the user should be asked.
 _OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "time": ("timestamp", "datetime", "date_time", "date", "ts"),
     "sensor": ("sensor_id", "device", "device_id", "node", "station"),
@@ -87,7 +87,7 @@ def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[st
 
 
 def known_column(path: Path, names: Sequence[str], name: str) -> str:
-    """Return the name of a column that a table has, in lower case; raises FileError."""
+    """Return the name of an existing column, in lower case; raises FileError."""
     name = name.lower()
     if name not in names:
         near = get_close_matches(name, names, 1)
@@ -101,7 +101,7 @@ def known_column(path: Path, names: Sequence[str], name: str) -> str:
 def check_fields(
     path: Path, names: Sequence[str], chosen: Mapping[str, str], *, stated: bool
 ) -> None:
-    """Raise FileError unless pairs can be made of the fields; ``stated``: by distributions."""
+    """Raise FileError unless the fields make pairs; ``stated``: those of distributions."""
     remedy = "say which is meant, such as --columns value=y_pred,u=y_std,reference=y_true"
     bare = {"lower", "upper"} <= chosen.keys()
     for field in ("value", "reference"):
@@ -110,7 +110,7 @@ def check_fields(
                 f"{path}:1:{field}: this column is missing; there are {listing(names)}; {remedy}"
             )
     if ("lower" in chosen) != ("upper" in chosen):
-        raise FileError(f"{path}:1: lower and upper must be there together")
+        raise FileError(f"{path}:1: lower and upper must be given together")
     if "u" not in chosen and not bare and not stated:
         raise FileError(
             f"{path}:1: no uncertainty is stated: add a column u, or lower and upper (and p or "

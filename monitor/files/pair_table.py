@@ -1,9 +1,9 @@
 """A file of pairs as columns: ``[time,sensor,quantity,]value,(u|lower,upper[,p|alpha]),...``.
 
-CSV, JSON lines or Parquet, each with a row a pair; ``reference_id`` names whose reference it is.
-Rules of this file: a row passes the same gate as a message to the daemon (``decode.checks``), so
-that a score of the file is a score the daemon could have given; whole columns are checked at once.
-A row that lacks a number it needs is left out, and counted; one that states a wrong one is refused.
+CSV, JSON lines or Parquet, one row per pair; ``reference_id`` identifies the reference. Rules of
+this file: a row passes the same checks as a message to the daemon (``decode.checks``), so that the
+score of a file is one the daemon could have given; whole columns are checked at once. A row that
+lacks a number it needs is left out and counted; a row with an invalid one is refused.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read_pairs(
     """Return the pairs of a file; raises FileError with the first mistakes.
 
     ``columns`` names the columns of some fields (:mod:`monitor.files.pair_fields`), ``covariates``
-    other columns of numbers to keep; ``watch`` is told of so many more rows each time.
+    other numeric columns to keep; ``watch`` is called with the number of rows added each time.
     """
     path = Path(path)
     mistakes = Mistakes(path)
@@ -140,7 +140,7 @@ class _Gathered:
         return found
 
     def _whole(self, found: Mapping[str, Float], rows: int) -> Int | slice:
-        """Return which rows have all that a pair needs; those that have not are counted."""
+        """Return which rows have all that a pair needs; the others are counted."""
         lacking = rows_lacking(found)
         if not lacking.any():
             return slice(None)
@@ -200,7 +200,7 @@ class _Gathered:
         return self._column(self._fields[field], chunk)
 
     def _empty(self, lines: Sequence[int]) -> Float:
-        """Return a column that no row states; a distribution may yet fill it in."""
+        """Return a column that no row states; a distribution may still fill it in."""
         return np.full(len(lines), NAN) if self._claims else empty_column(len(lines))
 
     def _column(self, name: str, chunk: Chunk) -> Float:
@@ -236,7 +236,7 @@ class _Gathered:
             return self._one_by_one(name, cells, chunk.lines, seconds)
 
     def _references(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
-        """Return identities: a whole number is its own, of any other text it is the digest."""
+        """Return identities: a whole number is its own, any other text gives its digest."""
         found = np.zeros(len(chunk.lines), dtype=np.uint64)
         for at, text in enumerate(self._texts("reference_id", chunk) or ()):
             if text.isdecimal() and int(text) <= _ID_MAX:
@@ -267,7 +267,7 @@ class _Gathered:
         return found
 
     def _index(self, chunk: Chunk) -> Int:
-        """Return the series of each row; names and units are looked at where they first stand."""
+        """Return the series of each row; names and units are checked at their first occurrence."""
         names = (file_label(self._path), "value", "")
         fields = zip(("sensor", "quantity", "unit"), names, strict=True)
         columns = [self._coded(field, chunk, usual) for field, usual in fields]

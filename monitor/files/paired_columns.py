@@ -1,4 +1,4 @@
-"""The pairs of a file or a frame as columns, checked: what scoring recorded data begins with."""
+"""The pairs of a file or a frame as checked columns: the input for scoring recorded data."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _NO_COVARIATES: Final[Mapping[str, Float]] = {}
 
 
 class PairTable(NamedTuple):
-    """The pairs of a file, in its order; arrays have one number a row.
+    """The pairs of a file, in its order; arrays have one number per row.
 
     ``names`` and ``units`` are by series ((sensor, quantity) and unit, empty if none); ``series``
-    indexes them. ``time`` is s UTC, or the row's number where the file has none (``timed``). ``u``,
-    ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN where not stated; ``u_ref`` is 0 there, and
-    so is ``reference_id``, which is the same for pairs with the same reference. ``crps`` is that of
-    quantiles or members, NaN where none are stated; ``covariates`` are the columns asked
-    for, by name. ``notes`` says what in the file is not used.
+    indexes them. ``time`` is s UTC, or the row's number if the file has none (``timed``). ``u``,
+    ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN if not stated, ``u_ref`` and ``reference_id``
+    are 0; pairs with the same reference have the same ``reference_id``. ``crps`` is that of
+    quantiles or members, NaN if none are stated; ``covariates`` are the requested columns, by name.
+    ``notes`` says what in the file is not used.
     """
 
     names: tuple[tuple[str, str], ...]

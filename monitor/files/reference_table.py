@@ -1,10 +1,10 @@
-"""A table of references as laboratories, stations and databases write them, to references.
+"""A table of references from laboratories, stations and databases, read as references.
 
-Rules of this file: a column is named by whoever reads the table; nothing is guessed that changes a
-number. Columns are separated by a tab, a semicolon or a comma, whichever the header has; JSON is
-one object, a list of them, or one a line, whose columns are paths. A table is refused as a whole
-with its first mistakes listed, so that it is never half published; rows without a value are counted
-and left out.
+Rules of this file: the user names the columns; nothing that changes a number is guessed. The
+separator of columns is a tab, a semicolon or a comma, whichever the header has; JSON is one object,
+a list of them, or one per line, whose columns are paths. A table is refused as a whole with its
+first mistakes listed, so that it is never half published; rows without a value are counted and left
+out.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ _Record = tuple[int, Mapping[str, str]]
 
 
 class TableLayout(NamedTuple):
-    """How to read a table: the column of each field, and what stands in for a column.
+    """How to read a table: the column of each field, and the constants in place of columns.
 
     ``columns`` maps some of :data:`REFERENCE_FIELDS` to columns or paths, ``constants`` to texts.
-    ``time_zone`` is that of times without one, ``time_layout`` in the words of strptime. With
+    ``time_zone`` is that of times without one, ``time_layout`` in the format of strptime. With
     ``decimal_comma`` a point separates thousands. ``records`` is the path to a JSON list.
     """
 
@@ -85,9 +85,9 @@ class ReferenceRows(NamedTuple):
 
 
 def read_references(name: str, raw: bytes, how: TableLayout, now: float) -> ReferenceRows:
-    """Return the references of a table; ``name`` is what mistakes call it.
+    """Return the references of a table; ``name`` is its name in mistakes.
 
-    Times may lie at most a little after ``now`` (s since 1970 UTC). Raises FileError.
+    Times may be at most a little after ``now`` (s since 1970 UTC). Raises FileError.
     """
     mistakes = Mistakes(Path(name))
     rows = _Rows(how, now, name)
@@ -128,7 +128,7 @@ class _Rows:
             raise FileError(f"{name}: {error}") from error
 
     def cell(self, cells: Mapping[str, str], field: str) -> str:
-        """Return a field of a row, or what stands in for it."""
+        """Return a field of a row, or the constant in its place."""
         return cells.get(field, "").strip() or self._how.constants.get(field, "")
 
     def reference(self, cells: Mapping[str, str]) -> Reference | None:
@@ -222,7 +222,7 @@ def _text(name: str, raw: bytes) -> str:
     with decoded_text(name, io.BufferedReader(io.BytesIO(raw))) as opened_text:
         text = opened_text.read(_CHARACTERS_MAX + 1)
     if len(text) > _CHARACTERS_MAX:
-        raise FileError(f"{name}: has more than {_CHARACTERS_MAX} characters; cut it into parts")
+        raise FileError(f"{name}: has more than {_CHARACTERS_MAX} characters; split it")
     return text
 
 
@@ -246,7 +246,7 @@ def _of_csv(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
 
 
 def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
-    """Return the place of each field's column: as it is written, else whatever its case."""
+    """Return the place of each field's column: with the exact name, else with any case."""
     found: dict[str, int] = {}
     for field in REFERENCE_FIELDS:
         column = how.columns.get(field, field)
@@ -256,7 +256,7 @@ def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
             if each.casefold() == column.casefold() and each not in REFERENCE_FIELDS
         ]
         if len(places) > 1:
-            raise FileError(f"{where}:{column}: this column stands twice; keep one")
+            raise FileError(f"{where}:{column}: this column appears twice; keep one")
         if places:
             found[field] = places[0]
         elif field in how.columns or (field in _NEEDED and field not in how.constants):

@@ -1,7 +1,7 @@
 """A file of a stream: readings and references in the order they were recorded, CSV or JSON lines.
 
-Rules of this file: a row passes the same gate as a message to the daemon (``decode.checks``); after
-the first mistake nothing more is handed out, the rest is only read for further mistakes.
+Rules of this file: a row passes the same checks as a message to the daemon (``decode.checks``);
+after the first mistake no more rows are returned, the rest is only read for further mistakes.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ class _Source(NamedTuple):
 
 
 class Stream(Iterator[Reading | Reference]):
-    """Iterates over a stream file; raises FileError with its first mistakes when it met one.
+    """Iterates over a stream file; raises FileError with its first mistakes, if any.
 
     ``units`` maps (sensor, quantity) to the unit stated so far, ``notes`` says what is not used.
-    Observations before the first mistake were handed out already when it is raised.
+    Observations before the first mistake have already been returned when it is raised.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""A file that appears when it is complete, so that an interrupted command leaves nothing half."""
+"""A file that appears only once it is complete, so that an interrupted command leaves no half."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from shutil import copymode
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a path to write to that takes the place of ``path`` when the block ends without error.
+    """Give a path to write to that replaces ``path`` when the block ends without error.
 
-    What stood at ``path`` stays until then, and for good where the block raises. A pipe or a device
+    The old file at ``path`` stays until then, and for good if the block raises. A pipe or a device
     is written to directly. Raises OSError.
     """
     if path.exists() and not path.is_file():

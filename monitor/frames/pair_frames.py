@@ -1,8 +1,8 @@
 """A frame of pairs as the table of pairs that a file becomes.
 
-Rules of this file: a column that is named must be there; of those that are not named, a column of
-the usual name is taken where there is one. Numbers are numbers and times have a zone: nothing is
-parsed from text but times.
+Rules of this file: a column that is named must exist; for the others, a column with the usual name
+is taken if there is one. Numbers are numbers and times have a zone: the only texts that are parsed
+are times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from monitor.files import PairTable, pair_fields
 from monitor.files.input_file import all_seconds
 from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
 
-# What a column may be called where its argument is not given.
+# Usual names of columns whose argument is not given.
 USUAL: Final = {**pair_fields.USUAL, "by": pair_fields.USUAL["sensor"]}
 _NUMBERS: Final = ("value", "reference", "u", "lower", "upper", "p", "u_reference")
 _NEEDED: Final = ("value", "reference")
@@ -118,8 +118,9 @@ def _wrapped(frame: Any) -> Any:  # noqa: ANN401 - any frame
         return nw.from_native(frame, eager_only=True)
     except TypeError as error:
         raise FrameError(
-            f"{type(frame).__name__} is no frame: pass one of pandas, Polars or Arrow (of arrays, "
-            "pandas.DataFrame({'value': ..., 'u': ..., 'reference': ...}); collect a lazy frame)"
+            f"{type(frame).__name__} is not a data frame: pass one of pandas, Polars or Arrow (of "
+            "arrays, pandas.DataFrame({'value': ..., 'u': ..., 'reference': ...}); collect a lazy "
+            "frame)"
         ) from error
 
 

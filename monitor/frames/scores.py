@@ -1,6 +1,6 @@
 """Scores of a frame, and two of its sensors compared.
 
-Source of every figure: docs/papers.md; what each is called and which way is good: docs/metrics.md.
+Source of every figure: docs/papers.md; its name and which way is good: docs/metrics.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pairs as they come: the daemon's alerts in a program of one's own."""
+"""Pairs as they come: the daemon's alerts in your own program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from monitor.report.recorded import InMemoryNetwork
 
 Numbers = npt.ArrayLike
 _FIRING: Final = "firing"
-_ALWAYS: Final = 1e15  # seconds: a watch is never stale, because nobody tells it the time
+_ALWAYS: Final = 1e15  # seconds: a watch is never stale, because it has no clock
 
 
 class Alert(NamedTuple):

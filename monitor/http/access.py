@@ -1,8 +1,7 @@
 """Who may read the pages, and how they are encrypted: Prometheus' web configuration file.
 
-Rules of this file: the format is that of Prometheus' exporter-toolkit; what is not known here is
-refused, not passed over; passwords are there as bcrypt hashes only, and neither they nor the hashes
-are ever shown.
+Rules of this file: the format is that of Prometheus' exporter-toolkit; an unknown key is refused,
+not ignored; passwords exist as bcrypt hashes only, and neither they nor the hashes are ever shown.
 Source: https://github.com/prometheus/exporter-toolkit/blob/master/docs/web-configuration.md
 """
 
@@ -40,7 +39,7 @@ class _Part(BaseModel):
 
 
 class TlsServer(_Part):
-    """The certificate to show, and whether readers must show one."""
+    """The server's certificate, and whether readers must present one."""
 
     cert_file: FileName
     key_file: FileName
@@ -53,7 +52,7 @@ class TlsServer(_Part):
 
 
 class WebConfiguration(_Part):
-    """What the file says; users have bcrypt hashes."""
+    """The content of the file; users have bcrypt hashes."""
 
     tls_server_config: TlsServer | None = None
     basic_auth_users: Mapping[
@@ -63,7 +62,7 @@ class WebConfiguration(_Part):
 
 
 class Access:
-    """How connections are made and who is let in; without a file everybody, unencrypted."""
+    """How connections are made and who may read; without a file everybody, unencrypted."""
 
     def __init__(self, tls: ssl.SSLContext | None, users: Mapping[str, bytes]) -> None:
         self.tls: Final = tls
@@ -71,7 +70,7 @@ class Access:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nobody can read along, and a password or a certificate is asked for."""
+        """Whether connections are encrypted and need a password or a certificate."""
         if self.tls is None:
             return False
         return bool(self.users) or self.tls.verify_mode is ssl.CERT_REQUIRED
@@ -104,9 +103,9 @@ def read_web_config(file: Path) -> Access:
 
 
 def certificate_of(file: Path) -> Path | None:
-    """Return where the certificate is that readers are shown, None for none; raises AccessError.
+    """Return the path of the server's certificate, None for none; raises AccessError.
 
-    The key is not read: who asks need not be the daemon's user.
+    The key is not read, since the caller need not be the daemon's user.
     """
     tls = _parsed(file).tls_server_config
     return None if tls is None else file.parent / tls.cert_file
@@ -129,12 +128,12 @@ def _parsed(file: Path) -> WebConfiguration:
 
 
 def _mistakes(error: ValidationError) -> str:
-    """Return the mistakes without what was given, which may be secret."""
+    """Return the mistakes without the values, which may be secret."""
     told = []
     for each in error.errors(include_input=False, include_url=False, include_context=False):
         place = ".".join(str(step) for step in each["loc"] if step != "[key]")
         is_hash = each["type"] == "string_pattern_mismatch" and each["loc"][0] == "basic_auth_users"
-        known = "is not known here; take it away"
+        known = "is not known here; remove it"
         what = {"extra_forbidden": known}.get(each["type"], each["msg"].lower())
         told.append(f"{place}: {'must be a bcrypt hash of cost 4 to 14' if is_hash else what}")
     return "; ".join(told)
@@ -146,7 +145,7 @@ def _context(tls: TlsServer, file: Path) -> ssl.SSLContext:
     try:
         context.minimum_version = _VERSIONS[tls.min_version]
         context.maximum_version = _VERSIONS[tls.max_version]
-        # Without a password to give, OpenSSL would ask the terminal for an encrypted key's.
+        # Without this password, OpenSSL would ask for that of an encrypted key on the terminal.
         context.load_cert_chain(folder / tls.cert_file, folder / tls.key_file, password="")
         if tls.client_ca_file is not None:
             context.load_verify_locations(folder / tls.client_ca_file)
@@ -154,7 +153,7 @@ def _context(tls: TlsServer, file: Path) -> ssl.SSLContext:
         reason = getattr(error, "strerror", None) or str(error)
         raise AccessError(
             f"{file}: tls_server_config: the certificate, its key or client_ca_file cannot be used "
-            f"({reason}); names of files start from the folder of this file"
+            f"({reason}); file names are relative to the folder of this file"
         ) from None
     context.verify_mode = _CLIENTS[tls.client_auth_type]
     if context.verify_mode is not ssl.CERT_NONE and tls.client_ca_file is None:

@@ -1,4 +1,4 @@
-"""What every route needs: its parameters, the page, what was asked for, an answer packed and safe.
+"""What every route needs: parameters, the page, requests to the data's thread, safe answers.
 
 No answer waits longer than ``WAIT_SECONDS``, and every refusal says what to do.
 """
@@ -29,7 +29,7 @@ from monitor.http.selection import ORDERS, ROWS, STATES, WORDS, SeriesQuery
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
 WAIT_SECONDS: Final = 5.0
-_GLANCE_SECONDS: Final = 0.3  # a page that says more with it does not wait longer
+_GLANCE_SECONDS: Final = 0.3  # how long a page waits for optional content
 _LOOK_SECONDS: Final = 0.02
 _PACK_BYTES: Final = 1024
 ROWS_SHOWN_MAX: Final = 1000
@@ -43,15 +43,16 @@ STATE: Final = rf"^({'|'.join(STATES)})?$"
 Name = Annotated[str, Path(max_length=128)]
 StateText = Annotated[str, Query(pattern=STATE, description=f"One of {', '.join(STATES)}.")]
 WordsText = Annotated[
-    str, Query(max_length=200, description="Words that its name, sentence or advice holds.")
+    str, Query(max_length=200, description="Words in its name, sentence or advice.")
 ]
 ShowText = Annotated[Literal["", "all"], Query(description="all: also alerts only pending.")]
 SortText = Annotated[
-    str, Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; - before it turns it.")
+    str,
+    Query(pattern=SORT, description=f"{', '.join((*ORDERS, *WORDS))}; a - before it reverses it."),
 ]
 ProfileText = Annotated[
     Profile | None,
-    Query(description="What counts: it chooses the score. By default what the settings say."),
+    Query(description="What counts: it chooses the score. By default that of the settings."),
 ]
 MissNumber = Annotated[
     float, Query(gt=0.0, lt=1.0, description="Miss rate at which widths are compared.")
@@ -89,14 +90,14 @@ def shown_page(shared: Published) -> Page:
 
 
 def unknown_series() -> HTTPException:
-    """Return the refusal of a series that nobody has heard of."""
+    """Return the refusal of an unknown series."""
     return HTTPException(
         404, "there is no such series; /api/v1/series lists those that sent a reading"
     )
 
 
 async def detail(shared: Published, key: SeriesKey) -> Detail:
-    """Return one series in full; raises HTTPException if it is unknown, or not made in time."""
+    """Return one series in full; raises HTTPException if it is unknown or not made in time."""
     if key not in shown_page(shared).rows:
         raise unknown_series()
     shared.requests.request_series(key)
@@ -104,7 +105,7 @@ async def detail(shared: Published, key: SeriesKey) -> Detail:
 
 
 async def occasion_answer(shared: Published, key: str) -> Occasion:
-    """Return what shares a key; raises HTTPException if it is not made in time."""
+    """Return all that shares a key; raises HTTPException if it is not made in time."""
     shown_page(shared)
     shared.requests.request_occasion(key)
     return await _evaluated(shared, lambda page: page.occasions.get(key))
@@ -125,7 +126,7 @@ async def doctor(shared: Published) -> Mapping[str, Any]:
 
 
 async def unpaired(shared: Published, page: Page) -> Sequence[str]:
-    """Return what the doctor says of pairing if a series has no pair; nothing if it is not made."""
+    """Return the doctor's findings on a series without pairs; empty if not made in time."""
     without = page.snapshot.window_pairs == 0
     if not without[page.snapshot.present()].any():
         return ()
@@ -156,7 +157,7 @@ async def opponents(shared: Published, quantity: str, a: str, b: str) -> Contend
 async def _evaluated(
     shared: Published, look: Callable[[Page], T | None], seconds: float = WAIT_SECONDS
 ) -> T:
-    """Return what ``look`` finds on the page, as soon as the data's thread has put it there."""
+    """Return what ``look`` finds on the page once the data's thread has put it there."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     while (found := look(shown_page(shared))) is None:
@@ -178,7 +179,7 @@ def json_answer(request: Request, content: Mapping[str, Any]) -> Response:
 def gzipped(
     request: Request, body: bytes, media_type: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return ``body``, packed with gzip for those who accept it and where it is worth it."""
+    """Return ``body``, gzipped if the reader accepts it and it is worthwhile."""
     told = {"Vary": "Accept-Encoding", **(headers or {})}
     if len(body) >= _PACK_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, compresslevel=1, mtime=0)
@@ -187,7 +188,7 @@ def gzipped(
 
 
 def unless_known(request: Request, text: str, mark: str) -> Response:
-    """Return an HTML answer, or 304 if the reader has that of the same ``mark`` already."""
+    """Return an HTML answer, or 304 if the reader already has the one with this ``mark``."""
     tag = f'"{hashlib.blake2b(mark.encode(), digest_size=12).hexdigest()}"'
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers={"ETag": tag})

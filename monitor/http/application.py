@@ -1,11 +1,11 @@
-"""The application: all routes, what holds for every answer, and what programs ask for.
+"""The application: all routes, the rules for every answer, and the routes for programs.
 
 GET and HEAD only. Every answer carries the policy that forbids scripts and hosts other than our
 own. A refusal is a sentence, as JSON for programs and as a page for people.
 
-Programs ask for metrics, health and readiness. The page of metrics is written when somebody asks
-for it, and kept as long as it is shown. It is written in the service's thread, a little at a time,
-so that no other reader waits for it.
+Programs ask for metrics, health and readiness. The page of metrics is written on request, in the
+service's thread, and kept as long as it is shown. It is written in small portions, so that no other
+reader waits for it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Written(NamedTuple):
 
 
 class Scraping:
-    """Answers with the metrics of a page; one text is written at a time, whoever asks."""
+    """Answers with the metrics of a page; one text is written at a time, for all who ask."""
 
     def __init__(self, *, essential: bool = False) -> None:
         self._exposition: Final = Exposition(essential=essential)
@@ -64,7 +64,7 @@ class Scraping:
         self._plain = self._packed = _Written()
 
     async def answer(self, page: Page, *, packed: bool) -> StreamingResponse:
-        """Return the metrics of ``page``, packed with gzip if the reader takes that."""
+        """Return the metrics of ``page``, gzipped if the reader accepts that."""
         async with self._turn:
             if packed and not self._packed.is_of(page):
                 portions = [each async for each in _pack(self._portions(page))]
@@ -79,7 +79,7 @@ class Scraping:
         return StreamingResponse(_sent(written), headers=headers, media_type=CONTENT_TYPE)
 
     async def _portions(self, page: Page) -> AsyncIterator[bytes]:
-        """Yield the text; between the pieces of work others get their turn."""
+        """Yield the text; between the portions other tasks get their turn."""
         some: list[bytes] = []
         size = 0
         for part in self._exposition.parts(page.snapshot):
@@ -124,7 +124,7 @@ def metrics_routes(shared: Published, *, essential: bool = False) -> APIRouter:
     @router.get("/healthz")
     async def health() -> Response:
         if shared.stalled_seconds():
-            return Response("the main loop does not move\n", 503, media_type="text/plain")
+            return Response("the main loop is stuck\n", 503, media_type="text/plain")
         return Response("ok\n", media_type="text/plain")
 
     @router.get("/readyz")
@@ -155,11 +155,11 @@ _HEADINGS: Final = {404: "There is no such page", 405: "Nothing can be changed h
 def application(
     shared: Published, connections_max: int, *, essential_metrics: bool = False
 ) -> FastAPI:
-    """Return the application that shows what was published last."""
+    """Return the application that shows the last published page."""
     app = FastAPI(
         title="monitor",
         version=__version__,
-        description="Are the sensors as right as they say? Everything here only reads.",
+        description="Are the sensors as right as they say? Everything here is read-only.",
         openapi_url="/api/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
@@ -189,7 +189,7 @@ class Secured:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # The server leaves the body out, for it knows what was asked.
+        # The server omits the body, because it knows the method of the request.
         asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def secured(message: Message) -> None:
@@ -221,12 +221,12 @@ def _add_refusals(app: FastAPI, renderer: Renderer) -> None:
     async def refusal(request: Request, error: HTTPException) -> Response:
         headers = None if error.headers is None else dict(error.headers)
         if error.status_code == _METHOD_NOT_ALLOWED:
-            headers = {"Allow": "GET, HEAD"}  # of each route the framework names GET alone
+            headers = {"Allow": "GET, HEAD"}  # the framework names only GET of each route
         return refused(request, error.status_code, error.detail, headers)
 
     @app.exception_handler(RequestValidationError)
     async def mistake(request: Request, error: RequestValidationError) -> Response:
         told = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
         return refused(
-            request, 422, f"the address asks for what cannot be: {'; '.join(told)}", None
+            request, 422, f"the address asks for something impossible: {'; '.join(told)}", None
         )

@@ -26,7 +26,7 @@ class EstimateDocument(TypedDict):
 
 
 class BudgetView(TypedDict):
-    """What a sensor, or the reference, states and shows: standard uncertainties."""
+    """The standard uncertainty that a sensor or the reference states, and the one it shows."""
 
     name: str
     stated: Number
@@ -55,7 +55,7 @@ class Budget(TypedDict):
 
 
 def budget_document(found: UncertaintyBudget | str, quantity: str) -> Budget:
-    """Return the document; of a budget that cannot be made, the sentence that says why."""
+    """Return the document; for a budget that cannot be made, the sentence that says why."""
     if isinstance(found, str):
         return Budget(
             quantity=quantity,
@@ -111,7 +111,7 @@ def budget_text(found: Mapping[str, Any]) -> str:
 
 
 def budget_bars(found: Budget) -> Markup:
-    """Return a bar for each sensor: what the variance of its differences is made of."""
+    """Return a bar per sensor: the parts of the variance of its differences."""
     rows = [each for each in found["views"] if each["shares"]]
     height = _ROW * (len(rows) + 1)
     drawing = [

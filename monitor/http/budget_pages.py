@@ -1,4 +1,4 @@
-"""Whose uncertainty is wrong: the page and the document, made on request beside the event loop."""
+"""Whose uncertainty is wrong: the page and the document, made on request off the event loop."""
 
 from __future__ import annotations
 

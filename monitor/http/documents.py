@@ -1,7 +1,7 @@
-"""The documents of the interface, made from snapshots and details: one function a document.
+"""The documents of the interface, made from snapshots and details: one function per document.
 
-:mod:`monitor.http.models` has their members. A number that is undefined is null; times are s since
-1970 UTC, as they came.
+:mod:`monitor.http.models` has their members. An undefined number is null; times are in s since 1970
+UTC, as received.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ CSV_COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "sigma", "lower", "upper", "alpha"),
     *("reference", "reference_sigma", "key", "reference_time"),
 )
-# A spreadsheet takes a text that begins like this for a formula.
+# A spreadsheet takes a text that begins with one of these for a formula.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def entry(now: Snapshot, row: int) -> models.SeriesEntry:
-    """Return what the interface says of one series."""
+    """Return the interface's entry for one series."""
     name = now.names[row]
     return models.SeriesEntry(
         sensor=name.sensor,
@@ -62,7 +62,7 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
 
 
 def where_documents(now: Snapshot, row: int) -> list[models.Where] | None:
-    """Return what was found of a series along each covariate; None where none are watched."""
+    """Return the findings on a series along each covariate; None if none are watched."""
     if now.where is None:
         return None
     unit = now.names[row].unit
@@ -76,7 +76,7 @@ def _is_assumed(now: Snapshot, row: int) -> bool:
 
 
 def verdict_of_row(now: Snapshot, row: int) -> models.Verdict:
-    """Return the verdict on one series; a calm one is right, or it is not known yet."""
+    """Return the verdict on one series; a calm series is right, or not known yet."""
     return cast("models.Verdict", document(now.verdict(row), now.names[row].unit))
 
 
@@ -141,7 +141,7 @@ def safe_cell(text: str) -> str:
 
 
 def ucc(detail: Detail, axes: str) -> models.Ucc:
-    """Return the uncertainty characteristics curve on two axes, beside that of a constant band."""
+    """Return the uncertainty characteristics curve on two axes and that of a constant band."""
     across, up = axes.split("-")
     document = models.Ucc(
         axes={"x": across, "y": up},
@@ -168,7 +168,7 @@ def ucc(detail: Detail, axes: str) -> models.Ucc:
 
 
 def conventional(detail: Detail) -> models.Conventions:
-    """Return what conventions say of the pairs: En, zeta's bands, Westgard's rules, the chart."""
+    """Return the results of conventional rules: En, zeta's bands, Westgard, the chart."""
     document = models.Conventions(
         sensor=detail.name.sensor,
         quantity=detail.name.quantity,
@@ -206,7 +206,7 @@ def conventional(detail: Detail) -> models.Conventions:
 
 
 def occasion(found: Occasion) -> models.Occasion:
-    """Return what all series said of one thing."""
+    """Return all pairs of one occasion, in all series."""
     listed: list[models.NamedPair] = []
     if found.pairs is not None:
         pairs = _pairs(found.pairs, found.origins)
@@ -243,7 +243,7 @@ def scored(found: Occasion) -> list[dict[str, float | None]]:
 
 
 def _nearest(listed: list[models.NamedPair]) -> str:
-    """Return in words who read one quantity of one thing best."""
+    """Say in words who read one quantity of one occasion best."""
     best, held = listed[0], sum(each["inside"] for each in listed)
     if len(listed) == 1:
         does = "holds" if held else "misses"
@@ -257,7 +257,7 @@ def _nearest(listed: list[models.NamedPair]) -> str:
 
 
 def dead_letter(letter: DeadLetter) -> models.DeadLetter:
-    """Return one message that could not be used; of its payload, bytes that are no text escaped."""
+    """Return one unusable message; bytes of its payload that are not text are escaped."""
     return models.DeadLetter(
         received=letter.received,
         topic=letter.topic,
@@ -269,7 +269,7 @@ def dead_letter(letter: DeadLetter) -> models.DeadLetter:
 
 
 def concerns(letter: DeadLetter, sensor: str) -> bool:
-    """Return whether a message came on a topic of which a level is the sensor's name."""
+    """Return whether a level of a message's topic is the sensor's name."""
     return not sensor or sensor in letter.topic.split("/")
 
 

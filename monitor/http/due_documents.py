@@ -24,7 +24,7 @@ NOBODY = "No series that settings ask dates for has a pair yet."
 
 
 class DueSeries(TypedDict):
-    """When one series wants a reference, and what one would tell now; times in s UTC."""
+    """When one series needs a reference, and what one would tell now; times in s UTC."""
 
     sensor: str
     quantity: str
@@ -65,7 +65,7 @@ def due_list(now: Snapshot, order: DueOrder = "date") -> DueList:
 
 
 def due_calendar(now: Snapshot) -> bytes:
-    """Return the dates at which references are wanted; one that is overdue is wanted now."""
+    """Return the dates at which references are due; an overdue one is due now."""
     listed = due_list(now)["series"]
     return icalendar(
         (
@@ -133,7 +133,7 @@ def _summary(now: Snapshot, rows: Int) -> str:
         else (f"No series wants a reference yet; {first.sensor} ({first.quantity}) is the next")
     )
     most = now.names[told]
-    return f"{wants}. One would tell most at {most.sensor} ({most.quantity})."
+    return f"{wants}. A reference is worth most at {most.sensor} ({most.quantity})."
 
 
 def _line(now: Snapshot, found: DueDates, row: int) -> DueSeries:

@@ -64,7 +64,7 @@ def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Fig
 
 
 def _drift(detail: Detail) -> dict[tuple[str, str], str]:
-    """Return the drawing of a drift with its name and sentence; nothing for other faults."""
+    """Return the drawing of a drift by its name and sentence; nothing for other faults."""
     if detail.pairs is None or detail.fault_report is None:
         return {}
     verdict = detail.fault_report.verdict
@@ -76,7 +76,7 @@ def _drift(detail: Detail) -> dict[tuple[str, str], str]:
 def score_figures(
     means: Mapping[str, Float], density: Density, names: Sequence[str]
 ) -> list[Figure]:
-    """Return each other mean score against that of accuracy, a dot a sensor (A Fig. 4)."""
+    """Return plots of each other mean score against accuracy's, a dot per sensor (A Fig. 4)."""
     first, *others = dict.fromkeys(score_of(profile, density) for profile in PROFILES)
     found = []
     for name in others:
@@ -105,7 +105,7 @@ def zeta_figure(zms: Float, rce: Float, names: Sequence[str]) -> Figure:
 def comparison_figures(told: Mapping[str, Any]) -> dict[str, Any]:
     """Return lines, sentences and the drawing of a comparison's document.
 
-    Raw curves are drawn over each other only where values and references are shared.
+    Raw curves are overlaid only where values and references are shared.
     """
     rows = [(f"mean {WORDS[name]}", each) for name, each in told["scores"].items()]
     found, drawing = told["uncertainty"], Markup()
@@ -132,7 +132,7 @@ def comparison_figures(told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rounded(numbers: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return numbers near 1 without the noise of rounding."""
+    """Return numbers near 1, rounded to hide floating-point noise."""
     return {
         key: None if numbers[key] is None else round(numbers[key], 9) + 0.0
         for key in ("first", "second", "difference", "p")
@@ -148,7 +148,7 @@ def _saving(what: str, saved: float | None) -> str:
 
 
 def block_figure(c: Columns, score: str, unit: str) -> Figure:
-    """Return a mean score block by block in time (C-32)."""
+    """Return the plot of a mean score by blocks in time (C-32)."""
     drawn = plots.by_blocks(c, score, "" if score.startswith("quadratic") else unit)
     return Figure(f"Mean {WORDS[score]} block by block.", _BLOCKS, Markup(drawn))  # noqa: S704
 
@@ -163,8 +163,9 @@ _SAVED = {
     "mae": "mean absolute error",
 }
 PICTURE = (
-    "A dot is a series; it leads to its chapter. As right as it says is 0 across and 1 up. Left or "
-    "right: it reads low or high. Above 1: its errors scatter more than it states."
+    "Each dot is a series and links to its chapter. One that is as right as it says is at 0 across "
+    "and 1 up. Left or right: it reads low or high. Above 1: its errors scatter more than it "
+    "states."
 )
 _ZETAS = (
     "Within 1, the square of the dashed lines, an uncertainty is right on average. Where ZMS and "
@@ -175,7 +176,7 @@ _BLOCKS = (
     "claims predict. What holds along the whole series is no accident of one part."
 )
 _SIGNAL = (
-    "What it said, in the interval that it stated, at the times of its references: the crosses. "
+    "What it said, with the interval that it stated, at the times of its references (the crosses). "
     "Readings without a reference are not kept."
 )
 _FIT = (
@@ -188,7 +189,7 @@ _DRIFT = (
 )
 _ERRORS = (
     "Each bar is where the sensor said the error would lie; dots lie in their bar, crosses do not. "
-    "Upright lines: what was done to it, since when it is wrong, and when an alert began."
+    "Vertical lines: what was done to it, when the fault began, and when an alert began."
 )
 _CHART = (
     "Errors over their uncertainty. An honest sensor is within the second line nineteen times in "

@@ -1,8 +1,8 @@
-"""The fleet in one picture: how far each sensor is off, and how far it scatters, in its own u.
+"""The fleet in one picture: the offset and the scatter of each sensor, in units of its u.
 
-Both are of z, the error over its uncertainty, over the window: the mean, and the standard deviation
-about it, so that ZMS is the sum of their squares (B-08, B-09). Who is as right as it says lies at 0
-and 1, whatever its unit. A dot is a link to the page of its sensor.
+Both are statistics of z, the error over its uncertainty, over the window: the mean, and the
+standard deviation about it, so that ZMS is the sum of their squares (B-08, B-09). A sensor that is
+as right as it says lies at 0 and 1, whatever its unit. Each dot links to the page of its sensor.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from monitor.http.selection import statistic
 from monitor.http.svg import Chart
 
 DOTS_MAX: Final = 2000
-_SPREADS: Final = (1.0 / 64.0, 64.0)  # those beyond lie at the edge
+_SPREADS: Final = (1.0 / 64.0, 64.0)  # values beyond lie at the edge
 _RADIUS: Final = {"firing": 6.0, "pending": 5.5}
 _SMALL: Final = 4.0
 
 
 class Dot(NamedTuple):
-    """A sensor in the picture: ``offset`` and ``spread`` of z, and what its title says."""
+    """A sensor in the picture: ``offset`` and ``spread`` of z, and its title."""
 
     name: str
     title: str
@@ -67,7 +67,7 @@ def dot(name: SeriesName, known: tuple[str, str], at: tuple[float, float], href:
 
 
 def fleet_picture(shown: Sequence[Dot]) -> str:
-    """Return the drawing; those that need a look lie on top, and have names where there is room."""
+    """Return the drawing; sensors that need attention lie on top, named where there is room."""
     known = [each for each in shown if np.isfinite(each.offset) and np.isfinite(each.spread)]
     if not known:
         return empty("No sensor has pairs yet: there is nothing to draw.")

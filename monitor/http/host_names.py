@@ -1,8 +1,8 @@
-"""Which host names a request may give: what keeps strange web pages out of a daemon on loopback.
+"""Which host names a request may give: this keeps foreign web pages from reading the daemon.
 
-A web page that a browser here shows may let its own name point at 127.0.0.1 (DNS rebinding) and
-then read, as itself, whatever answers there. Its requests carry its name in Host. An address in
-Host cannot be pointed elsewhere, and neither can localhost.
+A web page open in a browser on this machine may point its own host name at 127.0.0.1 (DNS
+rebinding) and then read whatever answers there as if from its own origin. Its requests carry its
+name in Host. An address in Host cannot be pointed elsewhere, and neither can localhost.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _REFUSAL: Final = (
 
 
 class KnownHosts:
-    """Answers 421 where Host is neither an address, nor localhost, nor one of ``names``."""
+    """Answers 421 if Host is neither an address, nor localhost, nor one of ``names``."""
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
         self._app: Final = app
         self._names: Final = frozenset(name.lower() for name in names)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; one without Host (HTTP/1.0) comes from no browser."""
+        """Answer one request; one without Host (HTTP/1.0) is not from a browser."""
         given = [value for name, value in scope.get("headers", ()) if name == b"host"]
         if all(self._is_known(each.decode("latin-1")) for each in given):
             await self._app(scope, receive, send)

@@ -1,6 +1,7 @@
-"""Dates as a calendar file (iCalendar, RFC 5545): UTC, folded at 75 octets, names that stay.
+"""Dates as a calendar file (iCalendar, RFC 5545): UTC, folded at 75 octets, with stable UIDs.
 
-An event keeps its ``UID`` as its date moves, so a calendar that reads the file again moves it.
+An event keeps its ``UID`` when its date changes, so that a calendar which reads the file again
+moves it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _LATEST: Final = 253402300799.0  # the last second of the year 9999
 
 
 class CalendarEvent(NamedTuple):
-    """One event of an hour: its name for machines, when it begins (s UTC), and what it says."""
+    """An event of one hour: its name for machines, its beginning (s UTC), and its texts."""
 
     name: str
     begins: float
@@ -24,7 +25,7 @@ class CalendarEvent(NamedTuple):
 
 
 def icalendar(events: Iterable[CalendarEvent], made: float) -> bytes:
-    """Return a calendar file with events; ``made`` is the moment (s UTC) it tells of."""
+    """Return a calendar file with events; ``made`` is the time of its content (s UTC)."""
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//monitor//references due//EN"]
     lines += ["CALSCALE:GREGORIAN", "METHOD:PUBLISH", "X-WR-CALNAME:References due"]
     for each in events:
@@ -54,7 +55,7 @@ def _escaped(text: str) -> str:
 
 
 def _folded(line: str) -> bytes:
-    """Return a content line of at most 75 octets a physical line, no character cut in two."""
+    """Return a content line as physical lines of at most 75 octets, no character split."""
     pieces, size = [bytearray()], 0
     for character in line:
         octets = character.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The JSON interface, /api/v1: a route takes its query and returns a document of the page.
+"""The JSON interface, /api/v1: a route takes its query and returns a document from the page.
 
 No route changes anything, and none reads from a path that a client names.
 """
@@ -44,7 +44,7 @@ QuantityText = Annotated[
 
 
 def described(model: object, **more: dict[str, Any]) -> dict[int | str, Any]:
-    """Return what a route answers, for the description of the interface."""
+    """Return the description of a route's answer for the description of the interface."""
     return {200: {"model": model, **more}, 503: {"description": "Not made yet; ask again."}}
 
 
@@ -56,7 +56,7 @@ def series_query(
 
 
 def known_parameters(request: Request) -> None:
-    """Refuse a parameter that the route does not have: a misspelt one would change nothing."""
+    """Refuse a parameter that the route does not have: a misspelt one would have no effect."""
     known = _parameters(request.scope["route"].dependant)
     unknown = sorted(set(request.query_params) - set(known))
     if unknown:
@@ -125,7 +125,9 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
         request: Request,
         sensor: Name,
         quantity: Name,
-        limit: Annotated[int, Query(ge=1, le=5000, description="How many, the last ones.")] = 5000,
+        limit: Annotated[
+            int, Query(ge=1, le=5000, description="How many of the last ones.")
+        ] = 5000,
         format: Annotated[  # noqa: A002 - the name of the query
             Literal["json", "csv"], Query(description="csv is what `monitor score` reads.")
         ] = "json",
@@ -175,7 +177,7 @@ def _add_fleet(router: APIRouter, shared: Published) -> None:
     async def alerts(
         request: Request,
         history: Annotated[
-            int, Query(ge=0, le=1000, description="How many of the last changes to tell as well.")
+            int, Query(ge=0, le=1000, description="How many of the last changes to return as well.")
         ] = 0,
         sensor: Annotated[str, Query(max_length=128, description="Of one sensor only.")] = "",
     ) -> Response:

@@ -1,7 +1,7 @@
-"""Where the words of a drawing may stand, so that none is written over another.
+"""Where labels may stand in a drawing, so that none covers another.
 
-Widths are estimated for the size that a phone shows words in, the larger one. A word that has no
-place is left out: what it says also stands beside the drawing, in its table or its sentence.
+Widths are estimated for the size in which a phone shows the text, the larger one. A label without
+room is left out: the table or sentence beside the drawing says the same.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Box = tuple[float, float, float, float]
 
 
 class LabelPlaces:
-    """State: where the words of one drawing stand."""
+    """State: the areas that the labels of one drawing take."""
 
     def __init__(self, sides: tuple[float, float], top: float, bottom: float) -> None:
         self._left, self._right = sides
@@ -26,7 +26,7 @@ class LabelPlaces:
         self._taken: list[Box] = []
 
     def keep_free(self, x: float, y: float, half: float) -> None:
-        """Let no word stand on a square about a point, as wide as twice ``half``."""
+        """Keep labels off a square about a point, as wide as twice ``half``."""
         self._taken.append((x - half, y - half, x + half, y + half))
 
     def place(self, word: str, places: Sequence[Place]) -> Place | None:

@@ -41,7 +41,7 @@ _SCORES: Final = {
 
 
 class Line(NamedTuple):
-    """What a line of the fleet shows, and where it leads."""
+    """The content of a line of the fleet, and its link."""
 
     key: str
     href: str
@@ -112,12 +112,12 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
 
 
 def _spark(now: Snapshot, row: int) -> Markup:
-    """Return the last z as a drawing, which is made of numbers alone."""
+    """Return the last z as a drawing, which consists of numbers only."""
     return Markup("" if now.recent_z is None else plots.sparkline(now.recent_z[row]))  # noqa: S704
 
 
 def _rounded(bias: float, crps: float, pairs: int) -> float:
-    """Return a bias without the digits that are below its standard error, about."""
+    """Return a bias without the digits that are roughly below its standard error."""
     if not (math.isfinite(bias) and crps > 0.0 and pairs > 0):
         return bias
     return round(bias, -math.floor(math.log10(crps / math.sqrt(pairs))))
@@ -137,7 +137,7 @@ def sized(value: float, unit: str) -> str:
 
 
 def short_number(value: float, after: str = "") -> str:
-    """Return a number near 1 with two digits behind the point, others with three in all."""
+    """Return a number near 1 with two decimals, others with three digits in all."""
     if not math.isfinite(value):
         return NONE
     text = f"{value:.2f}" if abs(value) < 100.0 else f"{value:.3g}"
@@ -145,7 +145,7 @@ def short_number(value: float, after: str = "") -> str:
 
 
 def placed(value: float | None, u: float | None) -> str:
-    """Return a number with as many places as its standard uncertainty has with two digits."""
+    """Return a number with the decimals of its standard uncertainty at two digits."""
     if value is None or u is None:
         return NONE
     places = max(0, min(12, 1 - math.floor(math.log10(u))))
@@ -170,7 +170,7 @@ def percent_or_dash(value: float | None) -> str:
 
 
 def evidence_figure(value: float) -> str:
-    """Return evidence: one digit behind the point below ten, none above, a power if it is long."""
+    """Return evidence: one decimal below ten, none above, a power of ten if it is long."""
     if not math.isfinite(value):
         return NONE
     if value < 10.0:

@@ -1,4 +1,4 @@
-"""The documentation, served at ``/docs`` in the look of the other pages."""
+"""The documentation, served at ``/docs`` in the style of the other pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def manual_routes(renderer: Renderer) -> APIRouter:
             found = _page(name.removesuffix(".md"))
         except PageMissingError as error:
             raise HTTPException(404, str(error)) from error
-        # Rendered without the HTML of its source.
+        # Rendered without any HTML in its source.
         return _answer(request, "manual.html", page=found, html=Markup(found.html))  # noqa: S704
 
     def _answer(request: Request, template: str, **values: object) -> Response:

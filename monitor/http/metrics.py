@@ -5,7 +5,7 @@ its numbers. Labels are bounded.
 
 A family's lines are kept in pieces of a few series, each with a template that has a gap for every
 number. The next snapshot costs a comparison of columns; only pieces in which a number changed are
-written again, and a template only when other series have a number.
+written again, and a template only when the set of series with a number changes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from monitor.http.text_format import Family, escape, family_header, labelled, re
 
 
 class Metric(NamedTuple):
-    """A gauge with one number a series: the statistic that fills it, and what it tells."""
+    """A gauge with one number per series: the statistic behind it, and its help."""
 
     statistic: str
     help: str
@@ -50,7 +50,7 @@ OTHERS: Final[dict[str, str]] = {
     "monitor_series_state": "1 for the state a series is in.",
     "monitor_alert_active": "1 while an alert fires.",
     "monitor_alert_page": (
-        "1 while the whole fleet's evidence says that an alert of the series is no false one."
+        "1 while the whole fleet's evidence says that an alert of the series is not a false alarm."
     ),
     "monitor_reference_suspect": "1 for a reference that its sensors agree is off.",
     "monitor_reference_bias": (
@@ -58,7 +58,7 @@ OTHERS: Final[dict[str, str]] = {
     ),
     "monitor_series_info": "What a series is: its unit and group; always 1.",
 }
-# Of the above, what alerting rules and a first look need: `http.metrics: essential`.
+# Those of the above that alerting rules and a first look need: `http.metrics: essential`.
 ESSENTIAL: Final = frozenset(
     (
         *("monitor_calibration_bias", "monitor_calibration_zms"),
@@ -81,7 +81,7 @@ _PIECES_AT_ONCE: Final = 32
 
 
 class _Column(NamedTuple):
-    """One number a series, where ``shown``; ``label`` is what its lines have besides."""
+    """One number per series, where ``shown``; ``label`` is the extra label of its lines."""
 
     values: _Numbers
     shown: Bool
@@ -102,7 +102,7 @@ class _Block:
         self._lines: list[bytes] = []
 
     def write(self, values: _Numbers, rows: Bool, labels: Sequence[bytes]) -> Iterator[list[bytes]]:
-        """Bring the lines of ``rows`` up to date, some at a time; the last step has all of them."""
+        """Update the lines of ``rows`` in steps; the last step has all of them."""
         self._compare(values, rows)
         pieces = np.flatnonzero(self._stale)
         counts = np.add.reduceat(rows, np.arange(0, rows.size, _PIECE), dtype=np.int64)
@@ -113,7 +113,7 @@ class _Block:
         yield self._lines.copy()
 
     def _compare(self, values: _Numbers, rows: Bool) -> None:
-        """Find the pieces in which a number, or who has one, is another than before."""
+        """Find the pieces in which a number, or the set of series that have one, has changed."""
         bits = values.view(f"u{values.itemsize}")
         starts = np.arange(0, rows.size, _PIECE)
         more = rows.size - self._rows.size
@@ -154,10 +154,10 @@ class _Block:
 
 
 class Exposition:
-    """Renders snapshots; remembers the names of series, which only grow in number, and lines."""
+    """Renders snapshots; remembers the names of series, which only increase, and their lines."""
 
     def __init__(self, *, essential: bool = False) -> None:
-        """With ``essential`` only those of :data:`ESSENTIAL`, and of states the one that is."""
+        """With ``essential`` only those of :data:`ESSENTIAL`, and only the state that applies."""
         self._essential: Final = essential
         self._names: tuple[SeriesName, ...] = ()
         self._labels: list[bytes] = []
@@ -169,7 +169,7 @@ class Exposition:
         return b"".join(chain.from_iterable(self.parts(snapshot)))
 
     def parts(self, snapshot: Snapshot) -> Iterator[list[bytes]]:
-        """Yield the same in order, each time after a bounded piece of work; some have no text."""
+        """Yield the same in parts, each after a bounded piece of work; some parts are empty."""
         self._learn(snapshot.names)
         for name, words, columns in series_families(snapshot, essential=self._essential):
             first = [family_header(name, words)]
@@ -190,7 +190,7 @@ class Exposition:
             yield [family_header("monitor_series_info", OTHERS["monitor_series_info"]), *infos]
 
     def _learn(self, names: tuple[SeriesName, ...]) -> None:
-        """Make the labels of series that are new, or of all if they are others than before."""
+        """Make the labels of new series, or of all if they differ from before."""
         if names is self._names:
             return
         known = len(self._names)
@@ -208,7 +208,7 @@ class Exposition:
 def series_families(
     snapshot: Snapshot, *, essential: bool = False
 ) -> Iterator[tuple[str, str, Iterable[_Column]]]:
-    """Yield name, help and columns of each metric; columns are made as they are asked for."""
+    """Yield name, help and columns of each metric; columns are made on demand."""
     for name, words, columns in _families(snapshot, essential=essential):
         if not essential or name in ESSENTIAL:
             yield name, words, columns
@@ -222,7 +222,7 @@ def _families(
         values = snapshot.statistics.get(metric.statistic)
         if values is not None:
             yield name, metric.help, [_Column(values, shown)]
-    # A series that is not compared any more loses its numbers and keeps its alerts.
+    # A series that is no longer compared loses its numbers and keeps its alerts.
     told, paged = shown | snapshot.alerts.get(REFERENCE_STALE, shown), snapshot.paged
     others: dict[str, Iterable[_Column]] = {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
@@ -241,7 +241,7 @@ def _families(
 
 
 def _states(snapshot: Snapshot, every: Bool, *, essential: bool) -> Iterator[_Column]:
-    """Yield a column a state, 1 for the series that are in it; essential are these alone."""
+    """Yield a column per state, 1 for the series in it; with ``essential`` only those."""
     states = np.array(snapshot.states, dtype=object)
     for state in STATES:
         known = np.asarray(states == state, dtype=np.bool_)
@@ -250,7 +250,7 @@ def _states(snapshot: Snapshot, every: Bool, *, essential: bool) -> Iterator[_Co
 
 
 def reference_families(snapshot: Snapshot) -> Iterator[Family]:
-    """Yield what is told of references that look wrong, nothing if there are none."""
+    """Yield the metrics of references that look wrong, nothing if there are none."""
     suspects = snapshot.suspects
     if not suspects:
         return

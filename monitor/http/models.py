@@ -1,4 +1,4 @@
-"""The documents of /api/v1: their members, once, for who writes and who reads them.
+"""The documents of /api/v1: their members, defined once for writers and readers.
 
 The functions of :mod:`monitor.http.documents` return these types, so mypy holds every answer to
 its members; FastAPI makes ``/api/v1/openapi.json`` of the same types. They are plain dictionaries
@@ -21,7 +21,7 @@ ALERT: Final = f"One of {', '.join(alert_meanings())}, or the name of a threshol
 
 
 def about(words: str) -> FieldInfo:
-    """Return what the description of the interface says of a member."""
+    """Return the text about a member in the description of the interface."""
     description: FieldInfo = Field(description=words)
     return description
 
@@ -65,7 +65,10 @@ class Verdict(TypedDict):
     since: Annotated[str | None, about("When the fault began.")]
     changed: Annotated[
         str | None,
-        about("When it took the form that is told; null if it began with it, or nobody knows."),
+        about(
+            "When it took the form that is reported; null if it began with it, or if that is "
+            "unknown."
+        ),
     ]
     due: Annotated[str | None, about("When a drift leaves its tolerance.")]
     explained: Annotated[
@@ -136,7 +139,7 @@ class SeriesEntry(TypedDict):
     group: str
     state: Annotated[str, Field(json_schema_extra={"enum": list(STATES)})]
     alerts: Annotated[list[str], about(f"The alerts that fire. {ALERT}")]
-    sentence: Annotated[str, about("What is known of it.")]
+    sentence: Annotated[str, about("What is known about it.")]
     advice: Annotated[str, about("What would mend it; empty where nothing is to be done.")]
     corrected: Annotated[
         str | None,
@@ -149,7 +152,7 @@ class SeriesEntry(TypedDict):
         list[Where] | None,
         about(
             "Where it is wrong along each of the settings' `covariates`; null where there are "
-            "none, empty until it was looked at."
+            "none, empty until it has been examined."
         ),
     ]
     evidence: Annotated[Number, about("Evidence that it is not as right as it says.")]
@@ -190,8 +193,8 @@ class Pair(TypedDict):
     z: Annotated[Number, about("error over sqrt(u^2 + u_ref^2)")]
     inside: Annotated[bool, about("Whether lower to upper holds the reference.")]
     crps_stated: Annotated[Number, about("CRPS of the quantiles or ensemble; null if none.")]
-    key: Annotated[str, about("Empty once the reference is let go (pairing.max_wait_hours).")]
-    identity: Annotated[str, about("Of the reference; empty if it has none, or is let go.")]
+    key: Annotated[str, about("Empty once the reference is dropped (pairing.max_wait_hours).")]
+    identity: Annotated[str, about("Of the reference; empty if it has none, or was dropped.")]
     subject: Annotated[str, about("Whom the reference is about.")]
     reference_time: Number
 
@@ -308,7 +311,7 @@ Transition = TypedDict(
         "severity": Annotated[str, about("warning, or info for a suspect reference.")],
         "from": Literal["ok", "pending", "firing"],
         "to": Literal["ok", "pending", "firing", "resolved", "unknown"],
-        "corrected": Annotated[bool, about("Taken back: the past has changed.")],
+        "corrected": Annotated[bool, about("Withdrawn: the past has changed.")],
         "began": Annotated[str | None, about("When it began to fire.")],
         "since": Annotated[str | None, about("When the fault began.")],
         "estimate": Estimate | None,

@@ -1,9 +1,10 @@
-"""The numbers of /metrics pushed by OTLP, for those who cannot be scraped.
+"""The numbers of /metrics pushed by OTLP, for hosts that cannot be scraped.
 
-Rules of this file: a thread of its own reads the page that is shown, as any reader does, and posts
-it in parts of a few thousand points; it holds up nobody, and what cannot be sent is not kept, for
-the next page has newer numbers. OpenTelemetry's exporter encodes, posts and tries again within its
-time; credentials come from its own variables (OTEL_EXPORTER_OTLP_HEADERS), never from the settings.
+Rules of this file: a thread of its own reads the shown page, as any reader does, and posts it in
+parts of a few thousand points; it delays nobody, and points that cannot be sent are dropped,
+because the next page has newer numbers. OpenTelemetry's exporter encodes, posts and retries within
+its time; credentials come from its own variables (OTEL_EXPORTER_OTLP_HEADERS), never from the
+settings.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class OtlpPusher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Push no more; an attempt under way is left to end with the process."""
+        """Push no more; an attempt under way ends with the process."""
         self._stopping.set()
         self._thread.join(_STOP_SECONDS)
 
@@ -162,7 +163,7 @@ def _exporter(endpoint: str, timeout_seconds: float) -> OTLPMetricExporter:
 
 
 def _metrics_data(points: Iterable[Point], at: float, started_at: float) -> MetricsData:
-    """Return points as OpenTelemetry has them; times in s since 1970 UTC."""
+    """Return points in OpenTelemetry's types; times in s since 1970 UTC."""
     from opentelemetry.sdk.metrics import export  # noqa: PLC0415
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """The plots of a series: columns in, SVG text out.
 
-Pure functions. What a plot shows is computed in the core; where there are too few pairs it is a
-sentence that says how many are needed.
+Pure functions. The core computes what a plot shows; with too few pairs the plot is a sentence that
+says how many are needed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ NAMED_MAX: Final = 20
 PAIRS_A_BIN: Final = 20
 _Z_SHOWN: Final = 5.0
 _TAILS: Final = (0.025, 0.975)
-_FAR: Final = 4.0  # a point this many spreads off does not stretch the axis
+_FAR: Final = 4.0  # a point this many spreads away does not stretch the axis
 
 
 class Marks(NamedTuple):
-    """What happened to a sensor: its events, since when its fault shows (s UTC; NaN: none)."""
+    """What happened to a sensor: its events, and when its fault began (s UTC; NaN: none)."""
 
     events: Sequence[Event] = ()
     since: float = float("nan")
@@ -41,17 +41,17 @@ class Marks(NamedTuple):
 
 
 def empty(what: str) -> str:
-    """Return a drawing's place holder."""
+    """Return the placeholder of a drawing."""
     return f'<p class="empty">{escape(what)}</p>'
 
 
 def too_few(needed: int, there: int) -> str:
-    """Return what stands in a drawing's place while there are too few pairs."""
+    """Return the text in place of a drawing while there are too few pairs."""
     return empty(f"Needs {needed} pairs; there {'is' if there == 1 else 'are'} {there}.")
 
 
 def errors(c: Columns, unit: str, marks: Marks) -> str:
-    """Return errors over time; bars are the intervals they were stated to lie in."""
+    """Return errors over time; bars are the intervals in which they were stated to lie."""
     low, high = c.value - c.upper, c.value - c.lower
     y = robust_axis(np.concatenate([c.error, low, high]), axis_label("error", unit))
     chart = Chart("error of each pair over time", time_axis(c), y, 260.0)
@@ -64,7 +64,7 @@ def errors(c: Columns, unit: str, marks: Marks) -> str:
 
 
 def marked(chart: Chart, marks: Marks) -> None:
-    """Add what happened to the sensor as upright lines."""
+    """Add what happened to the sensor as vertical lines."""
     for event in marks.events:
         chart.moment(event.time, "epoch", event.event)
     chart.moment(marks.since, "fault", "fault since")
@@ -73,7 +73,7 @@ def marked(chart: Chart, marks: Marks) -> None:
 
 
 def levey_jennings(c: Columns) -> str:
-    """Return z of the pairs in event order between lines at one, two and three."""
+    """Return z of the pairs in event order with lines at one, two and three."""
     number = np.arange(1.0, c.z.size + 1.0)
     x = svg.number_axis(1.0, max(float(c.z.size), 2.0), "pair, in order of event time", margin=0.0)
     chart = Chart("z of each pair in event order", x, svg.number_axis(-_Z_SHOWN, _Z_SHOWN, "z"))
@@ -90,7 +90,7 @@ def levey_jennings(c: Columns) -> str:
 
 
 def rolling_score(c: Columns, score: str, unit: str) -> str:
-    """Return the mean of a score over the last pairs, beside what the claims predict."""
+    """Return the mean of a score over the last pairs, beside the mean that the claims predict."""
     entry = SCORES[score]
     if c.value.size < ROLLING or entry.expected is None:
         return too_few(ROLLING, c.value.size)
@@ -104,7 +104,7 @@ def rolling_score(c: Columns, score: str, unit: str) -> str:
 
 
 def coverage_by_level(c: Columns) -> str:
-    """Return the share of references inside central intervals of every level, and where by chance.
+    """Return the coverage of central intervals of every level, with the range due to chance.
 
     The intervals are those of the normal with u_eff; the dot is the interval that was stated.
     """
@@ -126,7 +126,7 @@ def coverage_by_level(c: Columns) -> str:
 
 
 def zms_plot(c: Columns, unit: str) -> str:
-    """Return ZMS with its interval in bins of u of equal count."""
+    """Return ZMS with its interval in bins of u with equal counts."""
     bins = min(BINS_MAX, c.value.size // PAIRS_A_BIN)
     if bins < 2:
         return too_few(2 * PAIRS_A_BIN, c.value.size)
@@ -167,7 +167,7 @@ def pit(c: Columns) -> str:
 
 
 def occasion_plot(c: Columns, names: Sequence[str], unit: str) -> str:
-    """Return the intervals that several sensors stated of one thing, and its reference."""
+    """Return the intervals that several sensors stated of one occasion, and its reference."""
     count = c.value.size
     place = np.arange(count, 0.0, -1.0)
     x = robust_axis(np.concatenate([c.lower, c.upper, c.reference]), axis_label("value", unit))
@@ -185,7 +185,7 @@ def occasion_plot(c: Columns, names: Sequence[str], unit: str) -> str:
 
 
 def scatter(x: Float, y: Float, labels: tuple[str, str], names: Sequence[str]) -> str:
-    """Return one score against another, a dot a sensor, with the line through them."""
+    """Return one score against another, a dot per sensor, with the line through them."""
     across, up = robust_axis(x, labels[0]), robust_axis(y, labels[1])
     chart = Chart(f"{labels[1]} against {labels[0]}", across, up, 320.0)
     line = correlation(x, y)
@@ -199,9 +199,9 @@ def scatter(x: Float, y: Float, labels: tuple[str, str], names: Sequence[str]) -
 
 
 def zetas(zms_: Float, rce: Float, names: Sequence[str]) -> str:
-    """Return |zeta| of RCE against |zeta| of ZMS, a dot a sensor (Pernot, Fig. 1).
+    """Return |zeta| of RCE against |zeta| of ZMS, a dot per sensor (Pernot, Fig. 1).
 
-    Within 1 on both axes both figures call the uncertainty right on average.
+    Within 1 on both axes, both statistics call the uncertainty right on average.
     """
     x, y = np.abs(zms_), np.abs(rce)
     known = np.isfinite(x) & np.isfinite(y)
@@ -228,7 +228,7 @@ def zetas(zms_: Float, rce: Float, names: Sequence[str]) -> str:
 
 
 def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
-    """Return the mean score of blocks of one series in time, beside what the claims predict."""
+    """Return the mean score of blocks in time, beside the mean that the claims predict."""
     entry = SCORES[score]
     if c.value.size < 2 * count or entry.expected is None:
         return too_few(2 * count, c.value.size)
@@ -275,7 +275,7 @@ def time_axis(c: Columns) -> svg.Axis:
 
 
 def robust_axis(values: Float, label: str) -> svg.Axis:
-    """Return an axis that a few far values do not stretch: those are pinned to its edge."""
+    """Return an axis that a few far values do not stretch: they are pinned to its edge."""
     values = values[np.isfinite(values)]
     if not values.size:
         return svg.number_axis(0.0, 1.0, label)
@@ -287,7 +287,7 @@ def robust_axis(values: Float, label: str) -> svg.Axis:
 
 
 def _rolling(rows: Float) -> Float:
-    """Return the mean of each row and those before it, ``ROLLING`` in all."""
+    """Return the mean of each row and those before it, ``ROLLING`` in total."""
     return np.lib.stride_tricks.sliding_window_view(rows, ROLLING).mean(axis=1)
 
 

@@ -1,7 +1,7 @@
 """The usual metrics of a process, and a port that serves metrics alone.
 
-prometheus_client collects the process and its garbage collector, and nothing else here. What has no
-pages for people, as a bridge, serves its metrics by :class:`Served`.
+prometheus_client collects the process and its garbage collector, and nothing else here. A process
+without pages for people, such as a bridge, serves its metrics by :class:`Served`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ProcessMetrics:
             self._registry.register(GC_COLLECTOR)
 
     def render(self) -> bytes:
-        """Return them as they are now."""
+        """Return the present metrics as text."""
         return generate_latest(self._registry)
 
 
@@ -44,7 +44,7 @@ class Served:
         process = ProcessMetrics(with_collector=False)
 
         class Answer(BaseHTTPRequestHandler):
-            disable_nagle_algorithm = True  # the body does not wait for the head's receipt
+            disable_nagle_algorithm = True  # the body does not wait for the head to be acknowledged
 
             def do_GET(self) -> None:
                 body = render(families()) + process.render() + page()
@@ -55,7 +55,7 @@ class Served:
                 self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
-                """Say nothing: a scrape is no news."""
+                """Log nothing: a scrape is not news."""
 
         self._server = ThreadingHTTPServer((host, port), Answer)
         self._server.daemon_threads = True
@@ -64,7 +64,7 @@ class Served:
         self.url: Final = f"http://{host}:{self._server.server_port}/metrics"
 
     def close(self) -> None:
-        """Serve no more."""
+        """Stop serving."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -1,11 +1,12 @@
-"""What the data's thread and HTTP share: the page shown now, requests, and a sign of life.
+"""What the data's thread and HTTP share: the shown page, requests, and a sign of life.
 
 The data's thread replaces the page, which is immutable, and reads the requests; routes do the
-opposite. Neither waits for the other. Routes know this and not the service that runs them.
+opposite. Neither waits for the other. Routes know this module and not the service that runs them.
 
-What is too much to publish for everybody is requested by HTTP and evaluated on the data's thread:
-the pairs of a series, all that shares a key, the windows of a ranking. A request is safe between
-threads and expires a minute after it was last made; of too many the oldest give way.
+Data that are too large to publish for everybody are requested by HTTP and evaluated on the data's
+thread: the pairs of a series, all that shares a key, the windows of a ranking. A request is safe
+between threads and expires a minute after it was last made; if there are too many, the oldest are
+dropped.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ from monitor.http.telemetry import Figures, OtlpFigures
 from monitor.journal.store import DeadLetter
 
 TICK_SECONDS_MAX: Final = 10.0
-START_SECONDS_MAX: Final = 600.0  # as long as the unit file gives a start
+START_SECONDS_MAX: Final = 600.0  # as long as the unit file allows for a start
 
 
 @dataclass(frozen=True)
 class Page:
-    """One publication. ``not_ready`` says in a sentence why the daemon cannot work, if so.
+    """One publication. ``not_ready`` is a sentence on why the daemon cannot work, if it cannot.
 
-    ``figures`` are what the daemon knows of itself; their text and that of the snapshot, the page
-    of metrics, is written for those who ask for it (:mod:`monitor.http.application`).
-    ``details``, ``occasions`` and ``contenders`` are those that somebody looks at; ``settings``
-    are in force and hold no credentials, ``settings_hash`` names them. ``history`` are the last
-    transitions of alerts, the newest first; ``notices`` are sentences on what needs somebody.
+    ``figures`` are the daemon's own; their text and that of the snapshot, the page of metrics, is
+    written on request (:mod:`monitor.http.application`). ``details``, ``occasions`` and
+    ``contenders`` are the requested ones; ``settings`` are in force and hold no credentials,
+    ``settings_hash`` identifies them. ``history`` are the last transitions of alerts, the newest
+    first; ``notices`` are sentences on what needs attention.
     """
 
     snapshot: Snapshot
@@ -60,7 +61,7 @@ class Page:
 
 
 class Published:
-    """State: the page that is shown, what readers ask for, when the data's thread last ticked."""
+    """State: the shown page, the requests of readers, when the data's thread last ticked."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic: Final = monotonic
@@ -69,7 +70,7 @@ class Published:
         self.requests: Final = OnDemandRequests(monotonic)
         self.stopping = False
         self.otlp: OtlpFigures | None = None
-        """What the thread that pushes metrics says of itself, if there is one."""
+        """Figures of the thread that pushes metrics, if there is one."""
 
     def publish(self, page: Page) -> None:
         """Show ``page`` from now on."""
@@ -83,15 +84,15 @@ class Published:
         return self._page
 
     def tick(self) -> None:
-        """Say that the data's thread is alive."""
+        """Note that the data's thread is alive."""
         self._ticked = self._monotonic()
 
     def starting(self) -> None:
-        """Say that the data's thread reads the journal, and is silent meanwhile."""
+        """Note that the data's thread reads the journal, and is silent meanwhile."""
         self._ticked = self._monotonic() + START_SECONDS_MAX
 
     def stalled_seconds(self) -> float:
-        """Return for how long beyond the allowed the data's thread has been silent."""
+        """Return how far the silence of the data's thread exceeds the limit, s."""
         return max(0.0, self._monotonic() - self._ticked - TICK_SECONDS_MAX)
 
 
@@ -104,7 +105,7 @@ T = TypeVar("T")
 
 
 class OnDemandRequests:
-    """State: the series, occasions (keys), rankings and report that somebody has asked for."""
+    """State: the requested series, occasions (keys), rankings and report."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic: Final = monotonic
@@ -114,38 +115,38 @@ class OnDemandRequests:
         self._contests: dict[Contest, float] = {}
         self._doctor: dict[str, float] = {}
         self.made = 0
-        """How many requests were new: as long as it stays the same, nothing new is asked for."""
+        """How many requests were new: while it is unchanged, there is no new request."""
 
     def request_series(self, key: SeriesKey) -> None:
-        """Ask for a series in full."""
+        """Request a series in full."""
         self._request(self._series, key, SERIES_MAX)
 
     def request_occasion(self, key: str) -> None:
-        """Ask for everything that shares a key."""
+        """Request everything that shares a key."""
         self._request(self._occasions, key, OCCASIONS_MAX)
 
     def request_contest(self, contest: Contest) -> None:
-        """Ask for the windows of a ranking."""
+        """Request the windows of a ranking."""
         self._request(self._contests, contest, CONTESTS_MAX)
 
     def request_doctor(self) -> None:
-        """Ask for the doctor's report."""
+        """Request the doctor's report."""
         self._request(self._doctor, "", 1)
 
     def series(self) -> list[SeriesKey]:
-        """Return the series that are asked for."""
+        """Return the requested series."""
         return self._current(self._series)
 
     def occasions(self) -> list[str]:
-        """Return the keys that are asked for."""
+        """Return the requested keys."""
         return self._current(self._occasions)
 
     def contests(self) -> list[Contest]:
-        """Return the rankings that are asked for."""
+        """Return the requested rankings."""
         return self._current(self._contests)
 
     def doctor(self) -> bool:
-        """Return whether the doctor's report is asked for."""
+        """Return whether the doctor's report is requested."""
         return bool(self._current(self._doctor))
 
     def _request(self, requests: dict[T, float], key: T, most: int) -> None:

@@ -1,4 +1,4 @@
-"""The documents of rankings and comparisons: their members, once, for who writes and reads them."""
+"""The documents of rankings and comparisons: their members, defined once."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RankingTable(TypedDict):
     density: str
     time: float
     primary: Annotated[str, about("The score that leads.")]
-    events: Annotated[int, about("How many all of them saw; none, and there is no table.")]
+    events: Annotated[int, about("How many all of them saw; with none there is no table.")]
     left_out: Annotated[int, about("Series that were too many; those with most pairs are here.")]
     block: Annotated[int, about("Events drawn together by the bootstrap.")]
     replicates: int

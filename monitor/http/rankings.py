@@ -1,7 +1,7 @@
-"""Rankings and comparisons of sensors: their documents, computed beside the event loop and kept.
+"""Rankings and comparisons of sensors: their documents, computed off the event loop and kept.
 
-The bootstrap takes its time, so one table is made at a time, in a thread of its own. A table is
-kept as long as its contenders are the same. :mod:`monitor.http.ranking_models` has the members.
+The bootstrap takes long, so one table is made at a time, in a thread of its own. A table is kept as
+long as its contenders are the same. :mod:`monitor.http.ranking_models` has the members.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import Contenders, Contest
 
 _KEPT: Final = 8
-# The bootstrap draws fewer replicates where there are many sensors.
+# The bootstrap draws fewer replicates if there are many sensors.
 _DRAWN: Final = 100_000
 _REPLICATES: Final = (500, 2_000)
 
@@ -100,7 +100,7 @@ def _zetas(found: Contenders) -> dict[str, Float]:
 
 
 def _together(ranked: Ranking, density: Density) -> list[dict[str, Any]]:
-    """Return how each other score goes together with the one of accuracy, over the sensors."""
+    """Return the correlation of each other score with that of accuracy, over the sensors."""
     names = dict.fromkeys(score_of(profile, density) for profile in PROFILES)
     first, *others = names
     return [
@@ -162,7 +162,7 @@ def _score(column: Ranked, row: int) -> dict[str, float | None]:
 
 
 class RankingCache:
-    """State: the rankings that were made last."""
+    """State: the rankings made last."""
 
     def __init__(self) -> None:
         self._lock: Final = asyncio.Lock()
@@ -176,9 +176,9 @@ class RankingCache:
             return await asyncio.to_thread(comparison, found, profile or found.profile, miss, at)
 
     async def table(self, found: Contenders, wanted: Profile | None = None) -> dict[str, Any]:
-        """Return the ranking of contenders, from what was made if it still holds.
+        """Return the ranking of contenders, a kept one if it still holds.
 
-        Without a profile that is wanted, the one of their settings.
+        Without ``wanted``, by the profile of their settings.
         """
         profile = wanted or found.profile
         async with self._lock:

@@ -1,10 +1,10 @@
-"""Templates, what fills them, and the fleet rendered once for all who look at the same part of it.
+"""Templates, their values, and the fleet rendered once for all readers of the same part.
 
-Templates escape everything but our own drawings. What was rendered is kept as long as its page is
-shown. Beside the documents of the interface a page shows what changed since yesterday: the alerts
-that began and those that ended, from the history. An alert that began and ended counts on both
-sides, and once on each however often it did so; one that is only pending does not count. One that
-took another name began once, under the last name, and has not ended.
+Templates escape everything except our own drawings. Rendered parts are kept as long as their page
+is shown. Besides the documents of the interface, a page shows what changed since yesterday: the
+alerts that began and those that ended, from the history. An alert that began and ended counts on
+both sides, once on each however often it did so; an alert that is only pending does not count. An
+alert that took another name began once, under its last name, and has not ended.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NAMED: Final = 4
 
 
 class Change(NamedTuple):
-    """One alert that began or ended; ``href`` is empty for what has no page (a reference)."""
+    """One alert that began or ended; ``href`` is empty if it has no page (a reference)."""
 
     sensor: str
     alert: str
@@ -56,7 +56,7 @@ class AlertTally(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What alerts did in a day; ``more``: the history that is published does not reach so far."""
+    """The alerts of one day; ``more``: the published history does not reach back so far."""
 
     began: AlertTally
     ended: AlertTally
@@ -64,7 +64,7 @@ class Changes(NamedTuple):
 
 
 def changes(page: Page) -> Changes:
-    """Return what alerts did in the last 24 hours, by when it was found."""
+    """Return the changes of alerts in the last 24 hours, by the time of detection."""
     yesterday = page.snapshot.time - DAY_SECONDS
     late = list(takewhile(lambda each: each.notified >= yesterday, page.history))
     newest: dict[str, Transition] = {}
@@ -96,7 +96,7 @@ HISTORY_SHOWN: Final = 100
 
 
 def after_name(sentence: str) -> str:
-    """Return a sentence that may follow a sensor's name."""
+    """Return a sentence in a form that can follow a sensor's name."""
     return f"is {sentence}" if sentence.startswith("as right") else sentence
 
 
@@ -110,7 +110,7 @@ def statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
 
 
 def dead_letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
-    """Return the newest dead letters, of one sensor or (empty) of all."""
+    """Return the newest dead letters, of one sensor or (if empty) of all."""
     page = shared.page()
     letters = () if page is None else page.dead_letters
     found = [each for each in letters if documents.concerns(each, sensor)]
@@ -118,9 +118,9 @@ def dead_letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
 
 
 class HistoryFilter(NamedTuple):
-    """Which changes of alerts to show: ``show`` "all", or empty for those that fired and ended.
+    """Which changes of alerts to show: ``show`` "all", or empty for only fired and ended ones.
 
-    ``text`` are words that sensor, quantity, alert or sentence hold.
+    ``text`` are words that must occur in sensor, quantity, alert or sentence.
     """
 
     show: str = ""
@@ -152,17 +152,17 @@ def alert_history(
 
 
 def time_element(time: float) -> Markup:
-    """Return a time in UTC, beside which the script writes the reader's own."""
+    """Return a time in UTC, to which the script adds the reader's local time."""
     return Markup('<time datetime="{}">{}</time>').format(instant(time, "seconds"), date_time(time))
 
 
 def series_href(of: models.NamedPair | models.Alert | models.Transition) -> str:
-    """Return the address of the series that something is about."""
+    """Return the address of the series concerned."""
     return series_path(of["sensor"], of["quantity"])
 
 
 def drawings(found: Occasion) -> list[tuple[str, Markup]]:
-    """Return one drawing a quantity, the best CRPS on top."""
+    """Return one drawing per quantity, the best CRPS on top."""
     drawings, crps = [], [each["crps"] or 0.0 for each in documents.scored(found)]
     for quantity in sorted({name.quantity for name in found.names}):
         rows = [at for at, name in enumerate(found.names) if name.quantity == quantity]
@@ -205,7 +205,7 @@ _KEPT: Final = 32
 
 
 class Rendered(NamedTuple):
-    """A part of the fleet: lines by key in their order, and what stands above them.
+    """A part of the fleet: lines by key in their order, and the content above them.
 
     ``mark`` names the lines: the same mark, the same lines.
     """

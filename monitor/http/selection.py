@@ -37,9 +37,9 @@ class SeriesQuery(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Rows of the snapshot on one page, how many match in all, and how many of each state.
+    """Rows of the snapshot on one page, the number of all matches, and how many in each state.
 
-    ``states`` counts what matches but for the state asked for; ``groups`` are all there are.
+    ``states`` counts the matches for any state; ``groups`` are all that exist.
     """
 
     rows: Int
@@ -51,7 +51,7 @@ class Selection(NamedTuple):
 
 
 def select(now: Snapshot, query: SeriesQuery) -> Selection:
-    """Return what of ``now`` a query asks for; a page past the last is the last one."""
+    """Return the part of ``now`` that a query selects; a page beyond the last is the last."""
     states = np.array(now.states, dtype=object)
     mentioned = _mentioned(now, query)
     counts = {state: int(np.sum(mentioned & (states == state))) for state in STATES}
@@ -70,7 +70,7 @@ def select(now: Snapshot, query: SeriesQuery) -> Selection:
 
 
 def _mentioned(now: Snapshot, query: SeriesQuery) -> Bool:
-    """Whether each series is of the group and holds all words of the text."""
+    """Whether each series is in the group and contains all words of the text."""
     fits = now.present()
     if query.group is not None:
         fits &= np.array([name.group == query.group for name in now.names], dtype=np.bool_)
@@ -85,7 +85,7 @@ def _mentioned(now: Snapshot, query: SeriesQuery) -> Bool:
 
 
 def _ordered(now: Snapshot, rows: Int, query: SeriesQuery) -> Int:
-    """Return ``rows`` in the order asked for; ties by state, what lasts, evidence and name."""
+    """Return ``rows`` in the requested order; ties by state, lasting evidence, evidence, name."""
     by_name = sorted(
         rows.tolist(), key=lambda row: (now.names[row].sensor, now.names[row].quantity)
     )
@@ -107,10 +107,10 @@ def _by_word(now: Snapshot, rows: Int, query: SeriesQuery) -> Int:
 
 
 def _magnitude(now: Snapshot) -> Float:
-    """Return the power of ten of the evidence that lasts, 0 to 6.
+    """Return the power of ten of the lasting evidence, 0 to 6.
 
-    While an alert fires its evidence stands still; what lasts tells a fault from a false alarm. By
-    powers of ten the lines of a page do not change places at every pair.
+    While an alert fires its evidence stays fixed; the lasting evidence distinguishes a fault from a
+    false alarm. Powers of ten keep the lines of a page from changing places at every pair.
     """
     if now.lasting is None:
         return np.zeros(len(now.names))
@@ -122,7 +122,7 @@ def _severity(now: Snapshot) -> Float:
 
 
 def error_shown(now: Snapshot) -> Float:
-    """Return the error that stands beside each sentence: what it says, else the window's mean."""
+    """Return the error beside each sentence: the one it names, else the window's mean."""
     said = statistic(now, "error_now")
     return np.where(np.isfinite(said), said, statistic(now, "calibration_bias"))
 
@@ -149,7 +149,7 @@ def of_leading(now: Snapshot, ending: str) -> Float:
 
 
 def score_ratio(now: Snapshot) -> Float:
-    """Return the primary score against its expectation: 1 keeps the claim, above 1 is worse."""
+    """Return the primary score over its expectation: 1 confirms the claim, above 1 is worse."""
     return of_leading(now, "expected_ratio")
 
 

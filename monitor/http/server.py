@@ -1,17 +1,17 @@
-"""What stands between uvicorn and the application: no clock, limits for connections, passwords.
+"""What lies between uvicorn and the application: no polling, connection limits, passwords.
 
-uvicorn wakes ten times a second, to see whether it is to end and to write the date of its answers.
-Here the end is signalled, and the date is written with each answer, so the thread of HTTP wakes
-for a request and to end, and else never.
+uvicorn wakes ten times a second to check whether it must end and to write the date of its answers.
+Here the end is signalled, and the date is written with each answer, so that the HTTP thread wakes
+only for a request and to end.
 
 A connection that is slow, or one too many, costs nobody else anything. The head of a request has a
-time limit and its answer another. Over the cap the oldest connection that has not said what it
-wants gives way, so that many silent ones keep nobody out. uvicorn has no limit for the head, so its
-protocol is extended here.
+time limit and its answer another. Above the maximum number of connections, the oldest one without a
+complete request is closed, so that many silent ones keep nobody out. uvicorn has no limit for the
+head, so its protocol is extended here.
 
-A wrong name costs the same time as a wrong password; one password is tried at a time, away from the
-loop that answers. What was right is remembered, as a digest, and asked for first: whoever guesses
-keeps nobody out who has been in, and nobody of another address.
+A wrong name costs the same time as a wrong password; one password is tried at a time, off the event
+loop. Successful credentials are remembered, as a digest, and checked first: a client that guesses
+passwords keeps out nobody who logged in before, and nobody at another address.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Dated:
 
 
 class QuietServer(uvicorn.Server):
-    """A server that sleeps until it is told to end; ``install_signal_handlers`` does nothing."""
+    """A server that sleeps until told to end; ``install_signal_handlers`` does nothing."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -68,10 +68,10 @@ class QuietServer(uvicorn.Server):
         """Leave the signals to the process."""
 
     def end(self) -> None:
-        """Let it come to its end at once; any thread may say so."""
+        """End the server at once; any thread may call it."""
         self.should_exit = self.force_exit = True
         if self._loop is not None:
-            with suppress(RuntimeError):  # it came to its end before
+            with suppress(RuntimeError):  # it has already ended
                 self._loop.call_soon_threadsafe(self._ended.set)
 
     async def main_loop(self) -> None:
@@ -81,19 +81,20 @@ class QuietServer(uvicorn.Server):
             await self._ended.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Close what listens and all connections, also those whose answer goes on for ever.
+        """Close the listening sockets and all connections, also those whose answer never ends.
 
-        A client accepted in the very turn of the loop that closes its server would be lost unclosed
+        A client accepted in the same turn of the loop that closes its server would be lost unclosed
+        (https://github.com/python/cpython/issues/109564), so accepting ends one turn earlier.
         (https://github.com/python/cpython/issues/109564), so accepting ends a turn earlier.
         """
         loop = asyncio.get_running_loop()
         for listening in (each for server in self.servers for each in server.sockets):
             loop.remove_reader(listening.fileno())
-        await asyncio.sleep(0)  # whoever was accepted becomes a connection
+        await asyncio.sleep(0)  # accepted clients become connections
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
-        await asyncio.sleep(0)  # which closes them
+        await asyncio.sleep(0)  # the connections close
 
 
 _log: Final = logging.getLogger("monitor")
@@ -105,14 +106,14 @@ _HELLO: Final = b"\x16\x03"  # the first bytes of a client that speaks TLS
 
 
 class LimitedProtocol(H11Protocol):
-    """HTTP/1.1 with limits; make a class with your own by :func:`limited`."""
+    """HTTP/1.1 with limits; :func:`limited` makes a class with given ones."""
 
     connections_max = 64
     head_seconds = 5.0
     refused = 0
     told_of_tls = False
     speechless: dict[LimitedProtocol, None]
-    """Those whose request's head is not complete, oldest first."""
+    """Connections without a complete request head, oldest first."""
 
     _timer: asyncio.TimerHandle | None = None
     _over_the_cap = False
@@ -135,7 +136,7 @@ class LimitedProtocol(H11Protocol):
             super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; once the head is complete the answer's limit holds."""
+        """Take bytes; once the head is complete the limit of the answer applies."""
         if self._over_the_cap:
             return
         if data.startswith(_HELLO) and self.scheme == "http" and self in self.speechless:
@@ -153,12 +154,12 @@ class LimitedProtocol(H11Protocol):
         self._await_head()
 
     def _refuse_tls(self) -> None:
-        """Close a connection that speaks TLS where none is spoken; the log says so once."""
+        """Close a connection that speaks TLS to a plain server; the log says so once."""
         if not type(self).told_of_tls:
             type(self).told_of_tls = True
             peer = "a client" if self.client is None else self.client[0]
             _log.warning(
-                "http: %s speaks TLS, and the page is served without: use http://, or configure "
+                "http: %s speaks TLS, but the page is served without: use http://, or configure "
                 "TLS in http.web_config (see docs/security.md)",
                 peer,
             )
@@ -169,7 +170,7 @@ class LimitedProtocol(H11Protocol):
         self._limit(self.head_seconds)
 
     def _make_room(self) -> bool:
-        """Close the oldest connection that has not said what it wants; return whether one was."""
+        """Close the oldest connection without a complete request; return whether there was one."""
         if not self.speechless:
             return False
         oldest = next(iter(self.speechless))
@@ -188,7 +189,7 @@ class LimitedProtocol(H11Protocol):
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """A loop whose encrypted connections must be agreed upon in time."""
+    """An event loop that limits the time of TLS handshakes."""
 
     handshake_seconds = 5.0
 
@@ -200,7 +201,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def loop_of(handshake_seconds: float) -> Callable[[], asyncio.AbstractEventLoop]:
-    """Return what makes a loop with this limit."""
+    """Return the factory of a loop with this limit."""
     return type("Loop", (_Loop,), {"handshake_seconds": handshake_seconds})
 
 
@@ -214,13 +215,13 @@ def limited(connections_max: int, head_seconds: float) -> type[LimitedProtocol]:
 # -- passwords ------------------------------------------------------------------------------------
 
 _REMEMBERED_MAX: Final = 256
-_WAITING_MAX: Final = 16  # of one address; of all no more than there are connections
+_WAITING_MAX: Final = 16  # per address; in total limited by the connections
 _HEADER_BYTES_MAX: Final = 1024
 _PASSWORD_BYTES_MAX: Final = 72  # bcrypt reads no more
 
 
 class Authenticated:
-    """Lets requests through that come with a user's password; others get 401."""
+    """Lets requests with a user's password through; others get 401."""
 
     def __init__(self, app: ASGIApp, users: Mapping[str, bytes]) -> None:
         self._app: Final = app
@@ -238,7 +239,7 @@ class Authenticated:
             return
         given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
         digest = hmac.new(self._key, given, hashlib.sha256).digest()
-        if digest in self._right:  # before all limits: who guesses must not keep a reader out
+        if digest in self._right:  # before all limits: guessing must not keep a reader out
             await self._app(scope, receive, send)
             return
         name, password = _parsed(given)
@@ -277,7 +278,7 @@ def _salt(users: Mapping[str, bytes]) -> bytes:
 
 
 def _parsed(given: bytes) -> tuple[str, bytes]:
-    """Return name and password of an Authorization header, an empty name where there is none."""
+    """Return name and password of an Authorization header, an empty name if there is none."""
     scheme, _, encoded = given.partition(b" ")
     if scheme.lower() != b"basic" or len(given) > _HEADER_BYTES_MAX:
         return "", b""

@@ -1,6 +1,6 @@
-"""Server-sent events for pages that are open: what changed, as it changes.
+"""Server-sent events for open pages: changes, as they happen.
 
-A stream ends by itself after a while, and the browser asks again. There are fewer streams than
+A stream ends by itself after a while, and the browser reconnects. There are fewer streams than
 connections, so that other readers get through. Nothing is kept for readers that are gone.
 """
 
@@ -26,7 +26,7 @@ STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
 _LOOK_SECONDS: Final = 0.1
 SeenMark = Annotated[str, Query(max_length=64)]
 _HELLO: Final = b": hello\n\n"
-_TOO_MANY: Final = "too many pages are live; this one is right but stands still"
+_TOO_MANY: Final = "too many pages are live; this one is right but will not update"
 
 
 def stream_routes(shared: Published, renderer: Renderer, streams_max: int) -> APIRouter:
@@ -57,7 +57,7 @@ class Streams:
         return EventStream(self, events)
 
     def enter(self) -> bool:
-        """Count one more stream; return False if it is one too many."""
+        """Count one more stream; return False if that is one too many."""
         if self._open >= self._most:
             return False
         self._open += 1
@@ -69,7 +69,7 @@ class Streams:
 
 
 class EventStream(StreamingResponse):
-    """An answer that goes on; a refusal if there are too many of them."""
+    """An endless answer, or a refusal if there are too many of them."""
 
     def __init__(self, streams: Streams, events: AsyncIterator[bytes]) -> None:
         super().__init__(_begun(events), media_type="text/event-stream")
@@ -94,7 +94,7 @@ async def _begun(events: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _pages(shared: Published) -> AsyncIterator[Page]:
-    """Yield every page that is published, the present one first, for a while."""
+    """Yield every published page, the present one first, for a while."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STREAM_SECONDS
     shown: Page | None = None
@@ -114,9 +114,9 @@ async def _published(shared: Published) -> AsyncIterator[bytes]:
 async def _fleet(
     shared: Published, renderer: Renderer, query: SeriesQuery, seen: str
 ) -> AsyncIterator[bytes]:
-    """Yield the lines that changed, the order if it did, and what stands above them.
+    """Yield the lines that changed, the order if it changed, and the content above them.
 
-    The reader has the lines of the mark ``seen`` already.
+    The reader already has the lines with the mark ``seen``.
     """
     sent: dict[str, str] = {}
     async for page in _pages(shared):

@@ -1,4 +1,4 @@
-"""The HTTP service: a thread with a server that shows what was published last.
+"""The HTTP service: a thread with a server that shows the last published page.
 
 It reads one immutable page and touches nothing else of the daemon.
 """
@@ -45,9 +45,10 @@ class Service:
         monotonic: Callable[[], float] = time.monotonic,
         loaded: Callable[[], None] = lambda: None,
     ) -> None:
-        """``loaded`` is called in its thread, once all that answers need is imported.
+        """``loaded`` is called in the service's thread, once everything for answers is imported.
 
-        Requests may name addresses, localhost and ``host_names`` in Host; anything if it is None.
+        Host in requests may be an address, localhost or one of ``host_names``; anything if it is
+        None.
         """
         self._host: Final = host
         self._port: Final = port
@@ -74,7 +75,7 @@ class Service:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Accepted connections inherit it; else the body would wait 40 ms for the head's receipt.
+        # Accepted connections inherit it; else the body waits 40 ms for the head's acknowledgement.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             listener.bind((self._host, self._port))
@@ -94,11 +95,11 @@ class Service:
         self.published.publish(page)
 
     def tick(self) -> None:
-        """Say that the data's thread is alive."""
+        """Note that the data's thread is alive."""
         self.published.tick()
 
     def starting(self) -> None:
-        """Say that the data's thread reads the journal, and is silent meanwhile."""
+        """Note that the data's thread reads the journal, and is silent meanwhile."""
         self.published.starting()
 
     def page(self) -> Page | None:

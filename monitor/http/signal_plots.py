@@ -1,8 +1,8 @@
-"""What a sensor said: its signal over time, against its references, and where a drift leads.
+"""The signal of a sensor over time, against its references, and where a drift leads.
 
-Columns in, SVG text out. The signal is that of the pairs: readings without a reference are not
-kept. The line of a drift is :meth:`monitor.core.verdict.Verdict.level_at`, of which the sentence
-says when it is due.
+Columns in, SVG text out. The signal consists of the pairs: readings without a reference are not
+kept. The line of a drift is :meth:`monitor.core.verdict.Verdict.level_at`; the sentence says when
+it is due.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from monitor.http import svg
 from monitor.http.plots import Marks, axis_label, marked, robust_axis, time_axis
 from monitor.http.svg import Chart
 
-# Values that follow each other so closely are one signal, and are joined by a line.
+# Values that follow each other this closely are one signal, and are joined by a line.
 _JOINED: Final = 0.5
 
 
 def signal(c: Columns, unit: str, marks: Marks) -> str:
-    """Return values over time with the intervals stated for them, and the references on them."""
+    """Return values over time with their stated intervals, and the references over them."""
     y = robust_axis(
         np.concatenate([c.value, c.reference, c.lower, c.upper]), axis_label("value", unit)
     )
@@ -41,7 +41,7 @@ def signal(c: Columns, unit: str, marks: Marks) -> str:
 
 
 def against_reference(c: Columns, unit: str) -> str:
-    """Return values against references with the line through them and that of equality."""
+    """Return values against references with the fitted line and the line of equality."""
     across = np.concatenate([c.value, c.reference])
     axis = robust_axis(across, "")
     chart = Chart(
@@ -79,9 +79,9 @@ def fitted_in_words(c: Columns, unit: str) -> str:
 
 
 def drift_plot(c: Columns, unit: str, found: Verdict) -> str:
-    """Return errors over time, the drift through them, and when it leaves its tolerance.
+    """Return errors over time, the fitted drift, and when it leaves its tolerance.
 
-    Empty text where the verdict is no drift with a rate.
+    Empty if the verdict is not a drift with a rate.
     """
     rate = found.slope_per_day.value
     if found.state != FAULT or found.fault != "drift" or not math.isfinite(rate * found.last):

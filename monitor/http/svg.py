@@ -1,7 +1,7 @@
 """A chart as SVG text: axes, ticks and marks, with classes for the style sheet and no styles.
 
-What is not finite is left out and what lies beyond an axis is pinned to its edge, so every
-coordinate is a finite number within the drawing. All words are escaped.
+Non-finite values are left out and values beyond an axis are pinned to its edge, so every coordinate
+is a finite number within the drawing. All texts are escaped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RIGHT: Final = 28.0
 TOP: Final = 10.0
 BOTTOM: Final = 40.0
 _TICKS: Final = 6
-_LONGEST: Final = 40  # letters of a word in a drawing
+_LONGEST: Final = 40  # letters of a label in a drawing
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _STEPS_SECONDS: Final = (
     *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
@@ -48,7 +48,7 @@ class Axis(NamedTuple):
     kind: str = "none"
 
     def share(self, values: Float) -> Float:
-        """Return where values lie along the axis, 0 to 1; beyond its ends they are pinned."""
+        """Return where values lie along the axis, 0 to 1; values beyond its ends are pinned."""
         with np.errstate(over="ignore", invalid="ignore"):
             return np.clip((values - self.low) / (self.high - self.low), 0.0, 1.0)
 
@@ -91,7 +91,7 @@ def times(low: float, high: float) -> Axis:
 
 
 def tick(place: float, step: float) -> str:
-    """Return the label of a tick: as many digits as the ``step`` between ticks asks for."""
+    """Return the label of a tick, with the digits that the ``step`` between ticks needs."""
     if place == 0.0 or abs(place) < step * 1e-6:
         return "0"
     finest = math.floor(math.log10(step) + 1e-9)
@@ -103,7 +103,7 @@ def tick(place: float, step: float) -> str:
 
 
 def _apart(low: float, high: float) -> tuple[float, float]:
-    """Return two ends that differ by more than rounding."""
+    """Return two ends that differ by more than rounding errors."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return 0.0, 1.0
     room = max(abs(low), abs(high), 1e-12) * 1e-6
@@ -111,13 +111,13 @@ def _apart(low: float, high: float) -> tuple[float, float]:
 
 
 def _nice(step: float) -> float:
-    """Return the next of 1, 2, 5 times a power of ten that is no less than ``step``."""
+    """Return the smallest of 1, 2, 5 times a power of ten that is at least ``step``."""
     power = 10.0 ** math.floor(math.log10(step))
     return next(power * n for n in (1.0, 2.0, 5.0, 10.0) if power * n >= step * (1.0 - 1e-9))
 
 
 class Chart:
-    """A chart under way: marks are added in the order they lie on each other."""
+    """A chart under construction: later marks cover earlier ones."""
 
     def __init__(self, title: str, x: Axis, y: Axis, height: float = 220.0) -> None:
         self._title: Final = title
@@ -128,25 +128,25 @@ class Chart:
         self._words: Final = LabelPlaces((LEFT, WIDTH), TOP, height - BOTTOM)
 
     def dots(self, x: Float, y: Float, kind: str) -> None:
-        """Add a round dot a point."""
+        """Add a round dot for each point."""
         self._path("".join(f"M{a} {b}h0" for a, b in self._points(x, y)), f"dots {kind}")
 
     def crosses(self, x: Float, y: Float, kind: str) -> None:
-        """Add a cross a point."""
+        """Add a cross for each point."""
         path = "".join(f"M{a} {b}m-3-3l6 6m0-6l-6 6" for a, b in self._points(x, y))
         self._path(path, f"crosses {kind}")
 
     def pluses(self, x: Float, y: Float, kind: str) -> None:
-        """Add an upright cross a point."""
+        """Add an upright cross for each point."""
         path = "".join(f"M{a} {b}m-3 0h6m-3-3v6" for a, b in self._points(x, y))
         self._path(path, f"pluses {kind}")
 
     def line(self, x: Float, y: Float, kind: str) -> None:
-        """Add a line through the points that are finite."""
+        """Add a line through the finite points."""
         self._path(_joined(self._points(x, y)), f"line {kind}")
 
     def straight(self, slope: float, intercept: float, kind: str) -> None:
-        """Add the line y = intercept + slope x from edge to edge of what is drawn."""
+        """Add the line y = intercept + slope x from edge to edge of the drawing."""
         ends = np.array([self._x.low, self._x.high])
         if slope:
             with np.errstate(over="ignore"):
@@ -162,7 +162,7 @@ class Chart:
         self._path(first + "".join(f"H{a}V{b}" for a, b in points[1:]), f"line {kind}")
 
     def bars(self, x: Float, low: Float, high: Float, kind: str) -> None:
-        """Add an upright bar a point, from ``low`` to ``high``; thinner where there are many."""
+        """Add a vertical bar for each point, from ``low`` to ``high``; thinner if many."""
         points = zip(self._points(x, low), self._points(x, high), strict=True)
         path = "".join(f"M{a} {b}V{c}" for (a, b), (_, c) in points)
         many = "many" if x.size > 150 else "some" if x.size > 40 else "few"
@@ -183,14 +183,14 @@ class Chart:
         self._path(path, f"columns {kind}")
 
     def level(self, y: float, kind: str, label: str = "") -> None:
-        """Add a line across."""
+        """Add a horizontal line."""
         ((_, at),) = self._points(np.array([self._x.low]), np.array([y]))
         self._path(f"M{LEFT:.0f} {at}H{WIDTH - RIGHT:.0f}", f"rule level {kind}")
         place = (WIDTH - RIGHT - 4, float(at) - 4, "end")
         self._word(label, [place], f"level {kind}")
 
     def moment(self, x: float, kind: str, label: str = "") -> None:
-        """Add a line from top to bottom."""
+        """Add a vertical line from top to bottom."""
         if not self._x.low <= x <= self._x.high:
             return
         ((at, _),) = self._points(np.array([x]), np.array([self._y.low]))
@@ -202,13 +202,13 @@ class Chart:
         self._word(label, [(side[0], row, side[1]) for row in rows for side in sides], kind)
 
     def mark(self, x: float, y: float, kind: str, label: str) -> None:
-        """Add one large dot with a word beside it."""
+        """Add one large dot with a label."""
         for a, b in self._points(np.array([x]), np.array([y])):
             self._marks.append(f'<circle class="mark {kind}" cx="{a}" cy="{b}" r="4.5"/>')
             self._word(label, _beside(float(a), float(b), 8.0), kind)
 
     def link(self, x: float, y: float, kind: str, to: tuple[str, str, float]) -> None:
-        """Add a dot that leads somewhere; ``to``: address, title, and radius in px."""
+        """Add a dot with a link; ``to``: address, title, and radius in px."""
         address, title, radius = to
         for a, b in self._points(np.array([x]), np.array([y])):
             self._marks.append(
@@ -217,22 +217,22 @@ class Chart:
             )
 
     def keep_free(self, x: float, y: float, radius: float) -> None:
-        """Let no word that is added later cover a dot of this radius; its rim may be touched."""
+        """Keep labels added later off a dot of this radius; they may touch its rim."""
         for a, b in self._points(np.array([x]), np.array([y])):
             self._words.keep_free(float(a), float(b), radius - 2.0)
 
     def note(self, x: float, y: float, word: str) -> None:
-        """Add a word beside a point."""
+        """Add a label beside a point."""
         for a, b in self._points(np.array([x]), np.array([y])):
             self._word(word, _beside(float(a), float(b), 4.0), "note")
 
     def ending(self, x: float, y: float, word: str) -> None:
-        """Add a word to the right of a line's end; whoever has several keeps them apart."""
+        """Add a label to the right of a line's end; the caller keeps several apart."""
         for a, b in self._points(np.array([x]), np.array([y])):
             self._marks.append(_text(word, float(a) + 4.0, float(b) + 4.0, "start", "word note"))
 
     def render(self, role: str = "img") -> str:
-        """Return the drawing; its role is "group" where there are links in it."""
+        """Return the drawing; its role is "group" if it contains links."""
         box = f"{LEFT:.0f} {TOP:.0f} {WIDTH - RIGHT:.0f} {self._height - BOTTOM:.0f}"
         return (
             f'<svg class="plot" data-box="{box}" data-x="{_told(self._x)}" '
@@ -269,7 +269,7 @@ class Chart:
         return "".join(parts)
 
     def _points(self, x: Float, y: Float) -> list[tuple[str, str]]:
-        """Return the places of the points that are finite."""
+        """Return the places of the finite points."""
         sound: Bool = np.isfinite(x) & np.isfinite(y)
         return list(zip(self._across(x[sound]), self._up(y[sound]), strict=True))
 
@@ -285,7 +285,7 @@ class Chart:
             self._marks.append(f'<path class="{kind}" d="{path}"/>')
 
     def _word(self, word: str, places: Sequence[Place], kind: str) -> None:
-        """Add a word at the first place where it hides no other; nowhere if there is none."""
+        """Add a label at the first place where it hides no other, or none."""
         word = word if len(word) <= _LONGEST else f"{word[: _LONGEST - 1]}\N{HORIZONTAL ELLIPSIS}"
         place = self._words.place(word, places) if word else None
         if place is not None:
@@ -293,12 +293,12 @@ class Chart:
 
 
 def _told(axis: Axis) -> str:
-    """Return an axis as the script reads it: kind, low, high."""
+    """Return an axis in the form that the script reads: kind, low, high."""
     return f"{axis.kind} {float(axis.low)!r} {float(axis.high)!r}"
 
 
 def _beside(x: float, y: float, gap: float) -> list[Place]:
-    """Return where a word about a point may stand, the best place first."""
+    """Return where a label near a point may stand, the best place first."""
     found = [
         (x + side * gap, y + up, "start" if side > 0 else "end")
         for up in (-7.0, 4.0, 15.0, -20.0, 28.0)

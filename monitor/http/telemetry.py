@@ -1,6 +1,6 @@
-"""The daemon's own figures: what came, what became of it, how the work goes.
+"""The daemon's own figures: messages received, their outcomes, and the progress of its work.
 
-The data's thread reads the numbers when it publishes; HTTP renders them when it is asked.
+The data's thread reads the numbers when it publishes; HTTP renders them on request.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class OtlpFigures(NamedTuple):
 class Figures:
     """What the daemon knows of itself at one instant.
 
-    Messages are counted since the journal began, everything else since the process did; in s.
+    Messages are counted since the journal began, everything else since the process started; times
+    in s.
     """
 
     received: int = 0
@@ -88,7 +89,7 @@ class Figures:
 
 
 def families(now: Figures) -> Iterator[Family]:
-    """Yield what the daemon says of itself."""
+    """Yield the metrics of the daemon itself."""
     yield from _messages(now)
     yield from _sources(now)
     yield from _work(now)
@@ -109,9 +110,9 @@ def families(now: Figures) -> Iterator[Family]:
 
 
 def _messages(now: Figures) -> Iterator[Family]:
-    yield counter("messages_received", "Messages that came.", now.received)
+    yield counter("messages_received", "Messages received.", now.received)
     yield counter("messages_committed", "Messages that are in the journal.", now.committed)
-    yield counter("messages_duplicate", "Messages that had come before.", now.duplicate)
+    yield counter("messages_duplicate", "Messages that had been received before.", now.duplicate)
     yield counters(
         "messages_rejected", "Messages that could not be used.", ("reason",), by(now.rejected)
     )
@@ -127,23 +128,25 @@ def _messages(now: Figures) -> Iterator[Family]:
     yield counter("corrections", "Revisions of references that changed pairs.", now.corrections)
     yield counter(
         "references_limited",
-        "References that came to have pairing.max_pairs_per_reference pairs with a series.",
+        "References that reached pairing.max_pairs_per_reference pairs with a series.",
         now.limited_references,
     )
 
 
 def _sources(now: Figures) -> Iterator[Family]:
     yield counter("session_lost", "Times the broker lost the session.", now.sessions_lost)
-    yield counter("mqtt_reconnects", "Times the broker was connected again.", now.reconnects)
+    yield counter(
+        "mqtt_reconnects", "Times the connection to the broker was restored.", now.reconnects
+    )
     yield counter(
         "mqtt_stale_acknowledgements",
-        "Acknowledgements kept back because their connection had ended.",
+        "Acknowledgements withheld because their connection had ended.",
         now.stale_acknowledgements,
     )
     yield gauge("mqtt_connected", "1 while connected and subscribed.", now.connected)
     yield gauges(
         "mqtt_filter_last_message_timestamp_seconds",
-        "When a message last came by a topic filter.",
+        "When a topic filter last received a message.",
         ("filter",),
         by(now.last_message),
     )
@@ -162,14 +165,14 @@ def _work(now: Figures) -> Iterator[Family]:
     yield gauge("series", "Series known.", now.series)
     yield counter(
         "series_forgotten",
-        "Series that were let go of because they were silent.",
+        "Series evicted because they were silent.",
         now.series_forgotten,
     )
     yield counter("commits", "Transactions of the journal.", now.commits)
-    yield counter("commit_seconds", "Time spent in them.", now.commit_seconds)
+    yield counter("commit_seconds", "Time spent in the journal's transactions.", now.commit_seconds)
     yield gauge(
         "journal_writable",
-        "0 while the journal takes nothing, and nothing is acknowledged.",
+        "0 while the journal cannot be written and nothing is acknowledged.",
         now.journal_writable,
     )
     yield gauge(
@@ -180,11 +183,11 @@ def _work(now: Figures) -> Iterator[Family]:
     yield counter("clock_doubts", "Times this machine's clock came into doubt.", now.clock_doubts)
     yield counters(
         "self_check",
-        "Series held against the journal: same, or different and computed again.",
+        "Series checked against the journal: same, or different and computed again.",
         ("result",),
         by(now.self_checks),
     )
-    yield gauge("publish_seconds", "Work of the last round of publishing.", now.publish_seconds)
+    yield gauge("publish_seconds", "Time the last round of publishing took.", now.publish_seconds)
     yield gauge(
         "config_last_reload_successful",
         "1 if the settings last read are in force.",
@@ -192,11 +195,13 @@ def _work(now: Figures) -> Iterator[Family]:
     )
     if now.tls_not_after is not None:
         yield gauge(
-            "tls_peer_not_after_seconds", "When the broker's certificate ends.", now.tls_not_after
+            "tls_peer_not_after_seconds",
+            "When the broker's certificate expires.",
+            now.tls_not_after,
         )
     yield gauges(
         "certificate_expiry_timestamp_seconds",
-        "When the calibration of references ends, by the number of their certificate.",
+        "When the calibration of references expires, by the number of their certificate.",
         ("certificate",),
         by(now.certificates),
     )
@@ -216,7 +221,7 @@ def _work(now: Figures) -> Iterator[Family]:
 
 
 def _alerts(now: Figures) -> Iterator[Family]:
-    """Yield what sinks were told of alerts; ``alert`` and ``state`` have bounded values."""
+    """Yield the metrics of sinks and alerts; ``alert`` and ``state`` have bounded values."""
     yield counters(
         "alert_transitions",
         "Changes of an alert's state, by the state reached.",
@@ -228,7 +233,7 @@ def _alerts(now: Figures) -> Iterator[Family]:
         yield counters(f"sink_{name}", words, ("sink",), by(counts))
     yield gauges(
         "sink_queue_length",
-        "Transitions that a sink has still to be told of.",
+        "Alert transitions still to be delivered to a sink.",
         ("sink",),
         by({sink: figures.queued for sink, figures in now.sinks.items()}),
     )
@@ -240,7 +245,7 @@ def _verdicts(now: VerdictFigures) -> Iterator[Family]:
     )
     yield counter(
         "verdict_messages_lost",
-        "Messages of `verdicts` whose connection ended before; all are sent anew on the next.",
+        "Messages of `verdicts` whose connection ended first; all are sent again on the next.",
         now.lost,
     )
     yield gauge("verdict_series_waiting", "Series whose verdict is to be published.", now.waiting)
@@ -263,7 +268,7 @@ def _corrected(now: CorrectedFigures) -> Iterator[Family]:
 def _covariates(now: Figures) -> Iterator[Family]:
     yield gauges(
         "covariate_wrong",
-        "1 where a series is wrong in a part of a covariate more than in the rest, else 0.",
+        "1 if a series is wrong in a part of a covariate more than in the rest, else 0.",
         ("sensor", "quantity", "covariate"),
         now.where,
     )
@@ -281,7 +286,7 @@ def _covariates(now: Figures) -> Iterator[Family]:
 
 
 _SINK_COUNTERS: Final = {
-    "delivered": "Transitions of alerts that a sink was told of.",
-    "failed": "Attempts to tell a sink that failed.",
-    "dropped": "Transitions that a sink will never be told of: refused, too old, or too many.",
+    "delivered": "Alert transitions delivered to a sink.",
+    "failed": "Failed attempts to deliver to a sink.",
+    "dropped": "Alert transitions that a sink will never receive: refused, too old, or too many.",
 }

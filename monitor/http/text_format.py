@@ -2,8 +2,8 @@
 
 The daemon's and the cluster's own figures are a few families of a few samples, written by
 :func:`render`. The series of :mod:`monitor.http.metrics` are a million samples of which few change
-between two pages; they share the header, the escapes and the labels, and keep their lines.
-:mod:`monitor.http.process_metrics` asks prometheus_client for the process and its collector alone.
+between two pages; they share the header, the escaping and the labels, and keep their lines.
+:mod:`monitor.http.process_metrics` uses prometheus_client only for the process and its collector.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def by(counts: Mapping[str, float]) -> dict[tuple[str, ...], float]:
 
 
 def escape(text: str) -> str:
-    """Return a label's value as the text format wants it; lone surrogates become U+FFFD."""
+    """Return a label's value escaped for the text format; lone surrogates become U+FFFD."""
     return text.translate(_ESCAPES).encode("utf-8", "replace").decode()
 
 
 def labelled(labels: Mapping[str, str]) -> str:
-    """Return labels as they stand between braces."""
+    """Return labels as written between braces."""
     return ",".join(f'{name}="{escape(value)}"' for name, value in labels.items())
 
 

@@ -18,8 +18,8 @@ from monitor.http.svg import Chart
 class Characteristics(NamedTuple):
     """Curves of one series over the pairs that have a band, and three points on the first.
 
-    ``points`` stretches the bands as stated, ``constant`` one and the same band for all; ``stated``
-    is at scale 1, ``optimal`` at ``scale`` (NaN where it is not defined).
+    ``points`` scales the stated bands, ``constant`` one constant band for all; ``stated`` is at
+    scale 1, ``optimal`` at ``scale`` (NaN where it is not defined).
     """
 
     points: Curve
@@ -37,7 +37,7 @@ def characteristics(c: Columns, scale: float) -> Characteristics | None:
         return None
     below, above, error = below[banded], above[banded], c.own_error[banded]
     half = np.full(error.size, float(np.mean(0.5 * (below + above))))
-    # A band of all but no width needs a scale beyond all numbers.
+    # A band of almost zero width needs a scale beyond the range of floats.
     with np.errstate(over="ignore", invalid="ignore"):
         return Characteristics(
             curve(below, above, error),
@@ -49,7 +49,7 @@ def characteristics(c: Columns, scale: float) -> Characteristics | None:
 
 
 def ucc_plot(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:
-    """Return the uncertainty characteristics curve beside that of a constant band."""
+    """Return the uncertainty characteristics curve and that of a constant band."""
     if found is None:
         return empty("No value lies within its own interval: there is no band to stretch.")
     across, up = axes.split("-")
@@ -73,7 +73,7 @@ def ucc_plot(found: Characteristics | None, unit: str, axes: str = "bandwidth-mi
 
 
 def two_curves(first: Curve, second: Curve) -> str:
-    """Return two characteristics curves in units of the references' spread over each other."""
+    """Return two characteristics curves overlaid, in units of the references' spread."""
     lines = [(each.bandwidth, each.miss) for each in (first, second)]
     x = svg.number_axis(
         0.0, _reach(lines, []), "mean half-width, 1 = spread of the references", margin=0.0
@@ -86,7 +86,7 @@ def two_curves(first: Curve, second: Curve) -> str:
 
 
 def operating_point(below: Float, above: Float, error: Float, scale: float) -> Curve:
-    """Return the point of the curve at one scale (C eq. 4, 5, 8, 9); NaN at none that is finite."""
+    """Return the point of the curve at one scale (C eq. 4, 5, 8, 9); NaN if it is not finite."""
     if not np.isfinite(scale):
         return Curve(*(np.array([np.nan]) for _ in Curve._fields))
     low, high = scale * below - error, scale * above + error
@@ -102,7 +102,7 @@ def operating_point(below: Float, above: Float, error: Float, scale: float) -> C
 
 
 def _reach(lines: Sequence[tuple[Float, Float]], dots: Sequence[tuple[Float, Float]]) -> float:
-    """Return how far an axis goes: to where few misses are left, and past the dots."""
+    """Return the end of an axis: where few misses are left, and beyond the dots."""
     ends = [_left_over(x, y) for x, y in lines]
     ends += [1.5 * float(x[0]) for x, _ in dots if np.isfinite(x[0])]
     return max((end for end in ends if np.isfinite(end)), default=1.0)

@@ -65,7 +65,7 @@ def backup(path: Path, target: Path) -> dict[str, int]:
     written too fast to be copied.
     """
     if target.exists():
-        raise JournalError(f"{target}: is there already; give another name")
+        raise JournalError(f"{target}: already exists; give another name")
     target.parent.mkdir(parents=True, exist_ok=True)
     with _copy(path, target.parent) as (copy, rows):
         link(copy, target)
@@ -114,8 +114,8 @@ def _copy(path: Path, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
             wal_of(copy).unlink(missing_ok=True)
             time.sleep(_PAUSE_SECONDS if left else 0.0)
     raise JournalError(
-        f"{path}: was written too fast to be copied {_TRIES} times, or is damaged; try again, or "
-        "stop the daemon first"
+        f"{path}: could not be copied in {_TRIES} attempts: it is written too fast, or damaged; "
+        "try again, or stop the daemon first"
     )
 
 

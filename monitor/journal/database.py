@@ -67,8 +67,8 @@ class Database:
         """
         if self._file is None or _file_at(self.path) != self._file:
             raise JournalError(
-                f"{self.path}: the journal was removed, renamed or replaced while it is open; "
-                "nothing is acknowledged that it alone has; put it back, then start again"
+                f"{self.path}: the journal was removed, renamed or replaced while it was open; "
+                "nothing that only it holds is acknowledged; put it back, then start again"
             )
 
     # -- writing ----------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def cannot_use(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Journal
     if code == sqlite3.SQLITE_FULL:
         return JournalFullError(
             f"{path}: no space left to write the journal; "
-            "free some space, the daemon goes on by itself"
+            "free some space, and the daemon continues by itself"
         )
     if code in _DAMAGE:
         return JournalDamagedError(path, f"the journal is damaged ({error})")
@@ -112,7 +112,7 @@ def cannot_open(path: Path, error: sqlite3.Error | UnicodeDecodeError | OSError)
         return JournalBusyError(path)
     if code in _DAMAGE:
         return JournalDamagedError(
-            path, f"is no journal, or one whose first page is damaged ({error})"
+            path, f"is not a journal, or its first page is damaged ({error})"
         )
     return JournalError(
         f"{path}: cannot be opened as a journal ({error}); check the path, its permissions and "

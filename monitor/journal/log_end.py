@@ -79,7 +79,7 @@ def check_end(path: Path) -> None:
     damage = ""
     if found[:2] == noted[:2]:
         if found.pages < noted.pages:
-            damage = f"was cut: {found.pages} pages of {noted.pages} are there"
+            damage = f"was truncated: {found.pages} pages of {noted.pages} are left"
     elif not 0 < newer < _NEWER_MOST:
         damage = "is another journal's, or an earlier one"
     if damage and is_marked_open(path):

@@ -87,10 +87,12 @@ def find_or_create(path: Path) -> None:
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     if not path.exists():
         if wal_of(path).exists():
-            raise JournalDamagedError(path, f"the file is gone, only {wal_of(path).name} is there")
+            raise JournalDamagedError(
+                path, f"the file is missing, only {wal_of(path).name} is there"
+            )
         create(path)
     elif path.is_file() and not path.stat().st_size:
-        raise JournalDamagedError(path, "the file is empty (0 bytes), a journal never is")
+        raise JournalDamagedError(path, "the file is empty (0 bytes), which a journal never is")
     refuse_foreign(path)
     if lost := lost_transactions(wal_of(path)):
         refuse_busy(path)
@@ -119,14 +121,14 @@ def prepare(
     if log_was_empty:
         check_log(db, path)
     if not _has_the_tables_of(db, version):
-        raise JournalDamagedError(path, "the journal's tables are not as they were made")
+        raise JournalDamagedError(path, "the journal's tables are not as they were created")
     if (found := db.execute("pragma integrity_check(1)").fetchone()[0]) != "ok":
         raise JournalDamagedError(path, f"the journal is damaged ({' '.join(found.split())})")
     if version != SCHEMA_VERSION and not may_upgrade:
         raise JournalFormError(
             path,
             f"has form {version}, this version of monitor has {SCHEMA_VERSION}; "
-            "`monitor run` brings it to that form, and keeps a copy",
+            "`monitor run` upgrades it to that form and keeps a copy",
         )
     db.execute("pragma journal_mode = wal")
     db.execute("pragma synchronous = full")
@@ -154,8 +156,8 @@ def refuse_foreign(path: Path) -> None:
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         raise JournalFormError(
             path,
-            f"cannot be opened as a journal, it is the file of another program (its tables: "
-            f"{shown}) and is left as it is; use another path (journal.path)",
+            f"cannot be opened as a journal: it is another program's file (its tables: "
+            f"{shown}) and was not changed; use another path (journal.path)",
         )
 
 
@@ -186,7 +188,7 @@ def check_form(path: Path, version: int) -> None:
         )
     raise JournalFormError(
         path,
-        "cannot be opened as a journal, it is the file of another program; use another "
+        "cannot be opened as a journal: it is another program's file; use another "
         "path (journal.path)",
     )
 
@@ -223,7 +225,8 @@ def _upgrade(db: sqlite3.Connection, path: Path, version: int) -> None:
             with suppress(sqlite3.DatabaseError):
                 db.execute("rollback")
     _log.warning(
-        "%s: brought from form %d to %d; the former is kept as %s, delete it when all is well",
+        "%s: upgraded from form %d to %d; the previous file is kept as %s, delete it when all is "
+        "well",
         path,
         version,
         SCHEMA_VERSION,

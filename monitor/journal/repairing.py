@@ -246,8 +246,8 @@ def _connect(copy: Path, path: Path) -> sqlite3.Connection | None:
         db.close()
         raise JournalFormError(
             path,
-            f"has form {form}, which can be repaired only once `monitor run` has brought "
-            f"it to form {SCHEMA_VERSION}; if it is damaged, restore a backup",
+            f"has form {form}, which can be repaired only once `monitor run` has upgraded it to "
+            f"form {SCHEMA_VERSION}; if it is damaged, restore a backup",
         )
     return db
 

@@ -1,15 +1,15 @@
-"""The documentation for people who installed it: pages of docs/ as HTML and in the terminal.
+"""The documentation for installed copies: pages of docs/ as HTML and in the terminal.
 
 The pages are Markdown in ``docs/`` and the README; the wheel carries them. The daemon serves them
 at ``/docs``, ``monitor docs PAGE`` prints one, ``monitor docs --out FOLDER`` writes a site. All
-three are one rendering; what differs is where links lead (:class:`Links`).
+three use one rendering; only the targets of links differ (:class:`Links`).
 
 Invariants: a link to a page or section that is not there is an error of the site
 (:class:`BrokenLinkError`), not of the reader. Nothing in a page runs: HTML in the Markdown is
 dropped, and there are no scripts.
 
-Considered and rejected: a generator of sites (MkDocs, Sphinx): the daemon must serve the same pages
-without a network, in the look of its own.
+Considered and rejected: a site generator (MkDocs, Sphinx): the daemon must serve the same pages
+without a network, in its own style.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pages of the documentation: found, rendered, with links that lead somewhere."""
+"""Pages of the documentation: found, and rendered with working links."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Href = Callable[[str], str]
 
 
 class BrokenLinkError(MonitorError):
-    """A page links to what is not there."""
+    """A page links to something that does not exist."""
 
 
 class PageMissingError(MonitorError):
@@ -38,7 +38,7 @@ class PageMissingError(MonitorError):
 
 
 class Heading(NamedTuple):
-    """A heading: its level (1 to 6), what names it in an address, and its text."""
+    """A heading: its level (1 to 6), its anchor, and its text."""
 
     level: int
     slug: str
@@ -55,7 +55,7 @@ class ManualPage(NamedTuple):
 
 
 def page_names() -> list[str]:
-    """Return the names of all pages: the README, those in its order, then the others by name."""
+    """Return the names of all pages: the README, those it links to in order, the others by name."""
     folder = _folder()
     found = {
         each.relative_to(folder).with_suffix("").as_posix()
@@ -155,7 +155,7 @@ def _text(token: Token) -> str:
 
 
 def _headings(tokens: Sequence[Token]) -> list[tuple[Heading, int]]:
-    """Return the headings with the line each begins in, as GitHub names them."""
+    """Return the headings with the lines in which they begin, named as on GitHub."""
     found: list[tuple[Heading, int]] = []
     used: dict[str, int] = {}
     for before, token in pairwise(tokens):
@@ -177,7 +177,7 @@ def _address(tokens: Sequence[Token], headings: Sequence[Heading]) -> None:
 
 
 def _lead(token: Token, name: str, href: Href) -> None:
-    """Let a link or a picture of page ``name`` lead to where the reader finds it."""
+    """Make a link or a picture of page ``name`` lead to where the reader finds it."""
     if token.type == "image":
         token.attrSet("src", href(f"images/{Path(str(token.attrs['src'])).name}"))
     elif token.type == "link_open":
@@ -186,7 +186,7 @@ def _lead(token: Token, name: str, href: Href) -> None:
             led = _led(target, name, href)
             if led:
                 token.attrSet("href", led)
-            else:  # a file of the repository that is no page
+            else:  # a file of the repository that is not a page
                 token.attrs = {"title": f"{target}, in the source"}
 
 

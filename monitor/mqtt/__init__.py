@@ -1,4 +1,4 @@
-"""The broker's side: bytes come in, messages go on, and the broker hears of those that are durable.
+"""The broker's side: bytes in, messages out, and acknowledgements once messages are durable.
 
 The way of a message::
 
@@ -8,16 +8,16 @@ The way of a message::
       └───────────────── PUBACK, PUBREC ──────────────┘
 
 ``primitives``, ``packets`` and ``codec`` are MQTT 3.1.1 and 5 without I/O: tables from bytes to
-types and back. ``receiver`` splits what a connection brings; ``wire`` is the socket, with ``tls``
+types and back. ``receiver`` splits the bytes of a connection; ``wire`` is the socket, with ``tls``
 over memory buffers and ``websocket`` frames inside; ``session`` connects, subscribes, keeps the
-connection alive and comes back; ``source`` decides how long messages may gather (``pacing``) and is
-what the daemon holds. ``publish`` sends messages for sinks and tools; it alone uses paho.
+connection alive and reconnects; ``source`` decides how long messages may gather (``pacing``) and is
+the object that the daemon holds. ``publish`` sends messages for sinks and tools; only it uses paho.
 
-Why messages are columns: a broker sends hundreds of messages a read, and an object for each costs
-more than reading it. An :class:`~.inbox.Inbox` keeps topics as numbers and payloads as places in
-the bytes that came; a ``Message`` is made only when somebody asks for one. ``publish_parser`` finds
-the messages of a large read by the column. It is an accelerator: what it cannot take it leaves to
-the loop in ``receiver``, and tests hold both equal to ``codec.decode``, packet by packet.
+Why messages are columns: a broker sends hundreds of messages per read, and creating an object for
+each costs more than reading it. An :class:`~.inbox.Inbox` keeps topics as numbers and payloads as
+positions in the received bytes; it makes a ``Message`` only on request. ``publish_parser`` finds
+the messages of a large read by columns. It is an accelerator: what it cannot take it leaves to the
+loop in ``receiver``, and tests hold both equal to ``codec.decode``, packet by packet.
 
 Invariants
 * Nothing is acknowledged before it is durable, and only on the connection it came on: on the next
@@ -26,14 +26,14 @@ Invariants
   answered at once. A PUBLISH that is repeated in between is removed by the journal's identity of
   the observation, not by its packet identifier.
 * A peer may send any bytes: MalformedError ends the connection, and nothing else can happen.
-* A message beyond ``max_packet_bytes`` is not buffered, yet counted and acknowledged: otherwise it
-  would come first at every connection. Back-pressure is not reading the socket.
-* Network trouble is a state with a sentence (``status``), and an exception only where trying again
-  cannot help.
+* A message beyond ``max_packet_bytes`` is not buffered, yet it is counted and acknowledged:
+  otherwise it would come first at every connection. For back-pressure, the socket is not read.
+* Network trouble is a state with a sentence (``status``); it is an exception only if another
+  attempt cannot help.
 
 Tried and rejected: paho for receiving (ADR 6: nine private names, PUBREC before anything is
-stored); one write per acknowledgement (a system call a message); ssl.SSLSocket (two system calls a
-record, and brokers send a record a message); waking up for every segment (see ``pacing``).
+stored); one write per acknowledgement (a system call per message); ssl.SSLSocket (two system calls
+per record, and brokers send one record per message); waking up for every segment (see ``pacing``).
 
 What breaks first: brokers that stretch the standard. The decoder refuses what the standard calls
 malformed, and is lenient elsewhere: DUP with QoS 0, unknown reason codes, and properties of

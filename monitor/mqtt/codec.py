@@ -1,10 +1,10 @@
-"""What a client sends, as bytes, and what a broker sends, read from bytes; no I/O.
+"""The packets a client sends, as bytes, and those a broker sends, read from bytes; no I/O.
 
 There is one writer for each type of packet. What MQTT cannot express, such as a text of 70 000
 bytes, is a ValueError.
 
 There is one reader for each first byte. A packet that is not MQTT raises MalformedError and nothing
-else. The first byte is looked up whole, so that reserved flags are refused by the table. This
+else. The table is indexed by the whole first byte, so that it also refuses reserved flags. This
 client offers no topic aliases, so that every PUBLISH names its topic.
 """
 
@@ -126,8 +126,8 @@ _WRITERS: Final[Mapping[type, tuple[int, Callable[..., bytes]]]] = {
 
 # -- reading --------------------------------------------------------------------------------------
 
-# Bytes of the packet identifier of a PUBLISH, by its first byte; None for what is no PUBLISH. QoS 3
-# is not MQTT.
+# Bytes of the packet identifier of a PUBLISH, by its first byte; None where the packet is no
+# PUBLISH. QoS 3 is not MQTT.
 ID_BYTES: Final = tuple(
     (2 if first & 6 else 0) if first & 0xF0 == 0x30 and first & 6 != 6 else None
     for first in range(256)
@@ -137,14 +137,14 @@ _TOPIC: Final = re.compile(r"[^\0+#]+")
 
 
 def decode(first: int, body: bytes, version: Version) -> Control | Publish:
-    """Return the packet of a first byte and what follows its length; raises MalformedError."""
+    """Return the packet of a first byte and the bytes after its length; raises MalformedError."""
     if ID_BYTES[first] is None:
         return decode_control(first, body, version)
     return _read_publish(first, body, version)
 
 
 def decode_control(first: int, body: bytes, version: Version) -> Control:
-    """Return a packet that is no PUBLISH, as :func:`decode` does."""
+    """Return a packet other than a PUBLISH, as :func:`decode` does."""
     read = _READERS.get(first)
     if read is None:
         raise MalformedError(f"no packet from a broker begins with {first:#04x}")
@@ -161,7 +161,7 @@ def publish_places(
     """Return where the topic of a PUBLISH ends, and where its payload begins.
 
     ``data[start:stop]`` is the packet's body, which begins with the topic. Raises MalformedError if
-    it ends too early or has the packet identifier 0. Properties are skipped: nobody asks for them.
+    it ends too early or has the packet identifier 0. Properties are skipped: nothing uses them.
     """
     if stop - start < 2:
         raise MalformedError("a PUBLISH ends within its topic")
@@ -179,7 +179,7 @@ def publish_places(
 
 
 def topic_text(name: bytes) -> str:
-    """Return the topic of a PUBLISH; raises MalformedError for what cannot be one."""
+    """Return the topic of a PUBLISH; raises MalformedError for bytes that cannot be one."""
     try:
         topic = name.decode()
     except UnicodeDecodeError as error:
@@ -236,7 +236,7 @@ def _read_id(reader: Reader) -> int:
 
 
 def _acknowledgement(kind: Callable[[int, int], Control], packet: int) -> _Read:
-    """Return what reads PUBACK, PUBREC, PUBREL or PUBCOMP; a code that is left out is 0."""
+    """Return the reader of PUBACK, PUBREC, PUBREL or PUBCOMP; a code that is left out is 0."""
 
     def read(reader: Reader, version: Version) -> Control:
         packet_id, code = _read_id(reader), 0
@@ -256,7 +256,7 @@ def _read_disconnect(reader: Reader, version: Version) -> Disconnect:
 
 
 def _read_more(reader: Reader, packet: int) -> str:
-    """Return the reason string of properties that may be left out at the end of a packet."""
+    """Return the reason string of the optional properties at the end of a packet."""
     if not reader.has_more:
         return ""
     return read_properties(reader, packet).text(primitives.REASON_STRING)

@@ -1,10 +1,10 @@
-"""Up to where the broker is known to have the acknowledgements it was sent.
+"""Up to which number the broker is known to have received the acknowledgements.
 
 A broker does not answer an acknowledgement (PUBACK). But it takes packets in their order, so that
-what it answers to a PINGREQ says that it has all that was written before.
+its answer to a PINGREQ confirms all that was written before.
 
-Rules of this file: acknowledgements are numbered by whoever sends them; a question is asked once a
-second at most, and none in the first seconds of a connection, while messages of the former one may
+Rules of this file: the sender numbers its acknowledgements; a PINGREQ is sent at most once a
+second, and none in the first seconds of a connection, while messages of the former connection may
 come again.
 """
 
@@ -18,17 +18,17 @@ SETTLED_SECONDS: Final = 10.0  # of a connection
 
 
 class Confirmations:
-    """State: the last number that was acknowledged, and what each open question will confirm."""
+    """State: the last number that was acknowledged, and what each open PINGREQ will confirm."""
 
     def __init__(self) -> None:
         self.confirmed = 0
         self._latest = 0
-        self._since = 0.0  # the connection stands
+        self._since = 0.0  # when the connection was made
         self._asked_at = 0.0
         self._questions: Final[deque[int]] = deque()
 
     def acknowledged(self, number: int) -> None:
-        """Note that all up to ``number`` has been acknowledged, if it had been connected."""
+        """Note that everything up to ``number`` was acknowledged, as far as connected."""
         self._latest = number
 
     def connected(self, now: float) -> None:
@@ -36,15 +36,15 @@ class Confirmations:
         self._since = self._asked_at = now
 
     def disconnected(self) -> None:
-        """End it: no question is answered any more."""
+        """End the connection: no open PINGREQ will be answered any more."""
         self._questions.clear()
 
     def session_lost(self) -> None:
-        """Note that the broker knows nothing of what it had sent: none of that comes again."""
+        """Note that the broker no longer knows what it sent: none of that comes again."""
         self.confirmed = self._latest
 
     def is_due(self, now: float) -> bool:
-        """Return whether to ask."""
+        """Return whether to send a PINGREQ."""
         asked = self._questions[-1] if self._questions else self.confirmed
         is_settled = now - self._since >= SETTLED_SECONDS
         return self._latest > asked and is_settled and now - self._asked_at >= ASK_EVERY_SECONDS

@@ -1,4 +1,4 @@
-"""How to reach a broker: address, credentials, subscriptions, TLS files; and its final refusal."""
+"""How to reach a broker: address, credentials, subscriptions, TLS files; its final refusal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from monitor.mqtt.packets import Connect
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host`` is a loopback address; of names, only ``localhost`` is."""
+    """Whether ``host`` is a loopback address; the only such name is ``localhost``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -100,7 +100,7 @@ def connect_packet(settings: MqttSettings) -> Connect:
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Return what checks the broker's certificate and host name; there is no way around it."""
+    """Return a context that always checks the broker's certificate and host name."""
     try:
         context = ssl.create_default_context(cafile=tls.ca_file)
         if tls.cert_file:

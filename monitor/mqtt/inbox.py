@@ -1,7 +1,7 @@
-"""Messages of a read as columns; a message object is made only when somebody asks for one.
+"""Messages of a read as columns; a message object is made only on request.
 
 All columns of an inbox have the same length, and all its messages came on one connection. Payloads
-are slices of the bytes they came in; one is copied only when somebody asks for it.
+are slices of the bytes they came in; one is copied only on request.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 class Packed(NamedTuple):
-    """Payloads in one piece: each is ``data[start:stop]``."""
+    """Payloads in one buffer: each is ``data[start:stop]``."""
 
     data: bytes
     starts: Places
@@ -37,13 +37,13 @@ class Packed(NamedTuple):
 
 
 class Payloads(Sequence[bytes]):
-    """Payloads in the order they came; ``loose`` are those after all that came together."""
+    """Payloads in the order they came; ``loose`` are those after the last packed ones."""
 
     __slots__ = ("_pieces", "_size", "loose")
 
     def __init__(self, loose: Sequence[bytes] = ()) -> None:
         self._pieces: list[Packed] = []
-        self._size = 0  # of the pieces
+        self._size = 0  # of the packed ones
         self.loose: Final = list(loose)
 
     def add(self, packed: Packed) -> None:
@@ -53,7 +53,7 @@ class Payloads(Sequence[bytes]):
         self._size += packed.starts.size
 
     def packed(self) -> Packed:
-        """Return all of them in one piece."""
+        """Return all of them in one buffer."""
         self._pack_loose()
         if len(self._pieces) != 1:
             self._pieces = [_joined(self._pieces)]
@@ -92,7 +92,7 @@ class Payloads(Sequence[bytes]):
 
 
 def octets_at(data: bytes, starts: Places, width: int) -> Octets:
-    """Return the ``width`` bytes from each place on, a row each; all must be there."""
+    """Return the ``width`` bytes from each place on, one row each; all must exist."""
     windows = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
     return windows[starts].view(np.uint8).reshape(starts.size, width)
 
@@ -100,7 +100,7 @@ def octets_at(data: bytes, starts: Places, width: int) -> Octets:
 def all_of(rows: Bools) -> Bools:
     """Return which rows are true throughout.
 
-    Where hardly any place is false this takes a tenth of the time of ``all(axis=1)``.
+    If hardly any entry is false this takes a tenth of the time of ``all(axis=1)``.
     """
     wrong = rows.size - np.count_nonzero(rows)
     if wrong > len(rows):
@@ -112,7 +112,7 @@ def all_of(rows: Bools) -> Bools:
 
 
 def payloads_of(payloads: Sequence[bytes]) -> Payloads:
-    """Return payloads as such; those that are already as they are."""
+    """Return payloads as :class:`Payloads`, unchanged if they are already."""
     return payloads if isinstance(payloads, Payloads) else Payloads(payloads)
 
 
@@ -136,7 +136,7 @@ _PUBACK: Final = b"\x40\x02\0\0"
 _PUBREC: Final = b"\x50\x02"
 _QOS: Final = 6  # the bits of the first byte of a PUBLISH that say its quality of service
 _QOS_2: Final = 4
-_QOS_0: Final = b"\x30\x31\x38\x39"  # retained or not, again or not
+_QOS_0: Final = b"\x30\x31\x38\x39"  # retained or not, duplicate or not
 _QOS_1: Final = b"\x32\x33\x3a\x3b"
 NO_MID: Final = b"\0\0"
 
@@ -160,7 +160,7 @@ class InboxMessage:
 
     @property
     def retain(self) -> bool:
-        """Whether the broker kept it for those who come later."""
+        """Whether it is a retained message."""
         return bool(self.flags & 1)
 
     @property
@@ -173,7 +173,7 @@ class Inbox(Sequence[InboxMessage]):
     """Messages of one connection in order of arrival: a column per field of :class:`InboxMessage`.
 
     ``numbers`` are the places of their topics in ``names``; ``mids`` lie end to end, ``NO_MID`` for
-    what came with QoS 0.
+    messages of QoS 0.
     """
 
     __slots__ = ("_topics", "flags", "generation", "mids", "names", "numbers", "payloads")
@@ -222,7 +222,7 @@ class Inbox(Sequence[InboxMessage]):
         return len(self.flags.translate(None, _QOS_0))
 
     def acknowledgements(self) -> tuple[int, bytes]:
-        """Return how many messages are to be acknowledged, and the packets that do it."""
+        """Return how many messages are to be acknowledged, and the packets that do so."""
         if not self.owed():
             return 0, b""
         packets = bytearray(_PUBACK * len(self))
@@ -246,7 +246,7 @@ def owed(messages: Sequence[InboxMessage]) -> int:
 
 
 def inbox_of(messages: Sequence[InboxMessage], generation: int) -> Inbox:
-    """Return those of ``messages`` that came on a connection, as columns."""
+    """Return those of ``messages`` that came on one connection, as columns."""
     if isinstance(messages, Inbox):
         return messages if messages.generation == generation else Inbox(generation, ())
     own = [message for message in messages if message.generation == generation]

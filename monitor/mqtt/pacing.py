@@ -1,11 +1,11 @@
 """How long to wait: for more bytes before a read, and before the next attempt to connect.
 
 A broker sends a limited number of messages before it waits for acknowledgements: our receive
-maximum (MQTT 5.0 section 4.9), or fewer if it is configured so, which it does not announce. Waiting
-for more than that delays the data for nothing, so it is learned from how much a broker sends at a
+maximum (MQTT 5.0 section 4.9), or fewer if it is so configured, which it does not announce. Waiting
+for more than that only delays the data, so the limit is learned from how much a broker sends at a
 time.
 
-When to try again, and when another client is to blame, are two small memories of a session.
+A session has two small memories: when to try again, and whether another client is to blame.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 # -- before a read --------------------------------------------------------------------------------
 
 MESSAGE_BYTES: Final = 6  # of a PUBLISH besides topic and payload: flags, lengths, identifier
-_SHARE: Final = 0.8  # of a portion is enough: the next one is under way sooner
+_SHARE: Final = 0.8  # of a portion is enough: the next one starts sooner
 _AGAIN: Final = 0.5
 _ASK_LAST: Final = 64
 _PROBE_FIRST: Final = 64
@@ -26,11 +26,11 @@ _PROBE_LAST: Final = 4096
 
 
 class Coalescing:
-    """State: the most messages that have come at a time, and how many the last read brought.
+    """State: the most messages that came at a time, and how many the last read brought.
 
     ``most`` is the number of messages a broker may send, ``usual`` the first guess of how many it
-    does send; the wait is never for more than ``bytes_most``. From time to time one longer wait
-    probes whether the broker sends more by now.
+    does send; the wait is never for more than ``bytes_most``. Now and then one longer wait probes
+    whether the broker sends more by now.
     """
 
     def __init__(self, most: int, usual: int, bytes_most: int) -> None:
@@ -39,7 +39,7 @@ class Coalescing:
         self._portion = min(usual, most)
         self._message_bytes = 0.0
         self._short = 0  # messages of the last read, if it had waited in vain
-        self._until_asked = self._ask_after = 1  # such reads until it is seen whether more comes
+        self._until_asked = self._ask_after = 1  # such reads until the next probe for more
         self._until_probe = self._probe_after = _PROBE_FIRST
 
     @property
@@ -52,16 +52,16 @@ class Coalescing:
 
     @property
     def again_bytes(self) -> int:
-        """Bytes that, right after an acknowledgement, show it was waited for; 0: do not ask."""
+        """Return the bytes that show an acknowledgement was awaited; 0: do not ask."""
         return 0 if self._until_asked else math.ceil(self._short * _AGAIN * self._message_bytes)
 
     def came_again(self) -> None:
-        """Note that they did: the last read was all that the broker sends at a time."""
+        """Note that such bytes came: the last read was all that the broker sends at a time."""
         self._portion = self._short
         self._until_asked = self._ask_after = 1
 
     def took(self, messages: int, message_bytes: float, *, was_enough: bool) -> None:
-        """Note a read: its messages, the bytes of one, and whether enough had come in time."""
+        """Note a read: its messages, the bytes of one, and whether enough came in time."""
         self._message_bytes = message_bytes
         if not self._until_asked:
             self._ask_after = min(2 * self._ask_after, _ASK_LAST)
@@ -109,12 +109,13 @@ class Backoff:
 
 
 class Takeovers:
-    """Times at which another client of the same name seems to have taken the session over.
+    """Times at which another client with the same identifier seems to have taken over the session.
 
-    Not every broker says so. Where it does not, a connection counts that the broker ends soon
-    though it takes this client back at once; a broker that restarts looks alike, so that more of
-    them are needed then. They end the daemon as well: mosquitto says nothing to the one it puts
-    out, and two daemons that go on for ever each commit a part of the messages.
+    Not every broker says so. For one that does not, a connection counts if the broker ends it soon
+    although it accepts this client again at once; a restarting broker looks the same, so that more
+    such connections are needed. They also end the daemon: mosquitto does not notify the client that
+    it
+    out, and two daemons that continue for ever each commit a part of the messages.
     """
 
     def __init__(self) -> None:
@@ -125,12 +126,12 @@ class Takeovers:
         self._times.clear()
 
     def are_several(self, now: float) -> bool:
-        """Return whether there was more than one lately."""
+        """Return whether there was more than one recently."""
         times = self._times
         return len(times) > 1 and now - times[-2] <= TAKEOVER_WINDOW_SECONDS
 
     def note(self, now: float, *, said: bool) -> bool:
-        """Note one that the broker ``said``, or a suspected one; return whether it is enough."""
+        """Note one, suspected unless the broker ``said`` so; return whether that is enough."""
         self._times.append(now)
         count = TAKEOVERS_SAID_MAX if said else TAKEOVERS_MAX
         is_often = len(self._times) >= count

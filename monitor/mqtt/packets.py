@@ -1,7 +1,7 @@
-"""MQTT's packets as types (MQTT 3.1.1 and 5.0 section 3): those a client sends, and a broker.
+"""MQTT's packets as types (MQTT 3.1.1 and 5.0 section 3): a client's and a broker's.
 
-:mod:`.codec` writes the former as bytes and reads the latter. What a broker's reason codes say
-(MQTT 5.0 section 2.4) is in the words of the standard.
+:mod:`.codec` writes the former as bytes and reads the latter. The texts of a broker's reason codes
+(MQTT 5.0 section 2.4) are those of the standard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Version(IntEnum):
 
 
 class Connect(NamedTuple):
-    """Asks for a session, which goes on if there is one; the last three are of MQTT 5."""
+    """Asks for a session, which continues if it exists; the last three fields are of MQTT 5."""
 
     client_id: str
     keepalive_seconds: int
@@ -33,7 +33,7 @@ class Connect(NamedTuple):
 
 
 class Connack(NamedTuple):
-    """The broker's answer; ``code`` is one of MQTT 5 with both versions."""
+    """The broker's answer; ``code`` is one of MQTT 5 in both versions."""
 
     session_present: bool
     code: int
@@ -94,7 +94,7 @@ class Pubrec(NamedTuple):
 
 
 class Pubrel(NamedTuple):
-    """The sender of a message of QoS 2 has heard of PUBREC."""
+    """The sender of a message of QoS 2 has received PUBREC."""
 
     packet_id: int
     code: int = 0
@@ -108,11 +108,11 @@ class Pubcomp(NamedTuple):
 
 
 class Pingreq(NamedTuple):
-    """Asks whether the broker is there."""
+    """Asks for a sign of life."""
 
 
 class Pingresp(NamedTuple):
-    """It is."""
+    """The broker's answer to PINGREQ."""
 
 
 class Disconnect(NamedTuple):
@@ -128,7 +128,7 @@ Control = Connack | Suback | Unsuback | Puback | Pubrec | Pubrel | Pubcomp | Pin
 
 # -- reason codes ---------------------------------------------------------------------------------
 
-FAILURE: Final = 0x80  # from here on a code tells of a failure
+FAILURE: Final = 0x80  # codes from here on are failures
 MALFORMED_PACKET: Final = 0x81
 SESSION_TAKEN_OVER: Final = 0x8E
 _SAID_CHARACTERS_MAX: Final = 200
@@ -174,11 +174,11 @@ REASONS: Final[Mapping[int, str]] = {
     0xA2: "Wildcard subscription not supported",
 }
 
-# What CONNACK of MQTT 3.1.1 says, as codes of MQTT 5 (3.1.1 section 3.2.2.3).
+# The codes of CONNACK in MQTT 3.1.1 as codes of MQTT 5 (3.1.1 section 3.2.2.3).
 CONNACK_311: Final[Mapping[int, int]] = {0: 0x00, 1: 0x84, 2: 0x85, 3: 0x88, 4: 0x86, 5: 0x87}
 
 
 def reason_text(code: int, said: str = "") -> str:
-    """Return a code in words, and what the broker ``said`` besides, fit for a line of a log."""
+    """Return a code in words, with what the broker ``said``, fit for a line of a log."""
     words = REASONS.get(code, f"reason code {code:#04x}")
     return f"{words} ({said[:_SAID_CHARACTERS_MAX]!r})" if said else words

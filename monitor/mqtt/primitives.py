@@ -1,11 +1,11 @@
 """The fields and properties that MQTT packets are made of (MQTT 5.0 sections 1.5 and 2.2.2).
 
-A peer may send any bytes. Whatever is not MQTT raises :class:`MalformedError`, and nothing else;
-what this side cannot express (a text of 70 000 bytes) is a ValueError.
+A peer may send any bytes. Whatever is not MQTT raises :class:`MalformedError`, and nothing else; a
+value that this side cannot express (a text of 70 000 bytes) is a ValueError.
 
-The properties that a broker's packets may have stand in a table, one line each. A property that is
-not in the table, stands in the wrong packet, or stands twice is malformed. Those of PUBLISH are
-left out: nobody asks for them, so that they are skipped by their length.
+The properties that a broker's packets may have are in a table, one line each. A property that is
+not in the table, is in the wrong packet, or occurs twice is malformed. Those of PUBLISH are left
+out: nothing uses them, so they are skipped by their length.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MORE: Final = 0x80  # in a byte of a variable byte integer: another byte follow
 
 
 class MalformedError(Exception):
-    """The peer sent what is not MQTT; the message says what is wrong with it."""
+    """The peer sent something that is not MQTT; the message says what is wrong with it."""
 
 
 class Reader:
@@ -79,7 +79,7 @@ class Reader:
 
 
 def varint_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """Return (value, place after it) of a variable byte integer, None where it is cut off."""
+    """Return (value, place after it) of a variable byte integer, None if it is cut off."""
     value = 0
     for shift in (0, 7, 14, 21):
         if at >= len(data):
@@ -112,7 +112,7 @@ def dump_binary(data: bytes) -> bytes:
 
 
 def dump_text(text: str) -> bytes:
-    """Return a text with its length before it; raises ValueError where MQTT cannot express it."""
+    """Return a text with its length before it; raises ValueError if MQTT cannot express it."""
     if "\0" in text:
         raise ValueError("MQTT cannot express a text that contains U+0000")
     return dump_binary(text.encode())
@@ -137,7 +137,7 @@ _Read = Callable[[Reader], Value]
 
 
 class Properties(dict[int, Value]):
-    """Properties by their identifiers; of a property that stands several times the last one."""
+    """Properties by their identifiers; the last one of a property that occurs several times."""
 
     def number(self, identifier: int) -> int | None:
         """Return the value of a property that is an integer, None if it is not there."""
@@ -196,13 +196,13 @@ def read_properties(reader: Reader, packet: int) -> Properties:
         if packet not in packets:
             raise MalformedError(f"property {identifier:#04x} does not belong to its packet")
         if identifier in found and identifier != USER_PROPERTY:
-            raise MalformedError(f"property {identifier:#04x} stands twice in a packet")
+            raise MalformedError(f"property {identifier:#04x} appears twice in a packet")
         found[identifier] = read(inside)
     return found
 
 
 def dump_properties(numbers: Mapping[int, int]) -> bytes:
-    """Return properties of integers with their length before them."""
+    """Return integer properties with their length before them."""
     body = b"".join(
         bytes((identifier,)) + value.to_bytes(_WIDTHS[identifier], "big")
         for identifier, value in numbers.items()

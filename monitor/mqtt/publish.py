@@ -1,8 +1,8 @@
-"""Publishing to a broker with a bound on what is on its way: each message at QoS 1.
+"""Publishing to a broker at QoS 1, with a bound on the messages in flight.
 
-Rules of this file: one thread, no background loop; the connection lives while ``publish``,
-``sleep`` or ``flush`` is called. A message counts when the broker has acknowledged it. Whoever
-keeps a connection may leave a last will with the broker, and hear what comes on some topics.
+Rules of this file: one thread, no background loop; the connection is served while ``publish``,
+``sleep`` or ``flush`` runs. A message counts once the broker has acknowledged it. A user that keeps
+its connection may leave a last will with the broker and receive messages on some topics.
 """
 
 from __future__ import annotations
@@ -122,13 +122,13 @@ class BrokerPublisher:
             if self._is_encrypted and speaks_no_tls(error):
                 raise PublishError(f"{self._where}: {NO_TLS}; see {CONNECTION}") from error
             raise PublishError(
-                f"{self._where}: {reason}; is the broker running, are address and port right? "
+                f"{self._where}: {reason}; is the broker running, and are address and port right? "
                 f"See {CONNECTION}"
             ) from error
         self._work_until(lambda: self._connected, "did not answer")
 
     def subscribe(self, filters: Sequence[str], heard: Callable[[str, bytes], None]) -> None:
-        """Hear what comes on ``filters`` while this connection works: topic and payload.
+        """Receive what arrives on ``filters`` while this connection works: topic and payload.
 
         ``heard`` may not call this object. Raises PublishError when the broker is gone.
         """
@@ -140,7 +140,7 @@ class BrokerPublisher:
             raise self._lost(mqtt.error_string(code))
 
     def unsubscribe(self, filters: Sequence[str]) -> None:
-        """Hear no more on ``filters``."""
+        """Receive nothing more on ``filters``."""
         self._client.unsubscribe([*filters])
 
     @property
@@ -149,9 +149,9 @@ class BrokerPublisher:
         return len(self._waiting)
 
     def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
-        """Send one message, first waiting while ``window`` are on their way.
+        """Send one message, first waiting while ``window`` are in flight.
 
-        The broker keeps a message with ``retain`` for those who subscribe later.
+        With ``retain`` the broker keeps the message for later subscribers.
 
         Raises PublishError when the broker refuses or is gone.
         """
@@ -175,7 +175,8 @@ class BrokerPublisher:
     def close(self) -> None:
         """Say goodbye to the broker; what it has not acknowledged is given up."""
         self._client.disconnect()
-        # They hold this object, and it the client, whose own sockets close when nobody holds it.
+        # The callbacks hold this object, and it holds the client: break the cycle to close its
+        # sockets.
         self._client.on_connect = None
         self._client.on_publish = None
         self._client.on_message = None
@@ -187,7 +188,7 @@ class BrokerPublisher:
     def _work(self, seconds: float) -> None:
         try:
             code = self._client.loop(seconds)
-        except Exception as error:  # whatever it finds, from KeyError on
+        except Exception as error:  # paho lets any exception through, such as KeyError
             raise self._lost(f"its answer is not MQTT: {type(error).__name__}") from error
         if self._refused:
             raise PublishError(f"{self._where} refuses: {self._refused}")

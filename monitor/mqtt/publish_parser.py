@@ -6,8 +6,8 @@ with ``codec.decode``. At 2000 messages a read it costs a fifth of the loop; wit
 changes but speed (``benchmarks/hotway.py``).
 
 Topics are numbers, looked up one by one or, for a large read, all at once. A topic is stored as in
-its packet, with its length before it. What the column lookup finds is compared byte by byte, and
-what it does not find is looked up in the dictionary.
+its packet, with its length before it. Matches of the column lookup are compared byte by byte;
+topics it does not find are looked up in the dictionary.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from monitor.mqtt.inbox import Octets, Packed, all_of, octets_at
 Words = npt.NDArray[np.uint64]
 
 NOBODY: Final = -1
-_BYTES_MAX: Final = 128  # of a topic that is found by the column
+_BYTES_MAX: Final = 128  # of a topic that the column lookup can find
 _WORD_BYTES: Final = 8
 _ROOM_FIRST: Final = 64
 _CELLS_A_NAME: Final = 8
 _FACTORS: Final = np.cumprod(np.full(_BYTES_MAX // _WORD_BYTES, 0x9E3779B97F4A7C15, np.uint64))
-# What belongs to a topic of so many bytes, and what comes after it.
+# By length of a topic: the bytes that belong to it, and those after it.
 _MASKS: Final = np.where(np.arange(_BYTES_MAX) < np.arange(_BYTES_MAX + 1)[:, None], 255, 0)
 _WORD_MASKS: Final = _MASKS.astype(np.uint8).view(np.uint64)
 
@@ -53,7 +53,7 @@ class TopicIndex:
         return self._numbers.get(name)
 
     def learn(self, name: bytes, topic: str) -> int:
-        """Return the number of a topic that is new; ``name`` has its length before it."""
+        """Return the number of a new topic; ``name`` has its length before it."""
         number = len(self.names)
         self.names.append(topic)
         self._numbers[name] = number
@@ -82,9 +82,9 @@ class TopicIndex:
 
 
 class _Table:
-    """Topics as words, and where to look for each: of two that meet there the later one is found.
+    """Topics as words, and where to look for each: if two share a place, the later one is found.
 
-    There is ``room`` for so many, of at most ``width`` bytes.
+    There is ``room`` for that many, of at most ``width`` bytes.
     """
 
     def __init__(self, names: int, longest: int) -> None:
@@ -107,7 +107,7 @@ class _Table:
         self.size += len(names)
 
     def find(self, data: bytes, starts: Int, stops: Int) -> Int:
-        """Return the numbers of topics, NOBODY for those that are not found here."""
+        """Return the numbers of topics, NOBODY for those not found here."""
         last, lengths = len(data) - self.width, stops - starts
         if last < 0:
             return np.full(starts.size, NOBODY)
@@ -131,7 +131,7 @@ _MORE: Final = 0x80  # in a byte of a length: another byte follows
 
 
 class Publishes(NamedTuple):
-    """Packets of one first byte: numbers of topics, payloads, identifiers of two bytes end to end.
+    """Packets of one first byte: numbers of topics, payloads, two-byte identifiers end to end.
 
     ``stop`` is the place after the last packet.
     """
@@ -150,11 +150,11 @@ def parse_publishes(
     *,
     has_properties: bool,
 ) -> Publishes | None:
-    """Return the PUBLISH packets like the first that ``data`` begins with, None if any is odd.
+    """Return the PUBLISH packets that ``data`` begins with, of one kind; None if any is unusual.
 
     ``topic_index`` is that of topics; ``mid_bytes`` has a packet identifier (MQTT 5.0 section
-    3.3.2.2), and payloads are cut to ``payload_bytes_max``. What has properties is odd, what says a
-    topic that is not known or the identifier 0, and what holds less than it says.
+    3.3.2.2), and payloads are cut to ``payload_bytes_max``. Unusual is a packet that has
+    properties, an unknown topic or the identifier 0, or that holds less than it says.
     """
     octets = np.frombuffer(data, np.uint8)
     starts = _starts(data, octets)
@@ -184,8 +184,8 @@ def parse_publishes(
 def _starts(data: bytes, octets: Octets) -> Int:
     """Return where the packets begin that are like the first, and where the last of them ends.
 
-    Their lengths take one or two bytes each. Most are found by the column, what is left by going
-    from each to the next.
+    Their lengths take one or two bytes each. Most are found by columns, the others by stepping from
+    each packet to the next.
     """
     found = _chain(octets)
     start, first, last = int(found[-1]), data[0], len(data) - _HEADER_BYTES
@@ -205,11 +205,11 @@ def _starts(data: bytes, octets: Octets) -> Int:
 
 
 def _chain(octets: Octets) -> Int:
-    """Return where some packets begin, each where the one before it ends, and where the last ends.
+    """Return where packets begin, each where the one before ends, and where the last one ends.
 
-    A topic of less than 256 bytes begins with a zero (its length takes two bytes, MQTT 5.0 section
-    1.5.4), and text has none: so packets are looked for before zeros. What only looks like one
-    hardly ever ends where another begins.
+    A topic of less than 256 bytes begins with a zero byte (its length takes two bytes, MQTT 5.0
+    section 1.5.4), and text has none: so packets are looked for before zeros. A false match hardly
+    ever ends where another packet begins.
     """
     size, first = octets.size, octets[0]
     is_first, is_topic = octets == first, octets == 0

@@ -1,10 +1,10 @@
 """From the bytes of a connection to messages in an inbox and control packets; no I/O.
 
-Bytes may be cut anywhere. Messages are appended to the columns of an inbox, everything else is
+Bytes may be cut anywhere. Messages are appended to the columns of an inbox, all other packets are
 returned. A payload longer than the limit is cut to one byte more than the limit, and the rest of
 its packet is dropped as it arrives: the message takes the ordinary way, where it is refused as
 oversize, counted and acknowledged, so that it never comes again. Whatever length a packet
-announces, a connection holds at most twice the limit and a topic (64 KiB) of it.
+announces, a connection buffers at most twice the limit and a topic (64 KiB) of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VARINT_BYTES_MAX: Final = 4
 
 
 class Receiver:
-    """State: the inbox, the beginning of a packet that is not whole, the connection's number."""
+    """State: the inbox, the beginning of an incomplete packet, the connection's number."""
 
     def __init__(self, version: Version, payload_bytes_max: int) -> None:
         self.generation = 0
@@ -49,9 +49,9 @@ class Receiver:
         return taken
 
     def feed(self, data: bytes) -> list[Control]:
-        """Take what the connection brings; return the packets in it that are no messages.
+        """Take bytes of the connection; return the packets in them other than messages.
 
-        Raises MalformedError; the connection is of no use then, and neither are its messages.
+        Raises MalformedError; then neither the connection nor its messages can be used.
         """
         if self._skip:
             dropped = min(self._skip, len(data))
@@ -66,14 +66,14 @@ class Receiver:
     # -- inside -----------------------------------------------------------------------------
 
     def _begin_inbox(self) -> None:
-        """Let messages from now on be for the next to take; topics are forgotten between."""
+        """Begin the inbox of the next :meth:`take`; topics may be forgotten in between."""
         if len(self._topics.names) >= _TOPICS_MAX or self._topics.size >= TOPIC_BYTES_MAX:
             self._topics = TopicIndex()
         self.inbox = Inbox(self.generation, self._topics.names)
 
     def _forget(self) -> None:
         self._skip = 0  # bytes that are still to be dropped
-        self._wanted = _HEADER_BYTES_MIN  # before it is of use to look at what has come
+        self._wanted = _HEADER_BYTES_MIN  # bytes that must be there before parsing is worthwhile
         self._keep(b"")
 
     def _keep(self, rest: bytes) -> None:
@@ -81,7 +81,7 @@ class Receiver:
         self._size = len(rest)
 
     def _split(self, data: bytes) -> list[Control]:
-        """Take packets off the front of ``data``; what is not whole waits for more."""
+        """Take packets off the front of ``data``; an incomplete one waits for more."""
         found: list[Control] = []
         self._wanted = _HEADER_BYTES_MIN
         start, before = self._take_columns(data), -1
@@ -111,7 +111,7 @@ class Receiver:
         return found.stop
 
     def _take_publishes(self, data: bytes, start: int) -> int:
-        """Take the messages that stand whole at a place; return the place after them."""
+        """Take the complete messages at a place; return the place after them."""
         inbox, learn, has_properties = self.inbox, self._topics.learn, self._has_properties
         number_of = self._topics.get
         add_number, add_payload = inbox.numbers.append, inbox.payloads.loose.append
@@ -137,7 +137,7 @@ class Receiver:
         return start
 
     def _take_other(self, data: bytes, start: int, found: list[Control]) -> int:
-        """Take what is no ordinary message; return the place after it, ``start`` if not whole."""
+        """Take a packet other than a plain message; return the place after it, or ``start``."""
         header = varint_at(data, start + 1)
         if header is None:
             self._wanted = len(data) - start + 1
@@ -147,7 +147,7 @@ class Receiver:
         if id_bytes is not None and length > self._payload_bytes_kept:
             return self._take_large(data, start, body, body + length)
         if id_bytes is None and length > CONTROL_BYTES_MAX:
-            raise MalformedError(f"a packet that is no PUBLISH has {length} bytes")
+            raise MalformedError(f"a packet that is not a PUBLISH has {length} bytes")
         if body + length > len(data):
             self._wanted = body + length - start
             return start
@@ -155,7 +155,7 @@ class Receiver:
         return body + length
 
     def _take_large(self, data: bytes, start: int, body: int, stop: int) -> int:
-        """Take a message once so much of it is there as is kept; its rest is dropped."""
+        """Take a message once the part that is kept has arrived; the rest is dropped."""
         first, kept = data[start], self._payload_bytes_kept
         id_bytes = ID_BYTES[first] or 0
         head = body + 2
@@ -169,7 +169,7 @@ class Receiver:
         )
         after_id = topic_stop + id_bytes
         if payload - after_id > kept:
-            payload = after_id  # its properties alone are more than is kept
+            payload = after_id  # its properties alone exceed what is kept
         cut = min(stop, payload + kept)
         if len(data) < cut:
             self._wanted = cut - start

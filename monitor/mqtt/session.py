@@ -1,11 +1,11 @@
-"""A persistent session with a broker: connect, subscribe, stay connected, come back.
+"""A persistent session with a broker: connect, subscribe, stay connected, reconnect.
 
 Rules of this file: one thread; network trouble is a state, not an exception; whatever ends a
 connection goes through :meth:`Session._drop`, after which nothing of it can be acknowledged.
 
 QoS 2 is made safe: a message is handed over when its PUBLISH comes, PUBREC follows only once the
-message is durable, and PUBREL is answered at once. A PUBLISH that comes again until then is removed
-by the journal's identity.
+message is durable, and PUBREL is answered at once. A PUBLISH that is repeated until then is removed
+by the journal's identity of the observation.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CONNACK_SECONDS: Final = 15.0
 SUBACK_SECONDS: Final = 10.0
 COMPLAIN_EVERY_SECONDS: Final = 60.0
 TAKEOVER_SOON_SECONDS: Final = 10.0
-MESSAGES_MAX: Final = 16_384  # that wait to be taken before no more is read
+MESSAGES_MAX: Final = 16_384  # waiting to be taken; beyond that nothing more is read
 _BYTES_MAX: Final = 4_194_304  # of one turn of reading
 _NEVER: Final = float("inf")
 _PONG_SHARE: Final = 0.5  # of the keepalive, in which the answer to PINGREQ must come
@@ -87,7 +87,7 @@ class Session:
         self._ever_connected = self._ever_subscribed = self._is_answered = False
         self._next_attempt = self._complained = self._up_since = -_NEVER
         self._sent_at = self._received_at = -_NEVER
-        self._deadline = _NEVER  # for what the broker has to answer
+        self._deadline = _NEVER  # for the broker's answer
         self._keepalive = float(settings.keepalive_seconds)
 
     @property
@@ -100,11 +100,11 @@ class Session:
         self._settings = replace(self._settings, client_id=client_id)
 
     def leave(self, filters: Sequence[str]) -> None:
-        """End subscriptions of former times at every connection from now on."""
+        """End former subscriptions at every connection from now on."""
         self._left = tuple(filters)
 
     def close(self) -> None:
-        """Say good-bye to the broker; what was not acknowledged comes again next time."""
+        """Disconnect from the broker; unacknowledged messages come again next time."""
         if self._wire is not None:
             self._send(Disconnect())
             until = self._monotonic() + 1.0
@@ -117,7 +117,7 @@ class Session:
     # -- connecting -------------------------------------------------------------------------
 
     def _keep_up(self) -> None:
-        """Connect if it is time to, end what takes too long, keep a quiet connection alive."""
+        """Connect when it is time, end what takes too long, keep a quiet connection alive."""
         now, wire = self._monotonic(), self._wire
         if wire is None:
             if now >= self._next_attempt:
@@ -125,7 +125,7 @@ class Session:
             return
         wire.flush()
         if now >= self._deadline:
-            if not wire.wait(1, 0.0):  # else the answer may be there, and was not read yet
+            if not wire.wait(1, 0.0):  # else the answer may be there, unread
                 self._drop("the broker does not answer")
         elif self._is_quiet(now) or self._has_to_ask(now):
             self._send(Pingreq())
@@ -170,7 +170,7 @@ class Session:
             _log.warning("%s; trying again; see %s", self.status, CONNECTION)
 
     def _drop(self, reason: str) -> None:
-        """End this connection and plan the next; nothing of it is acknowledged any more."""
+        """End this connection and plan the next; none of it can be acknowledged any more."""
         was_connected = self.connected
         self._hang_up()
         if was_connected:
@@ -178,7 +178,7 @@ class Session:
         self._retry_later(reason)
 
     def _lost(self, reason: str) -> None:
-        """Plan the next connection, the broker or the network having ended this one."""
+        """Plan the next connection after the broker or the network ended this one."""
         self._drop(reason if self._is_answered else NO_ANSWER)
 
     def _hang_up(self) -> None:
@@ -234,7 +234,7 @@ class Session:
         except MalformedError as error:
             if self._version == Version.V5:
                 self._send(Disconnect(MALFORMED_PACKET))
-            self._lost(f"the broker sent what is not MQTT: {error}")
+            self._lost(f"the broker sent something that is not MQTT: {error}")
         if answers:
             self._write(b"".join(answers))
 
@@ -288,7 +288,7 @@ class Session:
                 self._refuse(each.filter, each.qos, code, answer.said)
                 return
         if self._backoff.attempts > 1:
-            self._takeovers.clear()  # it was away for a while: no other client's doing
+            self._takeovers.clear()  # the broker was away for a while: no other client's doing
         self._ever_subscribed = self.connected = True
         self._up_since = self._monotonic()
         self._confirmations.connected(self._up_since)
@@ -299,7 +299,7 @@ class Session:
         _log.info("%s as %s, %d subscriptions", self.status, self.client_id, len(wanted))
 
     def _refuse(self, wanted: str, qos: int, code: int, said: str) -> None:
-        """Give up a connection whose subscription was not granted, at the start for good."""
+        """Drop a connection whose subscription was refused; at the start, give up for good."""
         granted = f"granted QoS {code} only"
         sentence = (
             f"the broker does not let this client subscribe to {wanted} with QoS {qos}: "
@@ -311,10 +311,10 @@ class Session:
         self._drop(sentence)
 
     def _ended_by(self, reason: str, *, said: bool) -> str:
-        """Count the end of a connection if another client may have taken the session over.
+        """Count the end of a connection if another client may have taken over the session.
 
-        What a network resets does not count. Returns ``reason`` with the name of that client:
-        MQTT 5 says it (reason 0x8E), in 3.1.1 it is a guess from the second short life on.
+        A reset by the network does not count. Returns ``reason`` with the name of that client: MQTT
+        5 says it (reason 0x8E); with 3.1.1 it is a guess from the second short-lived connection on.
         """
         now = self._monotonic()
         is_soon = self.connected and now - self._up_since <= TAKEOVER_SOON_SECONDS
@@ -335,7 +335,10 @@ class Session:
                 f"other; stop it, or set another mqtt.client_id{doubt}",
             )
         if said:
-            return f"another client of the client id {name} took the session over ({reason})"
+            return f"another client with the client id {name} took the session over ({reason})"
         if self._takeovers.are_several(now):
-            return f"{reason} soon, and again; does another client use the client id {name}?"
+            return (
+                f"{reason} again, soon after connecting; does another client use the client id "
+                f"{name}?"
+            )
         return reason

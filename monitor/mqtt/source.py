@@ -1,8 +1,8 @@
-"""What the daemon holds: messages of a persistent session, and the word that they are durable.
+"""What the daemon holds: the messages of a persistent session, and their acknowledgement.
 
 One thread; an acknowledgement belongs to the connection its message came on. Waking up costs more
-than waiting, so that messages that come together are read together: the system wakes this process
-once enough has come (SO_RCVLOWAT) or the time is over, not for each message.
+than waiting, so messages that arrive together are read together: the system wakes this process once
+enough bytes have arrived (SO_RCVLOWAT) or the time is over, not for each message.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SLICE_SECONDS: Final = 0.002
 ENOUGH_BYTES: Final = 2_097_152
 # Messages that brokers commonly send a 3.1.1 client before an acknowledgement.
 PORTION_311: Final = 20
-_MEASURED_MAX: Final = 16  # messages of a read whose size stands for all
+_MEASURED_MAX: Final = 16  # messages of a read whose mean size stands for all
 
 
 class MqttSource(Session):
@@ -57,7 +57,7 @@ class MqttSource(Session):
         self._wall: Final = wall
         self.stale_acknowledgements = 0
         self.last_message: dict[str, float] = {}
-        """When a message last came, by the filter it came by."""
+        """When a message last came, by the filter that it matched."""
         self._came_by: Final = _CameBy([each.filter for each in settings.subscriptions])
         most = settings.receive_maximum
         usual = most if settings.protocol == "5" else PORTION_311
@@ -71,8 +71,8 @@ class MqttSource(Session):
     def receive(self, timeout: float) -> Sequence[InboxMessage]:
         """Return what came within ``timeout`` seconds, at most a few thousand messages.
 
-        Once something has come it is left to gather, a little beyond ``timeout``; with 0 nothing is
-        waited for. Raises SourceRefusedError where trying again would not help.
+        Once something has arrived, it may gather, a little beyond ``timeout``; with 0 there is no
+        wait. Raises SourceRefusedError where trying again would not help.
         """
         deadline = self._monotonic() + timeout
         while True:
@@ -91,9 +91,9 @@ class MqttSource(Session):
                 return []
 
     def acknowledge(self, messages: Sequence[InboxMessage]) -> int:
-        """Tell the broker that ``messages`` are durable; return how many it was told.
+        """Tell the broker that ``messages`` are durable; return how many were acknowledged.
 
-        Those of a former connection are left out: their packet identifiers mean other messages now.
+        Those of a former connection are left out: their packet identifiers now mean other messages.
         """
         sent, packets = inbox_of(messages, self._receiver.generation).acknowledgements()
         if sent:
@@ -107,7 +107,7 @@ class MqttSource(Session):
         return self._confirmations.confirmed
 
     def confirm(self, number: int) -> None:
-        """Find out whether the broker has what was acknowledged so far, which is ``number``."""
+        """Find out whether the broker has the acknowledgements up to now, numbered ``number``."""
         self._confirmations.acknowledged(number)
 
     # -- reading ----------------------------------------------------------------------------
@@ -115,8 +115,8 @@ class MqttSource(Session):
     def _listen(self, wire: Wire, seconds: float, *, is_patient: bool) -> None:
         """Wait for something to come and then a little for more; read all there is.
 
-        While messages keep coming the first one is not waited for: that would be a wake-up more. A
-        broker that sends little at a time is read every few milliseconds at most.
+        While messages keep coming, there is no wait for the first one: that would be one more
+        wake-up. A broker that sends little at a time is read every few milliseconds at most.
         """
         if not self._flows and not wire.wait(1, seconds):
             return
@@ -124,13 +124,13 @@ class MqttSource(Session):
             if is_patient:
                 self._let_gather(wire)
             else:
-                self._was_enough = True  # nothing is waited for, so nothing in vain
+                self._was_enough = True  # there is no wait, so none in vain
             wire.acknowledge_at_once()
         self._read()
         self._flows = self.connected and bool(self._receiver.inbox)
 
     def _let_gather(self, wire: Wire) -> None:
-        """Wait a little for enough to be read at once."""
+        """Wait a little until enough can be read at once."""
         coalescing = self._coalescing
         if coalescing.again_bytes and wire.wait(coalescing.again_bytes, SLICE_SECONDS):
             coalescing.came_again()
@@ -154,7 +154,7 @@ class MqttSource(Session):
 
 
 class _CameBy:
-    """State: which of some filters match each topic, found once a topic."""
+    """State: which of some filters match each topic, found once per topic."""
 
     def __init__(self, filters: Sequence[str]) -> None:
         self._wanted: Final = [(each, Template.parse(_unshared(each))) for each in filters]
@@ -162,7 +162,7 @@ class _CameBy:
         self._known: dict[int, tuple[str, ...]] = {}  # by the place of a topic in names
 
     def filters(self, messages: Inbox) -> set[tuple[str, ...]]:
-        """Return the filters that messages came by: a tuple for each set of them that occurs."""
+        """Return the filters that messages matched: a tuple for each set that occurs."""
         if messages.names is not self._names:
             self._names, self._known = messages.names, {}
         numbers, known = set(messages.numbers), self._known

@@ -1,8 +1,8 @@
 """TLS without I/O: ciphertext in, plaintext out, through the library's memory buffers.
 
-``ssl.SSLSocket`` asks the system twice for each record, and a broker sends a record for each
-message. Here whatever one read of the socket brings is decrypted at once, so that nothing is ever
-left in memory of which the system does not know.
+``ssl.SSLSocket`` makes two system calls for each record, and a broker sends a record for each
+message. Here everything that one read of the socket brings is decrypted at once, so that no data
+stay in memory that the system does not know of.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 from typing import Final
 
-RECORD_BYTES: Final = 16_384  # what a record of TLS holds at most (RFC 8446 section 5.1)
+RECORD_BYTES: Final = 16_384  # the largest TLS record (RFC 8446 section 5.1)
 
 
 class Encryption:
@@ -26,7 +26,7 @@ class Encryption:
     def agrees(self, data: bytes = b"") -> bool:
         """Take ``data`` of the handshake; return whether it is complete.
 
-        Raises ssl.SSLError, where the certificate cannot be trusted among others. Either way there
+        Raises ssl.SSLError, for example where the certificate cannot be trusted. Either way there
         may be something to send.
         """
         if data:
@@ -38,15 +38,15 @@ class Encryption:
         return True
 
     def to_send(self) -> bytes:
-        """Return ciphertext that the peer has to get."""
+        """Return ciphertext for the peer."""
         return self._outgoing.read()
 
     def encrypt(self, data: bytes) -> None:
-        """Put ``data`` among what is to be sent."""
+        """Queue ``data`` for sending."""
         self._tls.write(data)
 
     def decrypt(self, data: bytes) -> bytes:
-        """Return the plaintext of what has come, ``b""`` being the end; raises ssl.SSLError."""
+        """Return the plaintext of what has come, ``b""`` at the end; raises ssl.SSLError."""
         if data:
             self._incoming.write(data)
         else:
@@ -63,6 +63,6 @@ class Encryption:
         return b"".join(found)
 
     def not_after(self) -> float | None:
-        """Return when the peer's certificate ends, in s since 1970 UTC."""
+        """Return when the peer's certificate expires, in s since 1970 UTC."""
         stated = (self._tls.getpeercert() or {}).get("notAfter")
         return float(ssl.cert_time_to_seconds(stated)) if isinstance(stated, str) else None

@@ -1,8 +1,8 @@
 """Topic templates: ``wow/{farm}/{race}/{sensor}/reading`` subscribes, matches and names fields.
 
 Rules of this file: a level is plain text, a ``{name}``, ``+`` or a last ``#``, never a mixture; so
-the filter that is subscribed to and the topics that match are the same set. Whether a field may
-name a sensor is asked of :func:`valid_name` afterwards: a match does not vouch for it.
+the subscribed filter and the matching topics are the same set. A match does not mean that a field
+may name a sensor: :func:`valid_name` decides that afterwards.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ CHARACTERS_MAX: Final = 1000
 _FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 _WILDCARD: Final = re.compile(r"[+#{}]")
 _NOT_IN_A_LEVEL: Final = re.compile("[%/+#\\x00-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")
-# MQTT forbids NUL and half surrogate pairs, and lets / + # mean levels. What moves the cursor, ends
-# a line or turns the direction of writing could make one name look like another.
+# MQTT forbids NUL and half surrogate pairs, and reserves / + # for levels. Characters that move the
+# cursor, end a line or turn the direction of writing could make one name look like another.
 _NAME: Final = re.compile(
     "[^/+#\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069"
     "\\ud800-\\udfff\\ufffe\\uffff]{1,128}"
 )
 NAME_RULE: Final = "use 1 to 128 characters, without / + # and control characters"
-# MQTT 5 section 4.7.2: a filter that begins with a wildcard does not match topics with a first $.
+# MQTT 5 section 4.7.2: a filter that begins with a wildcard matches no topic that begins with $.
 _NOT_INTERNAL: Final = r"(?!\$)"
 
 
@@ -60,18 +60,18 @@ class Template:
         names = tuple(field[1] for level in levels if (field := _FIELD.fullmatch(level)))
         for name in names:
             if names.count(name) > 1:
-                raise TemplateError(f"{{{name}}} stands twice; give each level its own name")
+                raise TemplateError(f"{{{name}}} appears twice; give each level its own name")
         filtered = "/".join(_FIELD.sub("+", level) for level in levels)
         return cls(text, filtered, names, _pattern(levels))
 
     def match(self, topic: str) -> dict[str, str] | None:
-        """Return the fields of ``topic`` as they stand, None if it is not of this template."""
+        """Return the fields of ``topic`` as written, None if it does not match the template."""
         found = self.pattern.fullmatch(topic)
         return None if found is None else found.groupdict()
 
 
 class Topics(Sequence[str]):
-    """Topics of messages, which repeat: for each its place in ``names``, which only ever grow."""
+    """Topics of messages, which repeat: the place of each in ``names``, which only ever grow."""
 
     __slots__ = ("names", "which")
 
@@ -102,7 +102,7 @@ class Topics(Sequence[str]):
 
 
 def overlap(one: str, other: str) -> bool:
-    """Return whether there are topics that two filters of MQTT both match."""
+    """Return whether some topic matches both of two MQTT filters."""
     for mine, its in zip_longest(one.split("/"), other.split("/")):
         if "#" in (mine, its):
             return True
@@ -121,7 +121,7 @@ def topics_of(topics: Sequence[str]) -> Topics:
 
 
 def valid_name(name: str) -> bool:
-    """Whether ``name`` may name a sensor, subject or quantity: what one level of a topic can hold.
+    """Whether ``name`` may name a sensor, subject or quantity: one that fits in a topic level.
 
     That is 1 to 128 characters without / + # and control characters.
     """
@@ -132,7 +132,7 @@ def topic_level(name: str) -> str:
     """Return a name as one level of a topic: ``% / + #`` and control characters as ``%2F``.
 
     RFC 3986 section 2.1 on the name's UTF-8; every other character stands for itself, so that most
-    names are their own levels. :func:`level_name` takes it back.
+    names are their own levels. :func:`level_name` reverses it.
     """
     return _NOT_IN_A_LEVEL.sub(lambda one: quote(one[0], safe="", errors="surrogatepass"), name)
 
@@ -158,7 +158,7 @@ def _check_whole(text: str) -> None:
 
 def _check_level(level: str, *, last: bool) -> None:
     if not level:
-        raise TemplateError("a level is empty; take away the extra '/'")
+        raise TemplateError("a level is empty; remove the extra '/'")
     if level == "{}":
         raise TemplateError("a field has no name; write for example {sensor}")
     if level == "#" and not last:

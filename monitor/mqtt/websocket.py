@@ -28,11 +28,11 @@ RIGHT_PORT: Final = "is mqtt.websocket_path right, and is this the broker's port
 
 
 class WebSocketError(ConnectionError):
-    """The peer does not speak WebSocket, or not for MQTT at this path; says why."""
+    """The peer does not speak WebSocket, or not MQTT at this path; the message says why."""
 
 
 class WebSocket:
-    """The client's side of one connection; ``host`` is what the request names, with its port."""
+    """The client's side of one connection; ``host`` is the host of the request, with its port."""
 
     def __init__(self, host: str, path: str) -> None:
         self._connection: Final = WSConnection(ConnectionType.CLIENT)
@@ -45,21 +45,21 @@ class WebSocket:
 
     @property
     def has_to_send(self) -> bool:
-        """Whether the peer has to get something."""
+        """Whether there is something to send to the peer."""
         return bool(self._out)
 
     def agrees(self, data: bytes) -> bool:
         """Take ``data`` of the answer to the request; return whether the peer agreed.
 
-        Raises WebSocketError where it does not.
+        Raises WebSocketError if the peer refuses.
         """
         self.unwrap(data)
         if self.has_ended and not self._is_agreed:
-            raise WebSocketError("the peer hung up while WebSocket was agreed on")
+            raise WebSocketError("the peer hung up during the WebSocket handshake")
         return self._is_agreed
 
     def unwrap(self, data: bytes) -> bytes:
-        """Return what frames in ``data`` carry, ``b""`` at the end; raises WebSocketError.
+        """Return the content of the frames in ``data``, ``b""`` at the end; raises WebSocketError.
 
         Pings are answered with the next :meth:`to_send`.
         """
@@ -76,18 +76,18 @@ class WebSocket:
         return b"".join(found)
 
     def wrap(self, data: bytes) -> None:
-        """Put ``data`` among what is to be sent."""
+        """Queue ``data`` for sending."""
         if not self.has_ended:
             self._out += self._connection.send(BytesMessage(data=data))
 
     def to_send(self) -> bytes:
-        """Return frames that the peer has to get."""
+        """Return the frames to send to the peer."""
         found = bytes(self._out)
         self._out.clear()
         return found
 
     def _control(self, event: Event) -> None:
-        """Act on what carries nothing of MQTT; raises WebSocketError."""
+        """Act on a frame that carries no MQTT; raises WebSocketError."""
         match event:
             case AcceptConnection():
                 self._is_agreed = True

@@ -1,7 +1,7 @@
-"""A connection to a broker that never blocks once it is made: bytes as they come, TLS or not.
+"""A connection to a broker that never blocks once it is made: plain bytes, with or without TLS.
 
-To wake up costs more than to wait: the system wakes this process once enough has come
-(SO_RCVLOWAT) or the time is over, not for each message. What is written waits until
+Waking up costs more than waiting: the system wakes this process once enough bytes have arrived
+(SO_RCVLOWAT) or the time is over, not for each message. Written bytes wait until
 :meth:`Wire.flush`, so that many small packets leave in one write.
 """
 
@@ -18,22 +18,23 @@ from monitor.mqtt.websocket import RIGHT_PORT, WebSocket, WebSocketError
 
 READ_BYTES: Final = 262_144
 NO_TLS: Final = (
-    "TLS is not spoken there; check mqtt.port, which for TLS is mostly 8883, or leave mqtt.tls out"
+    "the broker does not speak TLS there; check mqtt.port, which is usually 8883 for TLS, or leave "
+    "mqtt.tls out"
 )
 _PLAIN_ANSWERS: Final = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 NO_ANSWER: Final = (
-    "the broker ends the connection before it answers; check mqtt.port, and mqtt.tls: whether it "
+    "the broker ended the connection before it answered; check mqtt.port, and mqtt.tls: whether it "
     "wants an encrypted connection, and a certificate of this client (cert_file); a port for "
-    "WebSocket wants mqtt.websocket_path"
+    "WebSocket needs mqtt.websocket_path"
 )
 
 
 class EndedError(Exception):
-    """The peer has ended the connection; no fault of the network."""
+    """The peer has ended the connection; the network is not at fault."""
 
 
 class Wire:
-    """State: the socket, what the peer has to get, and whether more may have come."""
+    """State: the socket, the bytes to send, and whether more may have come."""
 
     def __init__(
         self,
@@ -62,14 +63,15 @@ class Wire:
         context: ssl.SSLContext | None = None,
         websocket_path: str | None = None,
     ) -> Self:
-        """Connect, and agree on TLS if there is a context and on WebSocket if there is a path.
+        """Connect; with a context agree on TLS, with a path on WebSocket.
 
-        It waits at most ``seconds`` each time.
-        Raises OSError, of which ssl.SSLError is one, and ValueError where ``host`` is no name.
+        It waits at most ``seconds`` each time. Raises OSError (ssl.SSLError is one), and ValueError
+        where ``host`` is not a host name.
         """
         connected = socket.create_connection((host, port), timeout=seconds)
         try:
-            # Packets are gathered before they are written: holding back small ones only delays.
+            # Packets are already gathered before they are written: Nagle's algorithm would only
+            # delay them.
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             encryption = None
             if context is not None:
@@ -86,19 +88,19 @@ class Wire:
 
     @property
     def has_unsent(self) -> bool:
-        """Whether something waits for the system to take it."""
+        """Whether written bytes wait for the system to take them."""
         return bool(
             self._unsent or self._written or (self._frames is not None and self._frames.has_to_send)
         )
 
     def not_after(self) -> float | None:
-        """Return when the peer's certificate ends, None without TLS."""
+        """Return when the peer's certificate expires, None without TLS."""
         return self._encryption.not_after() if self._encryption is not None else None
 
     def wait(self, count: int, seconds: float) -> bool:
         """Wait until ``count`` bytes, or the end of the connection, can be read; False if not yet.
 
-        Returns early where something waits to be sent and can be.
+        Returns early if unsent bytes can be sent.
         """
         if self._has_ended:
             return True
@@ -110,7 +112,7 @@ class Wire:
         return bool(readable)
 
     def receive(self) -> bytes:
-        """Return what has come, ``b""`` if nothing has; raises EndedError or OSError at the end."""
+        """Return what has come, ``b""`` if nothing; raises EndedError or OSError at the end."""
         if self._has_ended:
             raise self._reset or EndedError
         try:
@@ -132,20 +134,20 @@ class Wire:
         return data
 
     def acknowledge_at_once(self) -> None:
-        """Let TCP acknowledge without delay: a broker may hold small packets back for it."""
+        """Let TCP acknowledge at once: a broker may hold back small packets until then."""
         if hasattr(socket, "TCP_QUICKACK"):
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
     def write(self, data: bytes) -> None:
-        """Have something sent with the next :meth:`flush`."""
+        """Queue ``data`` for the next :meth:`flush`."""
         self._written += data
 
     def flush(self) -> None:
-        """Hand over to the system what waits, as far as it takes it.
+        """Hand the waiting bytes to the system, as far as it takes them.
 
-        A connection that is lost is not noticed here but when it is read. The system tells of a
-        reset once, to whoever asks first: it is kept until then. BrokenPipeError is none, the peer
-        had hung up before.
+        A lost connection is noticed not here but at the next read. The system reports a reset only
+        once, to the first call: the error is kept until that read. BrokenPipeError is not such a
+        report: the peer had closed the connection before.
         """
         try:
             written = bytes(self._written)
@@ -169,19 +171,19 @@ class Wire:
             pass
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
 
 def _agreed(connected: socket.socket, encryption: Encryption) -> Encryption:
-    """Return the encryption once both sides have agreed on it; raises OSError where they do not."""
+    """Return the encryption once both sides have agreed on it; raises OSError if they do not."""
     try:
         is_done = encryption.agrees()
         while not is_done:
             connected.sendall(encryption.to_send())
             data = connected.recv(READ_BYTES)
             if not data:
-                raise ConnectionResetError("the peer hung up while TLS was agreed on")
+                raise ConnectionResetError("the peer hung up during the TLS handshake")
             is_done = encryption.agrees(data)
     except OSError as error:
         if speaks_no_tls(error):
@@ -189,7 +191,7 @@ def _agreed(connected: socket.socket, encryption: Encryption) -> Encryption:
         raise
     finally:
         with suppress(OSError):
-            connected.sendall(encryption.to_send())  # if this side refuses, the other is told why
+            connected.sendall(encryption.to_send())  # if this side refuses, the peer learns why
     return encryption
 
 
@@ -210,16 +212,16 @@ def _upgraded(connected: socket.socket, encryption: Encryption | None, frames: W
             what = error.strerror or error
             raise WebSocketError(f"no answer to a WebSocket: {what}; {RIGHT_PORT}") from error
         if not data:
-            raise WebSocketError(f"the peer hung up at a WebSocket; {RIGHT_PORT}")
+            raise WebSocketError(f"the peer hung up on a WebSocket; {RIGHT_PORT}")
         if encryption is not None:
             data = encryption.decrypt(data)
         is_done = bool(data) and frames.agrees(data)
 
 
 def speaks_no_tls(error: Exception) -> bool:
-    """Whether a peer took the beginning of TLS for something else: it hung up, or answered plainly.
+    """Whether a peer does not speak TLS: it closed the connection, or answered in plain text.
 
-    A broker that speaks it and refuses says so in an alert.
+    A broker that speaks TLS and refuses sends an alert.
     """
     if isinstance(error, ssl.SSLEOFError):
         return True

@@ -1,9 +1,9 @@
-"""Recorded data evaluated as the daemon would have: what it would have raised, and an HTML report.
+"""Recorded data evaluated as the daemon would have: its alerts, and an HTML report.
 
 `recorded` runs a file, or the pairs of a daemon, through the same network as live data, with the
 event time as its clock, and turns the result into plain values for `monitor score --json`;
 `html_report` writes one page. `found_and_left` and `record_files` make the as-found / as-left
-record of one sensor, and make it again.
+record of one sensor, and can make it again.
 
 Invariants: replay equals live, bit for bit, for the same pairs in event order. The page is
 self-contained (no script, no network, prints well) and reproducible: the same pairs, settings and

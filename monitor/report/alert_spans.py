@@ -10,7 +10,7 @@ from monitor.report.recorded import Recorded
 
 
 class AlertSpan(NamedTuple):
-    """An alert of one series, from its firing to its end, and when the one before ended.
+    """An alert of one series, from its firing to its end, and when the previous one ended.
 
     ``ended`` is None while it fires, ``before`` -inf for the first.
     """

@@ -25,7 +25,7 @@ class CompareError(MonitorError):
 
 
 class Comparing(NamedTuple):
-    """What is compared: two ``sensors``, or one before and from a time on (its halves without)."""
+    """What to compare: two ``sensors``, or one before and after a time (without it, its halves)."""
 
     sensors: Sequence[str]
     quantity: str | None = None
@@ -61,7 +61,7 @@ def comparison_of(recorded: Recorded, asked: Comparing) -> dict[str, Any]:
 
 
 def _named(asked: Comparing) -> tuple[str, str]:
-    """Return what the two sides are called."""
+    """Return the names of the two sides."""
     if len(asked.sensors) == 2:
         return asked.sensors[0], asked.sensors[1]
     (sensor,) = asked.sensors
@@ -72,7 +72,7 @@ def _named(asked: Comparing) -> tuple[str, str]:
 
 
 def _rows(recorded: Recorded, sensors: Sequence[str], quantity: str | None) -> list[int]:
-    """Return the series that are meant."""
+    """Return the selected series."""
     found = []
     for sensor in dict.fromkeys(sensors):
         rows = [

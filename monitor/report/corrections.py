@@ -1,8 +1,7 @@
-"""Recorded pairs as a corrected stream would have had them, and what it was worth.
+"""Recorded pairs as a corrected stream would have had them, and the gain.
 
-Rules of this file: a remedy is told while an alert of the file's own pairs fires, at its alarm and
-every ``LOOKS_APART`` pairs after it, by the function that tells the daemon's; and it is at an end
-with the alert.
+Rules of this file: a remedy is published while an alert of the file's own pairs fires, at its alarm
+and every ``LOOKS_APART`` pairs after it, by the daemon's own function; it ends with the alert.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def corrections(recorded: Recorded, level: float) -> list[CorrectedSeries]:
 
 
 def _told(one: Columns, span: AlertSpan, rules: SeriesRules) -> list[Told]:
-    """Return what was told of a series at each look at one alert, and its end."""
+    """Return the remedies of a series at each look at one alert, and their end."""
     alarm = int(np.searchsorted(one.time, span.began.time, side="right")) - 1
     fresh = max(alarm + 1 - int(np.searchsorted(one.time, span.before, side="right")), 1)
     (onset,) = at_alarms([one.rows(slice(0, alarm + 1))], [fresh], [rules])
@@ -120,7 +119,7 @@ def _figures(of: CorrectedSeries) -> tuple[str, ...]:
 
 
 def _now(of: CorrectedSeries) -> str:
-    """Return how the next reading is corrected, as a sentence."""
+    """Return a sentence on how the next reading is corrected."""
     one, unit = of.corrected, of.name.unit
     doing = in_words(one.adopted.amendment, unit) or "as sent"
     factor = significant(math.exp(one.log_factor))

@@ -1,4 +1,4 @@
-"""Covariates that a person asks for by name: columns of a file of pairs, the hour, the level."""
+"""Covariates that a user requests by name: columns of a file of pairs, the hour, the level."""
 
 from __future__ import annotations
 

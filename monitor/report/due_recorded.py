@@ -1,4 +1,4 @@
-"""Who needs a reference next by recorded pairs: the network of the daemon, at one moment."""
+"""Who needs a reference next, from recorded pairs: the daemon's network at one moment."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _WINDOW = 500
 
 
 def due_snapshot(recorded: Recorded, now: float | None = None) -> Snapshot:
-    """Return what a daemon with these pairs would publish at ``now``, s UTC: after the last pair.
+    """Return what a daemon with these pairs would publish at ``now`` (s UTC), else after the last.
 
     The rules of the series must ask for due dates.
     """

@@ -1,10 +1,10 @@
 """The as-found / as-left record of a sensor: its pairs before and after it was adjusted.
 
-Rules of this file: a record is plain values, a function of the pairs, the events and what was asked
-for; statistics, verdict and remedy are those of ``monitor score`` over the same pairs. As found is
-what the sensor was before the first event of the time (adjusted, moved, replaced), as left what it
-was after the last. All that the pairs must be asked again for stands in the record, and the
-SHA-256 of the pairs, so that anybody who has the journal can make it again (:func:`differences`).
+Rules of this file: a record is plain values, a function of the pairs, the events and the request;
+statistics, verdict and remedy are those of ``monitor score`` over the same pairs. As found is the
+sensor before the first event of that time (adjusted, moved, replaced), as left the sensor after the
+last. The record contains everything needed to select the pairs again, and the SHA-256 of the pairs,
+so that anybody who has the journal can make it again (:func:`differences`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from monitor.report.scored import Scored
 FORM: Final = 1
 _MOST: Final = 1e15
 _NORMAL: Final = 1.959963984540054
-# What says when and by which version a record was made; the pairs do not give it.
+# When and by which version a record was made, which does not follow from the pairs.
 _OF_THE_MAKING: Final = ("made", "monitor")
 
 
@@ -43,10 +43,10 @@ class Issuer(NamedTuple):
 
 
 class RecordScope(NamedTuple):
-    """What a record is of: a series from ``start`` to before ``end`` (s since 1970 UTC).
+    """The scope of a record: a series from ``start`` to before ``end`` (s since 1970 UTC).
 
     ``references`` are the certificates of the references as plain values, with their u in the unit
-    of the series; ``dsi_unit`` is that unit as D-SI writes it, "" if it has none.
+    of the series; ``dsi_unit`` is that unit in D-SI, "" if it has none.
     """
 
     sensor: str
@@ -105,7 +105,7 @@ def record_of(
 
 
 def scope_of(record: Mapping[str, Any]) -> RecordScope:
-    """Return what a record was asked for; raises ValueError where it is not whole."""
+    """Return the scope in a record; raises ValueError if it is incomplete."""
     try:
         references = tuple(dict(each) for each in record["references"])
         for each in references:
@@ -140,12 +140,12 @@ def _within(name: str, number: float, least: float, most: float) -> float:
 
 
 def canonical(record: Mapping[str, Any]) -> str:
-    """Return a record as one text: JSON with its keys in order."""
+    """Return a record as one text: JSON with sorted keys."""
     return json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def differences(told: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
-    """Return where a record and the one that the journal gives now differ, a sentence each."""
+    """Return how a record differs from the one that the journal gives now, a sentence each."""
     was, now = _flat(_of_the_pairs(told)), _flat(_of_the_pairs(again))
     return [
         f"{key} is {_shown(was.get(key))} in the record, {_shown(now.get(key))} by the journal"
@@ -178,7 +178,7 @@ def _digest(pairs: Records) -> str:
 
 
 def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
-    """Return what pairs of one epoch say, None of no pairs."""
+    """Return the part of a record on the pairs of one epoch, None without pairs."""
     if not pairs.size:
         return None
     rules = SeriesRules(
@@ -212,9 +212,9 @@ def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
 
 
 def _expanded(asked: RecordScope, offset: Estimate, u_ref: float) -> float | None:
-    """Return U (k = 2) of the bias: by chance, and by what is systematic of the reference.
+    """Return U (k = 2) of the bias: from chance, and from the reference's systematic part.
 
-    The larger of what is declared and what the certificates say counts.
+    The latter is the larger of the declared one and that of the certificates.
     """
     by_chance = 0.5 * (offset.upper - offset.lower) / _NORMAL
     of = asked.systematic
@@ -228,7 +228,7 @@ def _estimate(of: Estimate) -> dict[str, float | None]:
 
 
 def _printable(text: str) -> str:
-    """Return a text without what XML has no characters for."""
+    """Return a text without characters that XML does not permit."""
     return "".join(each if each.isprintable() else " " for each in text)
 
 

@@ -1,7 +1,8 @@
-"""A report of recorded pairs: one HTML page that needs nothing else, prints well, and repeats.
+"""A report of recorded pairs: one self-contained HTML page, printable and reproducible.
 
-Rules of this file: made of the same functions as everything else; the same pairs, settings and
-version give the same bytes but for the line with the date; every interval names method and seed.
+Rules of this file: the page uses the same functions as everything else; the same pairs, settings
+and version give the same bytes except for the line with the date; every interval names method and
+seed.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ SEED: Final = 1
 _FOLDER: Final = Path(__file__).parents[1] / "http"
 _TRIED: Final = ("offset", "scale", "both")
 _TRIAL_PAIRS: Final = 50
-_TRIAL_WINDOWS: Final = 100  # at most; of more pairs each window has more
-_DRAWN_PAIRS: Final = 2000  # a plot of more is no clearer, and heavy
+_TRIAL_WINDOWS: Final = 100  # at most; with more pairs the windows are longer
+_DRAWN_PAIRS: Final = 2000  # more would make a plot larger but not clearer
 _NAN: Final = float("nan")
 _REMEDIES: Final = {
     "offset": "offset to subtract",
@@ -74,7 +75,7 @@ _REMEDIES: Final = {
 
 
 class Chapter(NamedTuple):
-    """What the report says of one series."""
+    """The report's content on one series."""
 
     name: str
     quantity: str
@@ -93,7 +94,7 @@ class Chapter(NamedTuple):
 
 
 class ReportSource(NamedTuple):
-    """Where the pairs are from, and what was asked for; all of it is printed."""
+    """The source of the pairs and the options; all of it is printed."""
 
     title: str
     level: float
@@ -104,7 +105,7 @@ class ReportSource(NamedTuple):
 
 
 def report(recorded: Recorded, source: ReportSource, date: str) -> str:
-    """Return the page; ``date`` stands on one line of it and nowhere else."""
+    """Return the page; ``date`` is on one line of it and nowhere else."""
     windows = recorded.columns(source.level)
     statistics = compute(windows, STATISTICS)
     intervals = {
@@ -229,7 +230,7 @@ def _interval(interval: Interval, row: int) -> str:
 
 
 def _ranked(recorded: Recorded, windows: Columns, source: ReportSource) -> Ranking | None:
-    """Return the ranking on common events, those that share a reference; None if there are none."""
+    """Return the ranking on common events, which share a reference; None if there are none."""
     if len(recorded.names) < 2:
         return None
     return ranking(

@@ -1,4 +1,4 @@
-"""What a recorded file says of its sensors: verdicts over all pairs, and incidents by date."""
+"""What a recorded file shows of its sensors: verdicts over all pairs, and incidents by date."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def incidents_of(
 ) -> list[dict[str, Any]]:
     """Return the incidents that the daemon would have raised over the file, in event order.
 
-    None for a file without times. One that lasts is told as it is now, one that is over in the
-    past; ``explained`` is what is said of its reference where that was ``wrong`` and the sensor was
-    not.
+    None for a file without times. A lasting incident is described in the present tense, a past one
+    in the past tense; ``explained`` is the sentence on its reference if that was ``wrong`` and the
+    sensor was not.
     """
     if not recorded.timed:
         return []
@@ -45,7 +45,7 @@ def _explained(reference: Suspect | None) -> dict[str, str | None]:
 
 
 def _incident(recorded: Recorded, windows: Columns, of: AlertSpan) -> dict[str, Any]:
-    """Return one incident with the figures that it has now, or last had under its longest name."""
+    """Return one incident with its present figures, or its last ones under its longest name."""
     began, ended = of.began, of.ended
     name = recorded.names[began.series]
     one = windows.take(np.array([began.series]))
@@ -95,7 +95,7 @@ def _incident(recorded: Recorded, windows: Columns, of: AlertSpan) -> dict[str, 
 
 
 def _longest(clear: list[tuple[Columns, FaultReport]]) -> FaultReport:
-    """Return the last report under the name that an incident bore for most of its pairs."""
+    """Return the last report under the name that the incident had for most of its pairs."""
     pairs: dict[str, int] = {}
     before = clear[0][0].value.size - 1
     for one, report in clear:
@@ -106,7 +106,7 @@ def _longest(clear: list[tuple[Columns, FaultReport]]) -> FaultReport:
 
 
 def _moments(alarm: int, end: int) -> list[int]:
-    """Return how many pairs there were when an incident is looked at: often at first, and last."""
+    """Return the numbers of pairs at which to look at an incident: often at first, and last."""
     steps = [*_FIRST_LOOKS]
     while alarm + steps[-1] < end:
         steps.append(steps[-1] + max(steps[-1] // 4, 1))
@@ -114,7 +114,7 @@ def _moments(alarm: int, end: int) -> list[int]:
 
 
 def judgements(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> list[Verdict]:
-    """Return what all pairs of each series say, one verdict a series.
+    """Return the verdict of all pairs of each series.
 
     Pairs with a reference that was ``wrong`` are left out where the sensor was right.
     """
@@ -128,7 +128,7 @@ def judgements(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> 
 def _judgement(
     recorded: Recorded, one: Columns, row: int, last: AlertChange | None, wrong: list[Suspect]
 ) -> Verdict:
-    """Return the verdict on a series, without the pairs of whose reference was ``wrong``."""
+    """Return the verdict on a series without the pairs whose reference was ``wrong``."""
     name, rules = recorded.names[row], recorded.rules[row]
     pairs = Pairs.of(one, timed=recorded.timed, systematic=rules.systematic)
     fires = last is not None and last.after == "firing"

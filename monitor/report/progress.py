@@ -1,4 +1,4 @@
-"""How far it has come, for a person who waits longer than two seconds."""
+"""Progress for a person who waits longer than two seconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECONDS: Final = 2.0
 
 @contextmanager
 def rows_read() -> Iterator[Watch]:
-    """Give what to tell of so many more rows; a bar shows them on a terminal."""
+    """Give a function to call with the number of rows read; a bar shows them on a terminal."""
     if not sys.stderr.isatty():
         yield unwatched
         return
@@ -27,7 +27,7 @@ def rows_read() -> Iterator[Watch]:
 
 @contextmanager
 def step(words: str) -> Iterator[None]:
-    """Say on a terminal what is being done, once it has taken longer than two seconds."""
+    """Show the current step on a terminal once it has taken longer than two seconds."""
     if not sys.stderr.isatty():
         yield
         return

@@ -1,7 +1,7 @@
 """An as-found / as-left record as a file: XML in the shape of a DCC, or HTML to print.
 
-Rules of this file: both are functions of the record alone, which stands in them as JSON. So a file
-whose words are not those of its record can be told from one that is whole (:func:`record_in`), by
+Rules of this file: both are functions of the record alone, which they contain as JSON. So a file
+whose text differs from its record can be distinguished from an intact one (:func:`record_in`), by
 the version of the program that made it.
 """
 
@@ -29,7 +29,7 @@ _META: Final = "monitor-record"
 
 
 class NoRecordError(MonitorError):
-    """A file is no record; the message says what to do."""
+    """A file is not a record; the message says what to do."""
 
     exit_code = BAD_INPUT
 
@@ -77,7 +77,7 @@ def record_in(data: bytes, file: str) -> tuple[dict[str, Any], Form]:
 
 
 def shows_itself(record: Mapping[str, Any], form: Form, data: bytes) -> bool:
-    """Return whether a file is what this version makes of its record."""
+    """Return whether this version makes exactly this file from its record."""
     try:
         return record_file(record, form) == data
     except Exception:  # noqa: BLE001 - the record of a stranger may lack anything

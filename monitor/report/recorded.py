@@ -1,7 +1,7 @@
-"""A recorded file as pairs and alerts: what the daemon would have made of it, without a broker.
+"""A recorded file as pairs and alerts, as the daemon would have found them, without a broker.
 
-Rules of this file: the same core, in event order; the clock is the event time. What the daemon
-would have raised becomes plain values at the end.
+Rules of this file: the same core, in event order; the clock is the event time. The alerts that the
+daemon would have raised become plain values at the end.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Recorded(NamedTuple):
     """The standing pairs of a file, in the order (series, time, id), and what alerts did.
 
     Without times (not ``timed``) the pairs have their numbers instead. ``rules`` are those of each
-    series, ``covariates`` numbers of each pair by name, those that were asked for.
+    series, ``covariates`` the requested numbers of each pair by name.
     """
 
     names: tuple[SeriesName, ...]
@@ -68,7 +68,7 @@ class Recorded(NamedTuple):
     covariates: Mapping[str, Float] = _NO_COVARIATES
 
     def columns(self, level: float) -> Columns:
-        """Return the pairs as the statistics want them; every series has at least one."""
+        """Return the pairs as columns for the statistics; every series has at least one."""
         rows = self.pairs
         starts = np.unique(rows["series"], return_index=True)[1]
         names = ("time", "value", "reference", "u", "lower", "upper", "p", "crps")
@@ -83,10 +83,10 @@ def read(
     columns: Mapping[str, str] = _NO_COLUMNS,
     covariates: Sequence[str] = (),
 ) -> Recorded:
-    """Return what is in a file of pairs or of a stream; raises FileError.
+    """Return the content of a file of pairs or of a stream; raises FileError.
 
-    ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`), and
-    ``covariates`` some of numbers that are kept beside them.
+    ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`),
+    ``covariates`` further numeric columns.
     """
     with rows_read() as watch:
         if detect(path, columns) != "pairs":
@@ -100,7 +100,7 @@ def read(
 
 
 def with_covariates(found: Recorded, table: PairTable) -> Recorded:
-    """Return what was made of a table with the covariates of its pairs."""
+    """Return the result of a table with the covariates of its pairs."""
     rows = found.pairs["id"]
     kept = {name: numbers[rows] for name, numbers in table.covariates.items()}
     return found._replace(covariates=kept)
@@ -113,9 +113,9 @@ def replayed(
     events: Sequence[Event] = (),
     notes: Sequence[str] = (),
 ) -> Recorded:
-    """Return pairs that stand, with what alerts did over them.
+    """Return standing pairs with the alerts over them.
 
-    ``names`` are (sensor, quantity) by the rows that ``pairs`` (of ``PAIR``) number them with.
+    ``names`` are (sensor, quantity) by the row numbers in ``pairs`` (of ``PAIR``).
     """
     memory = InMemoryNetwork(rules_of, 32)
     for name in names:
@@ -136,7 +136,7 @@ class InMemoryNetwork:
         self.network: Final = Network(plan, self._store)
 
     def apply(self, pairs: Records, observations: Iterable[Observation] = ()) -> None:
-        """Keep changes of pairs, and references that can be revised; apply the pairs."""
+        """Apply pairs; keep their changes, and references that can be revised."""
         references = [
             each for each in observations if isinstance(each, Reference) and is_revisable(each)
         ]
@@ -144,7 +144,7 @@ class InMemoryNetwork:
         self.network.apply(pairs)
 
     def recorded(self, notes: Iterable[str]) -> Recorded:
-        """Return all there is, series without a pair left out."""
+        """Return everything, without series that have no pair."""
         self.network.evaluate(0.0)
         pairs = in_event_order(self._store.pairs())
         paired, index = np.unique(pairs["series"], return_inverse=True)
@@ -165,7 +165,7 @@ class InMemoryNetwork:
 
 
 def of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
-    """Return the pairs of a table, with what alerts did over them; ``rules`` are those of all."""
+    """Return the pairs of a table with the alerts over them; ``rules`` apply to all series."""
     units = dict(zip(table.names, table.units, strict=True))
     pairs = np.zeros(table.series.size, dtype=PAIR)
     pairs["id"] = np.arange(table.series.size)
@@ -210,18 +210,18 @@ def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]
 
 
 def events_of(recorded: Recorded) -> Int:
-    """Return the occasion of each pair: its reference's identity, else its time and reference."""
+    """Return the occasion of each pair: its reference's identity, or its time and reference."""
     rows = recorded.pairs
     if rows["reference_id"].any():
         return np.asarray(rows["reference_id"].astype(np.int64))
-    both = rows["time"] + 1j * rows["reference"]  # numbers that sort ten times quicker than rows
+    both = rows["time"] + 1j * rows["reference"]  # numbers sort ten times faster than rows
     return np.unique(both, return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[str, Any]]:
     """Return the figures of the only series of ``one`` block by block in time (C-32).
 
-    Blocks are of nearly equal count, at most one a pair.
+    Blocks have nearly equal counts, at most one per pair.
     """
     parts = in_blocks(one, count)
     hat = "_tophat" if density == "tophat" else ""
@@ -250,7 +250,7 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
 def bins_of(one: Columns, covariate: Float) -> dict[str, Any]:
     """Return ZMS of the only series of ``one`` in bins of nearly equal count along a covariate.
 
-    Pairs whose covariate is NaN are in none (B-21, B-22).
+    Pairs whose covariate is NaN are in no bin (B-21, B-22).
     """
     known = np.flatnonzero(~np.isnan(covariate))
     if not known.size:

@@ -1,7 +1,7 @@
 """A recorded file scored: statistics, intervals and a verdict for each of its series.
 
 Rules of this file: one result behind ``monitor score``, its JSON and :func:`monitor.score`; the
-numbers come from the core. What is dear (verdicts, incidents) is computed when it is asked for.
+numbers come from the core. Expensive parts (verdicts, incidents) are computed on request.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Scored:
     """Statistics of all pairs of each series, in the order of ``recorded.names``.
 
     ``level`` is the probability of intervals that are made from u; ``bca``: intervals of ZMS and
-    RCE by the BCa bootstrap of independent pairs, instead of the formulas used live. ``covariates``
-    are those along which is asked where a series is wrong.
+    RCE by the BCa bootstrap of independent pairs, instead of the formulas used live. Along
+    ``covariates`` the result shows where a series is wrong.
     """
 
     def __init__(
@@ -63,17 +63,17 @@ class Scored:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """What all pairs of each series say."""
+        """The verdict of all pairs of each series."""
         return judgements(self.recorded, self.windows, self.wrong)
 
     @cached_property
     def incidents(self) -> list[dict[str, Any]]:
-        """What the daemon would have raised over the pairs, in the order of their beginning."""
+        """The incidents that the daemon would have raised, in the order of their beginning."""
         return incidents_of(self.recorded, self.windows, self.wrong)
 
     @cached_property
     def wrong(self) -> WrongReferences:
-        """When references that sensors share were wrong, by the series that were right then."""
+        """When shared references were wrong, by the series that were right then."""
         return wrong_references(self.recorded, self.windows)
 
     @cached_property
@@ -84,7 +84,7 @@ class Scored:
 
     @property
     def series(self) -> list[dict[str, Any]]:
-        """Each series as plain values: what JSON holds of it."""
+        """Each series as plain values, for JSON."""
         return [
             {
                 "sensor": name.sensor,

@@ -1,8 +1,8 @@
-"""When the references that sensors of a recorded file share were wrong, and for whom.
+"""When the shared references of a recorded file were wrong, and for which sensors.
 
 Rules of this file: sensors that meet the same measurements share a reference; the daemon's own
-functions judge it, over all pairs. What it explains is no fault of the sensors that are right among
-the others.
+functions judge it, over all pairs. What it explains is not a fault of the sensors that are right
+among the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from monitor.core.model import Int
 from monitor.core.verdict import Estimate
 from monitor.report.recorded import Recorded, events_of
 
-WrongReferences = dict[int, list[Suspect]]  # by the series that they explain the faults of
+WrongReferences = dict[int, list[Suspect]]  # by the series whose faults they explain
 
 _NAMELESS: Final = ""
 
@@ -50,7 +50,7 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
 
 
 def explaining(suspects: list[Suspect], time: float) -> Suspect | None:
-    """Return which of them was wrong at a time (s UTC)."""
+    """Return the suspect that was wrong at a time (s UTC), if any."""
     return next((each for each in suspects if each.since <= time <= each.until), None)
 
 
@@ -73,7 +73,7 @@ def _name(recorded: Recorded, row: int) -> tuple[str, str]:
 
 
 def _shared_by(series: Int, rounds: Int, count: int) -> Int:
-    """Return for each series the first that it shares measurements with, at any remove."""
+    """Return for each series the first one with shared measurements, directly or indirectly."""
     _, rounds = np.unique(rounds, return_inverse=True)
     label = np.arange(count)
     while True:

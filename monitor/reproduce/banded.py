@@ -13,7 +13,7 @@ from monitor.http import ucc_plots
 
 
 class Banded(NamedTuple):
-    """A set with its curves: as stated, of the constant band, by the authors' excess; sd."""
+    """A set with its curves: as stated, of the constant band, with the authors' excess; sd."""
 
     name: str
     pairs: Columns

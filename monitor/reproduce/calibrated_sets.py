@@ -1,8 +1,8 @@
-"""How often calibrated series pass the test of their calibration: Pernot (2402.10043v2) Fig. 3.
+"""How often calibrated series pass their calibration test: Pernot (2402.10043v2) Fig. 3.
 
 u^2 is drawn from an inverse gamma (nu/2, nu/2), the error from N(0, u); the smaller nu, the heavier
 the tail of u. Errors may also be heavy-tailed (Student's t with 4 degrees of freedom) or AR(1) in
-z, of the same variance. A pass is |zeta| <= 1; the nominal share is 0.95.
+z, with the same variance. A pass is |zeta| <= 1; the nominal share is 0.95.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Seeded(TypedDict):
 
 
 class PassShares(NamedTuple):
-    """How many sets passed each test, of how many that had an interval."""
+    """How many sets passed each test, and how many had an interval."""
 
     valid: Float
     judged: Float

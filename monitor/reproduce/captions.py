@@ -1,4 +1,4 @@
-"""What the figures and tables show, in words: a paragraph each, by paper."""
+"""Captions of the figures and tables: a paragraph each, by paper."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Simulated crossings of one platform, and what several estimators say of each of them.
+"""Simulated crossings of one platform, and the statements of several estimators on each.
 
-In place of the cattle of Martin, Molteno, Parry (arXiv 1411.4354), which are not public.
+They replace the cattle of Martin, Molteno, Parry (arXiv 1411.4354), which are not public.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CROSSINGS: Final = 400
 
 
 class Estimators(NamedTuple):
-    """What several estimators said of the same crossings, a series each."""
+    """What several estimators stated for the same crossings, one series each."""
 
     names: tuple[str, ...]
     pairs: Columns

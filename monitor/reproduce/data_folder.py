@@ -1,4 +1,4 @@
-"""Recorded data from a folder, by the names of their files; what is missing is a sentence."""
+"""Recorded data from a folder, by the names of its files; a missing file is a sentence."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from monitor.core.model import Float
 from monitor.errors import BAD_INPUT, USAGE, MonitorError
 from monitor.files import read_pairs
 
-LEVEL: Final = 0.9  # of intervals whose file does not say it
+LEVEL: Final = 0.9  # of intervals if their file does not state it
 
 
 class DataFolderError(MonitorError):
-    """The folder is none."""
+    """The path is not a folder."""
 
     exit_code = USAGE
 
 
 class FactsError(MonitorError):
-    """A file of printed or computed figures has other columns or no numbers in them."""
+    """A file of printed or computed figures has other columns, or cells that are not numbers."""
 
     exit_code = BAD_INPUT
 
 
 class DataFolder:
-    """A folder of recorded data, or none; it remembers what was asked for and is not there."""
+    """A folder of recorded data, or none; it remembers which requested files are missing."""
 
     def __init__(self, path: Path | None) -> None:
         if path is not None and not path.is_dir():
@@ -41,9 +41,9 @@ class DataFolder:
         self._unusable: list[str] = []
 
     def pairs(self, name: str, shows: str) -> Columns | None:
-        """Return the pairs of a file as one series, with intervals at 90 % where it states none.
+        """Return the pairs of a file as one series, with intervals at 90 % if it states none.
 
-        None where the file is not there; ``shows`` says what is left out then. Raises FileError.
+        None if the file is missing; ``shows`` says what is then left out. Raises FileError.
         """
         path = self._found(name, shows)
         if path is None:
@@ -63,7 +63,7 @@ class DataFolder:
         )
 
     def facts(self, name: str, wanted: Sequence[str], shows: str) -> dict[str, Float] | None:
-        """Return columns of numbers of a CSV file; None where it is not there."""
+        """Return numeric columns of a CSV file; None if it is missing."""
         path = self._found(name, shows)
         if path is None:
             return None
@@ -79,11 +79,11 @@ class DataFolder:
             raise FactsError(f"{path}: cannot be read as columns of numbers: {error}") from error
 
     def unusable(self, what: str) -> None:
-        """Remember a sentence on data that are there and of no use."""
+        """Remember a sentence on data that exist but cannot be used."""
         self._unusable.append(what)
 
     def left_out(self) -> tuple[str, ...]:
-        """Return in sentences what is left out, and for want of which file."""
+        """Return sentences on what is left out, and which file is missing for it."""
         return (*self._said_missing(), *self._unusable)
 
     def _said_missing(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class DataFolder:
         )
 
     def _found(self, name: str, shows: str) -> Path | None:
-        """Return where a file is, compressed or not."""
+        """Return the path of a file, compressed or not."""
         if self._path is not None:
             for each in (name, f"{name}.gz"):
                 if (self._path / each).exists():

@@ -1,4 +1,4 @@
-"""Drawings of the package side by side in one SVG that stands alone, with its own styles."""
+"""Drawings of the package side by side in one self-contained SVG, with its own styles."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Panel(NamedTuple):
 
 
 def sheet(panels: Sequence[Panel], across: int) -> str:
-    """Return panels side by side, row by row, as a drawing that stands alone."""
+    """Return panels side by side, row by row, as one self-contained drawing."""
     rows = [panels[at : at + across] for at in range(0, len(panels), across)]
     parts, top = [], 0.0
     for row in rows:
@@ -57,7 +57,7 @@ def sheet(panels: Sequence[Panel], across: int) -> str:
 
 
 def apart(places: Float, gap: float) -> Float:
-    """Return places for words, in the same order, at least ``gap`` from each other."""
+    """Return places for labels, in the same order, at least ``gap`` from each other."""
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(places.size)
     raised = np.maximum.accumulate(places[order] - steps) + steps

@@ -1,6 +1,6 @@
 """Uncertainties of the same values and errors: informative ones and controls (C-27).
 
-The first two are those of the figure; all are normal with u in kg about a thing of 500 kg.
+The first two are those of the figure; all are normal with u in kg for an object of 500 kg.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ PAIRS: Final = 400
 _REFERENCE_KG: Final = 500.0
 _U_KG: Final = 5.0
 _VARIED: Final = 0.6  # spread of ln u
-_NEARLY_KG: Final = 0.5  # what the perfect one adds to the error it knows
-_BLUR: Final = 0.3  # spread of what the weak one does not know of ln u
+_NEARLY_KG: Final = 0.5  # added by the perfect one to the error it knows
+_BLUR: Final = 0.3  # spread of the part of ln u that the weak one does not know
 
 
 class Generated(NamedTuple):

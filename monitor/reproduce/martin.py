@@ -1,7 +1,7 @@
 """Martin, Molteno, Parry (arXiv 1411.4354): figures 1 to 4 and Table I.
 
-The paper's readings of cattle are not public: its Table I stands here as printed, with ranks and
-correlations computed from it, and beside it a table of simulated estimators, method E among them.
+The paper's readings of cattle are not public: its Table I is here as printed, with ranks and
+correlations computed from it, and beside it a table of simulated estimators, including method E.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _shapes(data: DataFolder) -> PaperSection:
 
 
 def _places() -> PaperTable:
-    """What the formulas give at the places that the paper names, and our functions there."""
+    """What the formulas give at the places named in the paper, and our functions there."""
     widths = np.arange(1.0, 20_001.0) / 100.0
     pairs = drawn.claims(np.full(widths.size, drawn.VALUE), widths)
     narrow = drawn.claims(np.array([drawn.VALUE]), np.array([1e-9]))
@@ -96,7 +96,7 @@ def _least(score: Float, places: Float, what: str) -> tuple[str, str]:
 
 
 def _exact(data: DataFolder) -> list[PaperTable]:
-    """Compare our scores with files of exact values, where they are there."""
+    """Compare our scores with files of exact values, if they exist."""
     rows = []
     first = data.facts(
         "seed000_fig1.csv",

@@ -16,7 +16,7 @@ from monitor.reproduce.crossings import Estimators
 from monitor.reproduce.drawing import Panel, sheet
 from monitor.reproduce.stated_columns import STATED_P, stated_columns
 
-# The claim of Fig. 1: 80 kg for a thing of 100 kg, 40 kg wide.
+# The claim of Fig. 1: 80 kg for an object of 100 kg, 40 kg wide.
 VALUE: Final = 80.0
 REFERENCE: Final = 100.0
 WIDTH_STATED: Final = 40.0
@@ -31,21 +31,21 @@ SHOWN: Final[dict[str, Callable[[Columns], Float]]] = {
 
 
 def claims(value: Float, width: Float) -> Columns:
-    """Return claims of a value with a 90 % interval of some width about it, of one reference."""
+    """Return claims of a value with a 90 % interval of some width about it, for one reference."""
     half, reference = 0.5 * width, np.full(value.size, REFERENCE)
     u = half / coverage_factor(np.full(value.size, STATED_P))
     return stated_columns(value, reference, u, value - half, value + half)
 
 
 def of_variance(variance: Float, value: Float) -> Columns:
-    """Return claims of values with variances (kg^2), of one reference."""
+    """Return claims of values with variances (kg^2), for one reference."""
     return claims(
         value, 2.0 * np.sqrt(variance) * coverage_factor(np.full(variance.size, STATED_P))
     )
 
 
 def variance_of_width(width: float) -> float:
-    """Return the variance of the normal whose central 90 % is so wide."""
+    """Return the variance of the normal whose central 90 % has this width."""
     return float((0.5 * width / coverage_factor(np.full(1, STATED_P))[0]) ** 2)
 
 
@@ -102,7 +102,7 @@ def martin_figure_3(found: Estimators, event: int = 0) -> str:
 
 
 def seen_at(found: Estimators, event: int) -> Columns:
-    """Return what each estimator said of one crossing, a series each."""
+    """Return each estimator's statement on one crossing, one series each."""
     rows = np.flatnonzero(found.event == event)
     return found.pairs.select(rows, np.arange(len(found.names)))
 
@@ -119,7 +119,7 @@ def martin_figure_4(crps: Float, others: dict[str, Float], names: tuple[str, ...
 def _curve(
     x: Float, y: Float, names: tuple[str, str], height: float = _HEIGHT, **lines: float
 ) -> Panel:
-    """Return y over x, with upright lines where something changes."""
+    """Return y over x, with vertical lines where something changes."""
     up = svg.number_axis(float(y.min()), float(y.max()), names[1])
     chart = Chart(f"{names[1]} against {names[0]}", _axis(x, names[0]), up, height)
     if up.low < 0.0:

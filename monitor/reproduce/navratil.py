@@ -1,6 +1,6 @@
 """Navratil et al. (arXiv 2106.00858): characteristics curves, areas, costs, operating points.
 
-Rules of this file: widths, excess and deficit are in the data's unit in the table of operating
+Rules of this file: widths, excess and deficit are in the data's unit in the tables of operating
 points and of areas, and in units of the references' standard deviation (C-22) where a cost adds
 them to a miss rate. Excess is that of eq. 8, to the nearer end, unless the authors' program is
 compared. A pair whose value lies outside its own interval has no band and is left out.
@@ -36,7 +36,7 @@ _SEGMENTS: Final = {
 _MISSES: Final = (0.1, 0.05)
 _CROSSINGS_SHOWN: Final = 4
 _BLUR: Final = 1e-9
-# What the paper's text prints: what, its numbers, its saving in %.
+# Printed in the paper's text: subject, numbers, saving in %.
 _PRINTED: Final = (("section 4.1, areas of GBR and of the constant band", 0.733, 0.597, -31.5),)
 
 
@@ -67,7 +67,7 @@ def _recorded(data: DataFolder) -> list[tuple[str, Columns]]:
 
 
 def _has_band(name: str, c: Columns, data: DataFolder) -> bool:
-    """Whether a band is there to stretch; else it is said."""
+    """Whether there is a band to stretch; if not, add a sentence on it."""
     found = bool(np.any((c.lower <= c.value) & (c.value <= c.upper)))
     if not found:
         data.unusable(f"Left out is {name}: no value lies within its own interval.")
@@ -102,7 +102,7 @@ def _curves(bands: Generated, recorded: list[tuple[str, Columns]]) -> PaperSecti
 
 
 def _operating_points(sets: list[Banded]) -> PaperSection:
-    """Section 2 of the paper, and what each uncertainty saves at equal miss rates."""
+    """Section 2 of the paper, and the saving of each uncertainty at equal miss rates."""
     rows = []
     for each in sets:
         at = each.stated
@@ -284,5 +284,5 @@ def _narrower(first: Curve, second: Curve, one: str, other: str, miss: float) ->
 
 
 def _percent(share: float) -> str:
-    """Return a share in per cent; what rounding leaves of nothing is 0."""
+    """Return a share in per cent; a rounding residue becomes 0."""
     return f"{0.0 if abs(share) < _BLUR else 100.0 * share:.2f}"

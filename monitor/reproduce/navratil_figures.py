@@ -19,7 +19,7 @@ _SCALE_MAX: Final = 2.0
 
 
 def curves(sets: Sequence[Columns], unit: str) -> str:
-    """Return the characteristics curves of each set in both coordinate systems, a row a set."""
+    """Return the characteristics curves of each set in both coordinate systems, one row per set."""
     panels = []
     for pairs in sets:
         scale = float(characteristics.scale_optimal(pairs)[0])

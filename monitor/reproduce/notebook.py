@@ -1,6 +1,6 @@
-"""The sample of the authors' program beside what its notebook prints (IBM/UQ360, ucc_metric).
+"""The sample of the authors' program beside its notebook's output (IBM/UQ360, ucc_metric).
 
-The areas are the program's: a trapezoid from the least critical scale on, and excess to the end on
+The areas follow the program: a trapezoid from the least critical scale on, and excess to the end on
 the reference's side.
 """
 
@@ -16,7 +16,7 @@ from monitor.core.scores import curves
 from monitor.reproduce.banded import Banded
 from monitor.reproduce.paper_page import PaperTable
 
-# What the notebook of the authors' program prints of the sample: segment, figure, number.
+# Printed in the authors' notebook for the sample: segment, figure, number.
 _NOTEBOOK: Final = (
     ("sample 0:500", "miss rate", 0.33),
     ("sample 0:500", "area excess, miss / sd", 0.16),
@@ -30,7 +30,7 @@ _NOTEBOOK: Final = (
 
 
 def notebook_table(sets: Mapping[str, Banded]) -> PaperTable | None:
-    """Return what is printed beside ours, None without the sample."""
+    """Return the printed numbers beside ours, None without the sample."""
     lines = [line for line in _NOTEBOOK if line[0] in sets]
     if not lines:
         return None

@@ -1,6 +1,6 @@
 """What a reproduction returns: sections of text, tables and figures; for a terminal, as Markdown.
 
-Rules of this file: words and numbers come in as text. Prose is one string a paragraph and is
+Rules of this file: words and numbers come in as text. Prose is one string per paragraph and is
 wrapped here.
 """
 
@@ -33,7 +33,7 @@ class PaperTable(NamedTuple):
 
 
 class PaperFigure(NamedTuple):
-    """A figure: its file's name, what it shows, and the SVG that stands alone."""
+    """A figure: its file's name, its caption, and the self-contained SVG."""
 
     name: str
     title: str
@@ -52,7 +52,7 @@ class PaperSection(NamedTuple):
 
 
 class Reproduction(NamedTuple):
-    """A paper made again; ``left_out`` says in sentences what was not to be had."""
+    """A paper made again; ``left_out`` says in sentences what was not available."""
 
     title: str
     sections: tuple[PaperSection, ...]
@@ -67,7 +67,7 @@ class Reproduction(NamedTuple):
 
 
 def terminal(made: Reproduction) -> Iterator[str]:
-    """Yield the lines of a reproduction for a terminal; figures by their names."""
+    """Yield the lines of a reproduction for a terminal; figures appear by name."""
     yield from (made.title, "=" * len(made.title))
     for section in made.sections:
         yield from ("", section.title, "-" * len(section.title))
@@ -114,7 +114,7 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
 
 
 def write_paper(made: Reproduction, name: str, folder: Path) -> list[Path]:
-    """Write page and figures into ``folder``, made if it is not there, and return their paths."""
+    """Write page and figures into ``folder``, created if missing, and return their paths."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         paths = [folder / f"{name}.md"]

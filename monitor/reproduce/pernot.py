@@ -1,8 +1,8 @@
 """Pernot (arXiv 2402.10043v2): Tables 1 and 2, figures 1 to 3, bin-wise scaling.
 
-The paper's sets are read where they are at hand; two generated ones stand beside them. Verdicts are
-those of the deterministic ABC interval, undecided where |zeta| is so near to 1 that the seed of a
-bootstrap would decide.
+The paper's sets are read if they are available; two generated ones are shown beside them. Verdicts
+are those of the deterministic ABC interval, undecided where |zeta| is so near to 1 that the seed of
+a bootstrap would decide.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GENERATED_PAIRS: Final = 2_000
 
 
 class JudgedSet(NamedTuple):
-    """A set: its name, its pairs, what the paper prints of it, and its intervals."""
+    """A set: its name, its pairs, the paper's printed numbers, and its intervals."""
 
     name: str
     pairs: Columns
@@ -55,7 +55,7 @@ class JudgedSet(NamedTuple):
 class SetsAsked(NamedTuple):
     """How many sets of how many pairs Fig. 3 draws, and replicates of the bootstrap.
 
-    ``watched`` is given the points of Fig. 3 and yields them, one when the one before is done.
+    ``watched`` receives the points of Fig. 3 and yields each when the previous one is done.
     """
 
     sets: int = SETS_DRAWN
@@ -65,7 +65,7 @@ class SetsAsked(NamedTuple):
 
 
 def reproduce(data: DataFolder, asked: SetsAsked) -> Reproduction:
-    """Return the paper's tables and figures for the sets at hand and for generated ones."""
+    """Return the paper's tables and figures for the available sets and for generated ones."""
     recorded = [
         (f"set {each.number}", pairs, each)
         for each in SETS
@@ -78,7 +78,7 @@ def reproduce(data: DataFolder, asked: SetsAsked) -> Reproduction:
 
 
 def _enough(of: PaperSet, pairs: Columns, data: DataFolder) -> bool:
-    """Whether there are pairs enough for a bootstrap; else it is said."""
+    """Whether there are enough pairs for a bootstrap; if not, add a sentence on it."""
     least, count = resampling.MIN_RESAMPLED, pairs.value.size
     if count < least:
         data.unusable(f"Left out is set {of.number}: {of.file} has {count} pairs, below {least}.")
@@ -86,7 +86,7 @@ def _enough(of: PaperSet, pairs: Columns, data: DataFolder) -> bool:
 
 
 def _generated() -> list[tuple[str, Columns, None]]:
-    """Return a calibrated set of heavy-tailed u, and one whose u is flat where errors are not."""
+    """Return a calibrated set with heavy-tailed u, and one whose u is flatter than the errors."""
     random = np.random.default_rng(SEED)
     right = calibrated(random, 1, _GENERATED_PAIRS, 3.0)
     wrong = calibrated(random, 1, _GENERATED_PAIRS, 10.0)
@@ -225,7 +225,7 @@ def _decimation(sets: list[JudgedSet]) -> PaperSection:
 
 
 def _arms(line: Float, whole: Interval) -> Float:
-    """Return how far a statistic is from that of all pairs, in arms of its interval."""
+    """Return the distance of a statistic from that of all pairs, in arms of its interval."""
     moved = line - whole.estimate[0]
     up, down = (whole.upper - whole.estimate)[0], (whole.estimate - whole.lower)[0]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -22,7 +22,7 @@ def pernot_figure_1(zms: Float, rce: Float, names: Sequence[str]) -> str:
 
 
 def pernot_figure_2(shares: Float, moved: dict[str, dict[str, Float]]) -> str:
-    """Return how far ZMS and RCE move without the largest u, a line a set.
+    """Return how far ZMS and RCE move without the largest u, one line per set.
 
     ``moved``: by statistic and set, in units of the arm of the interval of all pairs, so that the
     estimate leaves it at 1.

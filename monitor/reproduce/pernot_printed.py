@@ -73,5 +73,5 @@ SETS: Final = (
         Printed(0.0986, 0.00049, (0.0574, 0.135), 2.39),
     ),
 )
-# Fig. 3 as the text tells it.
+# Fig. 3 as described in the text.
 FIGURE_3: Final = "about 0.95 at every nu for ZMS; below 0.80 at nu = 2 for RCE"

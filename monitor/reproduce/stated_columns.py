@@ -13,7 +13,7 @@ STATED_P: Final = 0.9  # coverage probability of the stated intervals
 
 
 def stated_columns(value: Float, reference: Float, u: Float, lower: Float, upper: Float) -> Columns:
-    """Return claims and their exact references, in order; arrays have one number a claim."""
+    """Return claims and their exact references, in order; arrays have one number per claim."""
     n = value.size
     return Columns(
         starts=np.array([0]),

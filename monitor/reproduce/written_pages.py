@@ -76,7 +76,7 @@ _LINKED: Final = "Table 2 is in [papers.md](papers.md#table-2-of-b-beside-ours).
 
 
 def reproductions(data: Path | None) -> dict[str, Reproduction]:
-    """Return all three papers made again, by letter, for the pages."""
+    """Return the reproductions of all three papers, by letter, for the pages."""
     return {
         "A": martin.reproduce(DataFolder(data)),
         "B": pernot.reproduce(DataFolder(data), pernot.SetsAsked()),
@@ -100,7 +100,7 @@ def figures_page(made: dict[str, Reproduction]) -> str:
 
 
 def table_2(made: Reproduction) -> list[str]:
-    """Return Table 2 as lines of Markdown, of the paper's sets alone."""
+    """Return Table 2 as lines of Markdown, for the paper's sets only."""
     table = next(
         part
         for section in made.sections

@@ -1,7 +1,7 @@
 """A simulated fleet with known truth and known faults: thirteen carts weighing cattle.
 
-Rules of this file: no clock, no socket; what a cart says at its n-th animal depends on the seed
-and on n alone, not on when or how often :meth:`Fleet.step` is called.
+Rules of this file: no clock, no socket; the reading of a cart at its n-th animal depends on the
+seed and on n alone, not on when or how often :meth:`Fleet.step` is called.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TAGS_A_SECOND: Final = 100
 
 
 class CartFault(NamedTuple):
-    """What is wrong with a sensor: the truth that the monitor has to find.
+    """The fault of a sensor: the truth that the monitor has to find.
 
     ``size`` is in ``unit`` (kg, a ratio, kg an animal); ``since`` is s UTC, NaN if it never
     comes; ``alert`` is the name under which the monitor reports it, empty where it must not.
@@ -59,13 +59,13 @@ class CartFault(NamedTuple):
 
 
 class Cart(NamedTuple):
-    """How one sensor weighs, and what it claims.
+    """How one sensor weighs, and what it states.
 
     value = mass + offset + min(drift * n, drift_max) + (gain - 1) (mass - 500 kg) + spread * normal
-    at the n-th animal, and at a share ``outliers`` of them +-``outlier_kg`` more. It claims
-    ``claimed_ratio`` * spread as its standard uncertainty, or what else ``claim`` says; with
-    "forces" it states what method E makes of the animal's forces, and nothing else counts. A cart
-    that ``is_apart`` is in no race: it has animals and references of its own.
+    at the n-th animal, plus +-``outlier_kg`` at a share ``outliers`` of them. It states
+    ``claimed_ratio`` * spread as its standard uncertainty, or what ``claim`` says instead; with
+    "forces" it states the result of method E on the animal's forces, and nothing else counts. A
+    cart that ``is_apart`` is not in the race: it has its own animals and references.
     """
 
     sensor: str
@@ -185,10 +185,10 @@ CONTROLS: Final = (
 class CartFleet:
     """Carts at a saleyard: every ``interval_seconds`` an animal crosses each of them, once.
 
-    Most animals also stand on a reference scale, a little later or before; ``generator`` is the
-    only source of chance. ``faults`` is the truth by sensor, ``units`` the unit by series.
-    With ``race`` each animal crosses all carts, one after the other, and has one reference for all,
-    about ``SCALE``; without, each cart has animals of its own.
+    Most animals also stand on a reference scale, a little earlier or later; ``generator`` is the
+    only source of randomness. ``faults`` is the truth by sensor, ``units`` the unit by series. With
+    ``race`` each animal crosses all carts, one after the other, and has one reference for all,
+    about ``SCALE``; without it, each cart has its own animals.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class CartFleet:
         self._interval_seconds: Final = interval_seconds
         self._carts: Final = tuple(carts)
         self._generators: Final = generator.spawn(len(carts))
-        # Each cart of the race draws the same animals from its copy of the herd's chance.
+        # Each cart of the race draws the same animals from its copy of the herd's generator.
         seed = int(generator.integers(2**63)) if race else 0
         self._herds: Final = {
             at: np.random.default_rng(seed)
@@ -219,7 +219,7 @@ class CartFleet:
         self._due: list[tuple[float, int, int, Observation]] = []
 
     def step(self, now: float) -> list[Observation]:
-        """Return what was sent up to ``now`` (s UTC) and not yet returned, in order of sending."""
+        """Return the observations up to ``now`` (s UTC) not yet returned, in order of sending."""
         for at, cart in enumerate(self._carts):
             while self._crossing(at) <= now + self._lead_seconds:
                 if self._animals[at] >= cart.animals_max:
@@ -249,7 +249,7 @@ class CartFleet:
         herd = self._herds.get(at, generator)
         mass = _HERD_KG + _HERD_SPREAD_KG * float(herd.standard_normal())
         time = round(self._crossing(at), 6)
-        crossed_by = 0 if at in self._herds else at  # of a race the first cart, which never stops
+        crossed_by = 0 if at in self._herds else at  # in a race the first cart, which never stops
         number = animal * len(self._carts) + crossed_by
         key = str(self._first_tag + number)
         weigh = _by_forces if self._carts[at].claim == "forces" else _reading
@@ -287,7 +287,7 @@ def _reading(
         "own": spread * cart.claimed_ratio,
         "constant": cart.spread_kg * math.exp(_SPREAD_VARIATION**2),  # root mean square of spread
         "random": cart.spread_kg * math.exp(_SPREAD_VARIATION * other),
-        # Not below what the reference can tell, or scores would punish the best of all claims.
+        # Not below the reference's u, or scores would punish the best of all claims.
         "perfect": math.hypot(error, _REFERENCE_U_KG),
     }
     value = round(mass + error, 1)
@@ -304,7 +304,7 @@ def _reading(
 def _by_forces(
     cart: Cart, mass: float, animal: int, time: float, key: str, generator: np.random.Generator
 ) -> Reading:
-    """Return the reading of a cart that lets method E make of the forces what it may."""
+    """Return the reading of a cart that uses method E on the forces."""
     found = method_e(force_trace(mass, generator))
     value, lower, upper, p = found or (0.0, 0.0, 0.0, NAN)
     return Reading(

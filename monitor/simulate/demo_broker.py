@@ -1,4 +1,4 @@
-"""A broker of our own for the demonstration and for tests: nats-server speaking MQTT 3.1.1.
+"""A private broker for the demonstration and for tests: nats-server speaking MQTT 3.1.1.
 
 Rules of this file: loopback only, a free port, a store that is thrown away; the broker never
 outlives this process, however it ends (docs/adr/0002). For real work run a broker of your own.
@@ -31,7 +31,7 @@ log_file: "{folder}/log"
 jetstream {{ store_dir: "{folder}/store", max_memory_store: 64MB, max_file_store: 1GB }}
 mqtt {{ listen: "127.0.0.1:-1", ack_wait: "2s", max_ack_pending: 2000 }}
 """
-# The shell ends the broker when its standard input closes, and the kernel closes it when we die.
+# The shell ends the broker when its standard input closes; the kernel closes it if we die.
 _WATCH: Final = """
 exec 3<&0
 "$1" --config "$2/settings" 3<&- </dev/null >/dev/null 2>"$2/errors" & broker=$!
@@ -78,7 +78,7 @@ class EmbeddedBroker:
         self._process = subprocess.Popen(  # noqa: S603 - our own script, our own program
             ["/bin/sh", "-c", _WATCH, "monitor-broker", str(program), str(self.folder)],
             stdin=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is ours to take: the broker goes last
+            start_new_session=True,  # Ctrl-C is for this process: the broker ends last
         )
         try:
             port = self._answering_port()
@@ -88,7 +88,7 @@ class EmbeddedBroker:
         return HOST, port
 
     def stop(self) -> None:
-        """End the broker and remove its store; harmless if it does not run."""
+        """End the broker and remove its store; harmless if it is not running."""
         process, self._process = self._process, None
         if process is None or process.stdin is None:
             return
@@ -102,7 +102,7 @@ class EmbeddedBroker:
 
     @property
     def pid(self) -> int | None:
-        """Process that watches over the broker and ends with it, None if it does not run."""
+        """Process that watches over the broker and ends with it, None if it is not running."""
         return None if self._process is None else self._process.pid
 
     def __enter__(self) -> tuple[str, int]:

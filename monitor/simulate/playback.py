@@ -1,7 +1,7 @@
-"""Recorded observations as the messages they would have been, paced by their event times.
+"""Recorded observations as the messages they were, paced by their event times.
 
 Rules of this file: no socket and no clock of its own; numbers are written in their shortest exact
-form, so that whoever decodes the payload has the same bits.
+form, so that every decoder gets the same bits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from monitor.core.model import (
 from monitor.errors import BAD_INPUT, MonitorError
 
 _FIELD: Final = re.compile(r"\{([a-z_][a-z0-9_]*)\}")
-_STATUSES: Final = ("", "final", "void")  # the status's part of a revision, see decode.native
+_STATUSES: Final = ("", "final", "void")  # by the status part of a revision, see decode.native
 
 
 class ReplayError(MonitorError):
@@ -53,8 +53,8 @@ def native_message(
 ) -> tuple[str, bytes]:
     """Return topic and payload (native JSON, docs/formats) of an observation.
 
-    What is not stated is left out. ``unit`` is stated in the payload where it is not empty.
-    Raises ReplayError where the templates want a field that an observation does not have.
+    Values that are not stated are omitted; the payload states ``unit`` unless it is empty.
+    Raises ReplayError if the templates need a field that an observation does not have.
     """
     match observation:
         case Reading():
@@ -85,7 +85,7 @@ def worded(
 ) -> Iterator[RawMessage]:
     """Yield observations as native messages at their event times.
 
-    ``units`` is by (sensor or subject, quantity) and may grow meanwhile, as a stream's does.
+    ``units`` is by (sensor or subject, quantity) and may grow meanwhile, as that of a stream does.
     """
     for observation in observations:
         message = native_message(observation, topics, _unit_of(observation, units))
@@ -100,10 +100,10 @@ def replay(
     clock: Callable[[], float],
     sleep: Callable[[float], object],
 ) -> int:
-    """Publish each message when its time has come; return how many there were.
+    """Publish each message when it is due; return how many there were.
 
-    ``speed`` is recorded seconds a second of ``clock`` (1 as it was, 60 an hour in a minute), None
-    as fast as ``publish`` takes them; messages without a time or out of order go at once.
+    ``speed`` is recorded seconds per second of ``clock`` (1 is real time, 60 an hour per minute),
+    None as fast as ``publish`` accepts them; messages without a time or out of order go at once.
     """
     started = clock()
     first = math.nan
@@ -179,7 +179,7 @@ def _collocation(collocation: Collocation) -> dict[str, str | float]:
 
 
 def _payload(fields: dict[str, str | float]) -> bytes:
-    """Return JSON without what is not stated: the empty text and NaN."""
+    """Return JSON without empty texts and NaN, which mean not stated."""
     return msgspec.json.encode({name: one for name, one in fields.items() if _is_stated(one)})
 
 

@@ -1,4 +1,4 @@
-"""Verdicts at the broker: one retained message a series, for whoever follows the broker anyway.
+"""Verdicts at the broker: one retained message per series, for every client of the broker.
 
 The way of a verdict::
 
@@ -6,24 +6,25 @@ The way of a verdict::
                                         │                          home_assistant: their devices
                                         └─> one kept connection with a last will ─> broker
 
-``series`` holds each snapshot against the one before and against what the broker has been sent;
+``series`` compares each snapshot with the one before and with what was sent to the broker;
 ``payload`` makes the document of a series from the interface's own document, so that a number is
 the same here, on the page and in /metrics; ``home_assistant`` describes the same topics to Home
-Assistant, one device a sensor; ``thread`` owns the connection.
+Assistant, one device per sensor; ``thread`` owns the connection.
 
 Invariants:
 
-* The data's thread hands over a snapshot, which is immutable, and goes on. The thread of this room
-  takes the newest one; older ones are overtaken, for a retained message only ever tells what is.
-* What waits is a set of series: at most one entry a series, whose newest document is sent when its
-  turn comes. Changes of state go before changes of numbers.
-* A document that is as it was sent is not sent again, except after a connection was made and when
-  somebody asks (``PREFIX/status/get``, the birth of Home Assistant).
-* A series that is forgotten has its topics cleared, also if that happened while this process was
-  down: what the broker keeps under the prefix and no series has is cleared after connecting.
+* The data's thread hands over a snapshot, which is immutable, and continues. The thread of this
+  room takes the newest one and skips older ones, since a retained message only states the present.
+* The waiting list is a set of series: at most one entry per series, whose newest document is sent
+  when its turn comes. Changes of state go before changes of numbers.
+* An unchanged document is not sent again, except after a new connection and on request
+  (``PREFIX/status/get``, the birth of Home Assistant).
+* When a series is forgotten, its topics are cleared, even if that happened while this process was
+  down: after connecting, topics that the broker keeps under the prefix and that belong to no series
+  are cleared.
 * ``PREFIX/status`` is "online" while snapshots come, "offline" by the last will otherwise. The
-  client identifier is fixed, so that a connection that is still half open is ended by the next one,
-  and its will does not come afterwards.
+    client identifier is fixed, so that a new connection ends a half-open old one, and the will of
+    the old one does not arrive afterwards.
 
 Considered and rejected: the alerts' sinks (they deliver each transition, in order and durably; here
 only the newest counts, and all series count, not only those that fired); the daemon's own session

@@ -1,8 +1,8 @@
 """Corrected readings at the broker: a message for each reading, in order, at QoS 1.
 
-Rules of this file: the data's thread only adds to a bounded queue. When it is full the oldest leave
-and are counted; so are those that were on their way when a connection was lost. A message is one
-that a native source reads.
+Rules of this file: the data's thread only adds to a bounded queue. When the queue is full, the
+oldest readings are dropped and counted; so are those in flight when the connection is lost. A
+native source can read the messages.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ROUND_SECONDS: Final = 0.1
 
 
 class CorrectedReading(NamedTuple):
-    """A reading as corrected, in its series' unit; ``time`` in s UTC.
+    """A corrected reading, in its series' unit; ``time`` in s UTC.
 
     ``lower`` and ``upper`` hold the reference with probability ``p``; ``is_compared`` says whether
-    any pair has told of the series yet.
+    the series has had any pair yet.
     """
 
     name: SeriesName
@@ -43,7 +43,7 @@ class CorrectedReading(NamedTuple):
 
 
 def corrected_message(reading: CorrectedReading) -> bytes:
-    """Return the payload of a reading, as JSON that a native source reads."""
+    """Return the payload of a reading: JSON that a native source can read."""
     found = {
         "time": instant(reading.time, "microseconds"),
         "value": finite(reading.value),
@@ -114,7 +114,7 @@ class CorrectedTopics:
         for _ in range(min(len(self._waiting), _AT_ONCE)):
             try:
                 reading = self._waiting.popleft()
-            except IndexError:  # the data's thread took it away: too many wait
+            except IndexError:  # the data's thread dropped it: too many wait
                 return
             broker.publish(self._topic(reading.name), corrected_message(reading))
 

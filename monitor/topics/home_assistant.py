@@ -1,9 +1,9 @@
-"""Verdicts as Home Assistant finds them: one device a sensor, with a few entities a quantity.
+"""Verdicts for Home Assistant's discovery: one device per sensor, a few entities per quantity.
 
 https://www.home-assistant.io/integrations/mqtt/#device-discovery-payload: one retained message on
-``homeassistant/device/<id>/config`` names the device, where the message comes from and, under
-``components``, the entities; an empty message takes the device back, a component with nothing but
-its platform takes that one entity back.
+``homeassistant/device/<id>/config`` names the device, the origin of the message and, under
+``components``, the entities. An empty message removes the device; a component that has only its
+platform removes that one entity.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ OFFLINE: Final = "offline"
 
 
 def status_topic(prefix: str) -> str:
-    """Return the topic that says whether the daemon lives."""
+    """Return the topic that says whether the daemon is alive."""
     return f"{prefix}/status"
 
 
 class HomeAssistantDevices:
-    """State: what each sensor was announced with; see :class:`monitor.topics.series.Devices`."""
+    """State: what was announced for each sensor; see :class:`monitor.topics.series.Devices`."""
 
     def __init__(
         self, prefix: str, discovery_topic: str, numbers: ReferenceNumbers | None = None
@@ -45,7 +45,7 @@ class HomeAssistantDevices:
         self._announced.clear()
 
     def announced(self, sensor: str, series: Iterable[SeriesName]) -> list[Retained]:
-        """Return what is new of a sensor with these ``series``; with none it is taken back."""
+        """Return what is new about a sensor with these ``series``; without any it is removed."""
         wanted, known = tuple(series), self._announced.get(sensor)
         if wanted == known:
             return []

@@ -37,7 +37,7 @@ class Documents:
         return msgspec.json.encode(self.document(row))
 
     def document(self, row: int) -> dict[str, Any]:
-        """Return what is told of a series; an undefined number is null (docs/mqtt.md)."""
+        """Return the published fields of a series; an undefined number is null (docs/mqtt.md)."""
         from monitor.http.documents import entry  # noqa: PLC0415 - slow, and not for the start
 
         found = entry(self._now, row)

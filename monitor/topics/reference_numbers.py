@@ -1,8 +1,9 @@
-"""References typed in Home Assistant: a number for a series, whose command is a reference.
+"""References typed in Home Assistant: a number entity per series whose command is a reference.
 
-https://www.home-assistant.io/integrations/number.mqtt/: what is typed goes through a template to a
-topic. The template writes the native payload, and the topic is that of the settings' native source
-of references: so what is typed on a phone is a reference as any other, read, kept and acknowledged.
+https://www.home-assistant.io/integrations/number.mqtt/: Home Assistant renders the typed number
+with a template and publishes it. The template writes the native payload, and the topic is that of
+the settings' native source of references: a reference typed on a phone is therefore read, kept and
+acknowledged like any other.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _TYPED: Final = "{{ value }}"
 
 
 class ReferenceNumbers:
-    """Which series have a number to type references in, and what it sends.
+    """Which series have a number entity for references, and what it sends.
 
     ``topic`` is the template of the native source of references, with {subject} and {quantity}.
     """
@@ -33,9 +34,9 @@ class ReferenceNumbers:
         self._topic: Final = topic
 
     def entity(self, of: SeriesName) -> dict[str, Any] | None:
-        """Return the number of a series, without names; None where none is wanted.
+        """Return the number entity of a series, without names; None if there is none.
 
-        A name that is no level of a topic as it stands has none: no source could name it.
+        A series whose name is not usable as a topic level has none: no source could name it.
         """
         if topic_level(of.sensor) != of.sensor or topic_level(of.quantity) != of.quantity:
             return None
@@ -60,7 +61,7 @@ class ReferenceNumbers:
 
 
 def _payload(unit: str, u: float | None) -> str:
-    """Return the template of a native reference; text in a template's braces is none of ours."""
+    """Return the template of a native reference; ``unit`` must not be read as template code."""
     stated: dict[str, Any] = {} if u is None else {"u": u}
     if unit and "{" not in unit:
         stated["unit"] = unit

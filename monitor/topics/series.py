@@ -1,6 +1,6 @@
-"""Which series have something new for the broker, and the messages that say it.
+"""Which series have news for the broker, and the messages that carry it.
 
-Rules of this file: no clock, no socket; what waits is at most one entry a series. Rows are those of
+Rules of this file: no clock, no socket; at most one entry per series waits. Rows are those of
 the registry, which are never reused.
 """
 
@@ -20,7 +20,7 @@ from monitor.mqtt.topic_templates import level_name
 from monitor.topics.payload import Documents, verdict_topic
 
 _Numbers = np.ndarray[Any, np.dtype[Any]]
-# What the payload is made of besides state, sentence and alerts.
+# The payload consists of these besides state, sentence and alerts.
 _STATISTICS: Final = (
     *("calibration_bias", "error_now", "error_now_lower", "error_now_upper"),
     *("calibration_zms", "calibration_zms_lower", "calibration_zms_upper"),
@@ -29,17 +29,17 @@ _STATISTICS: Final = (
 
 
 class Devices(Protocol):
-    """Describes the series of a sensor to somebody who wants to know them beforehand."""
+    """Describes the series of a sensor to a subscriber that has to know them beforehand."""
 
     def announced(self, sensor: str, series: Iterable[SeriesName]) -> list[Retained]:
-        """Return what is new of a sensor with these ``series``; with none it is taken back."""
+        """Return what is new about a sensor with these ``series``; without any it is removed."""
 
     def again(self) -> None:
         """Announce everything anew."""
 
 
 class Nobody:
-    """Devices that nobody wants described."""
+    """Used when nobody wants devices described."""
 
     def announced(self, sensor: str, series: Iterable[SeriesName]) -> list[Retained]:
         """Return nothing."""
@@ -51,7 +51,7 @@ class Nobody:
 
 
 class SeriesTopics:
-    """State: the newest snapshot, what the broker was sent of each series, and who waits."""
+    """State: the newest snapshot, what was sent for each series, and which series wait."""
 
     def __init__(self, prefix: str, devices: Devices | None = None) -> None:
         self._prefix: Final = prefix
@@ -61,7 +61,7 @@ class SeriesTopics:
         self._sent: Final[dict[int, bytes]] = {}  # digests of payloads by row
         self._urgent: Final[dict[int, None]] = {}
         self._waiting: Final[dict[int, None]] = {}
-        self._rows: dict[str, list[int]] = {}  # of each sensor
+        self._rows: dict[str, list[int]] = {}  # by sensor
         self._gone: frozenset[int] = frozenset()
 
     @property
@@ -88,7 +88,7 @@ class SeriesTopics:
                 self._waiting[row] = None
 
     def again(self) -> None:
-        """Send everything anew: the broker may have lost it, or somebody asks."""
+        """Send everything anew: the broker may have lost it, or a client asks."""
         self._sent.clear()
         self._devices.again()
         if self._now is not None:
@@ -96,7 +96,7 @@ class SeriesTopics:
             self._waiting.update(dict.fromkeys(range(len(self._now.names))))
 
     def messages(self, most: int) -> Iterator[Retained]:
-        """Yield the news of up to ``most`` series, the urgent ones first."""
+        """Yield the messages of up to ``most`` series, the urgent ones first."""
         for _ in range(min(most, self.waiting)):
             place = self._urgent or self._waiting
             row = next(iter(place))
@@ -104,7 +104,7 @@ class SeriesTopics:
             yield from self._news(row)
 
     def stray(self, topic: str) -> list[Retained]:
-        """Return what clears a topic that the broker keeps and no series has."""
+        """Return what clears a topic that the broker keeps and that belongs to no series."""
         if self._now is None or not topic.startswith(f"{self._prefix}/verdict/"):
             return []
         sensor, quantity = map(
@@ -137,13 +137,14 @@ class SeriesTopics:
         digest = blake2b(payload, digest_size=8).digest()
         if self._sent.get(row) != digest:
             self._sent[row] = digest
-            # Who hears of a device subscribes to its topics next, and is sent what is kept there.
+            # A client that learns of a device then subscribes to its topics and gets what they
+            # retain.
             yield Retained(topic, payload)
         yield from self._devices.announced(name.sensor, self._series(name.sensor))
 
 
 def differing(before: Snapshot | None, now: Snapshot) -> tuple[Bool, Bool]:
-    """Return which series changed in state, words or alerts, and which in anything told."""
+    """Return which series changed in state, words or alerts, and which in anything published."""
     size = len(now.names)
     if before is None:
         return np.zeros(size, dtype=np.bool_), np.ones(size, dtype=np.bool_)
@@ -174,7 +175,7 @@ def _differ_in_words(one: tuple[str, ...], other: tuple[str, ...], known: int) -
 
 
 def _differ(one: _Numbers | None, other: _Numbers, known: int) -> Bool:
-    """Return where columns differ; NaN is NaN, and a column that is new differs everywhere."""
+    """Return where columns differ; NaN equals NaN, and a new column differs everywhere."""
     if one is None:
         return np.ones(known, dtype=np.bool_)
     a, b = one[:known], other[:known]

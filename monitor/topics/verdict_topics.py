@@ -1,8 +1,8 @@
 """The thread that keeps the broker's picture of all verdicts up to date.
 
-Rules of this file: the data's thread only puts a snapshot into a slot. One connection with a last
-will is kept; when it is lost, another is made after growing pauses, and everything is sent anew. A
-round sends a bounded number of messages and then lets the connection work.
+Rules of this file: the data's thread only puts a snapshot into a slot. The thread keeps one
+connection with a last will; when it is lost, another is made after growing pauses, and everything
+is sent anew. A round sends a bounded number of messages and then lets the connection work.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from monitor.topics.series import SeriesTopics
 
 SERIES_A_ROUND: Final = 250
 _ROUND_SECONDS: Final = 0.25
-_STRAY_SECONDS: Final = 10.0  # after connecting, in which kept topics of no series are looked for
+_STRAY_SECONDS: Final = 10.0  # after connecting, to look for retained topics of no series
 _STRAYS_MAX: Final = 10_000
-_SILENT_SECONDS: Final = 30.0  # beside three publish intervals, after which nobody is "online"
+_SILENT_SECONDS: Final = 30.0  # added to three publish intervals; after that "offline"
 
 
 class VerdictTopics:
@@ -41,13 +41,13 @@ class VerdictTopics:
         references_topic: str = "",
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``connect`` makes a connection with a last will; nothing is connected before the start.
+        """``connect`` opens a connection with a last will; nothing connects before the start.
 
-        ``interval_seconds`` lie between two snapshots; ``references_topic`` is the template on
-        which references that are typed in Home Assistant are published.
+        ``interval_seconds`` is the time between two snapshots; ``references_topic`` is the template
+        of the topic to which references typed in Home Assistant are published.
         """
         home = settings.home_assistant
-        prefix = settings.prefix or ""  # who sets none has no topics
+        prefix = settings.prefix or ""  # without a prefix there are no topics
         self._connect: Final = connect
         self._monotonic: Final = monotonic
         self._silent_seconds: Final = _SILENT_SECONDS + 3.0 * interval_seconds
@@ -76,12 +76,12 @@ class VerdictTopics:
         self._thread.start()
 
     def offer(self, snapshot: Snapshot) -> None:
-        """Publish what is new in ``snapshot`` soon; it takes the place of one that still waits."""
+        """Publish what is new in ``snapshot`` soon; it replaces one that still waits."""
         self._slot = snapshot
         self._offered_at = self._monotonic()
 
     def figures(self) -> VerdictFigures:
-        """Return how much was published, lost and waits."""
+        """Return how much was published, was lost and waits."""
         return VerdictFigures(self._sent, self._lost, self._series.waiting, self._connected)
 
     def stop(self, seconds: float) -> None:
@@ -119,7 +119,7 @@ class VerdictTopics:
         broker.subscribe([*asked, self._strays], self._hear)
 
     def _hear(self, topic: str, payload: bytes) -> None:
-        """Note what came; it is answered in the next round."""
+        """Note what arrived; the next round answers it."""
         if topic == self._birth:
             self._asked |= payload == ONLINE.encode()
         elif topic == f"{self._status}/get":

@@ -272,7 +272,11 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
 def test_properties_come_from_a_file_and_a_mistake_has_its_line(tmp_path):
     given = written(tmp_path, "p", "# to the log\nsecurity.protocol=SSL\n\nnonsense\n")
     settings = parse(f"cluster: {{log: {{properties_file: {given}}}}}".encode(), "t")
-    with pytest.raises(Exception, match=r"p:4:1: cluster.log.properties_file: is no key=value"):
+    with pytest.raises(
+        Exception,
+        match=r"p:4:1: cluster.log.properties_file: is not of the form "
+        r"key=value",
+    ):
         properties(settings)
     given.write_text("a=b=c\n")
 

@@ -104,7 +104,7 @@ def test_a_file_that_is_no_list_of_places_is_refused(tmp_path, content, says):
         ("places: [{sensor: a, latitude: 1.0}]", "needs both latitude and longitude"),
         (
             'areas: [{subject: S1, sensors: ["*"]}]\npairing: {match_on: [key]}',
-            "`subject` among pairing.match_on",
+            "need `subject` in pairing.match_on",
         ),
     ],
 )

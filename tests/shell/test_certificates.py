@@ -184,7 +184,7 @@ REFUSED = {
     "text": (b"hello", "scale.xml:1: is not XML: syntax error"),
     "nothing": (b"", "is not XML: no element found"),
     "cut": (certificate()[:900], "is not XML"),
-    "page": (b"<html/>", "is no digital calibration certificate"),
+    "page": (b"<html/>", "is not a digital calibration certificate"),
     "billion laughs": (certificate(head=BILLION), "document type declaration (DOCTYPE)"),
     "external entity": (certificate(head=OUTSIDE), "document type declaration (DOCTYPE)"),
     "undefined entity": (certificate(quantity("&passwd;")), "undefined entity"),
@@ -196,7 +196,7 @@ REFUSED = {
     "no date": (certificate(performed=""), "has no endPerformanceDate"),
     "bad date": (
         certificate(performed="<dcc:endPerformanceDate>2026-02-30</dcc:endPerformanceDate>"),
-        "scale.xml:13: endPerformanceDate '2026-02-30' is no date",
+        "scale.xml:13: endPerformanceDate '2026-02-30' is not a date",
     ),
     "no results": (certificate("<dcc:text/>"), "has no result that is a number"),
 }
@@ -273,7 +273,7 @@ def test_a_period_counts_from_the_last_day_of_the_calibration():
     assert found.recalibration == date(2027, 9, 2)
     found = read_certificate(certificate(until="<dcc:period>soon</dcc:period>"), FILE)
     assert found.recalibration is None
-    assert "period until recalibration 'soon' is no duration" in found.mistakes[0]
+    assert "period until recalibration 'soon' is not a duration" in found.mistakes[0]
 
 
 def test_lengths_of_time_keep_to_the_calendar():
@@ -305,7 +305,7 @@ def test_a_signature_beside_it_is_checked(told, tmp_path):
     options = ("--valid-until", "9000-01-01", "--key", str(tmp_path / "pub.pem"))
 
     code, _, err = told(certificate(), *options)
-    assert (code, "scale.xml.sig: is not there" in err) == (BAD_INPUT, True)
+    assert (code, "scale.xml.sig: does not exist" in err) == (BAD_INPUT, True)
 
     sign = "pkeyutl -sign -inkey key.pem -rawin -in scale.xml -out scale.xml.sig"
     subprocess.run([need("openssl"), *sign.split()], cwd=tmp_path, check=True)
@@ -315,9 +315,9 @@ def test_a_signature_beside_it_is_checked(told, tmp_path):
 
     code, _, err = told(certificate(quantity(real(U="0.002"))), *options)
     assert code == BAD_INPUT
-    assert "the signature scale.xml.sig is not of this content" in err
+    assert "the signature scale.xml.sig does not match this content" in err
     code, _, err = told(certificate(), "--key", str(tmp_path / "key.pem"))
-    assert (code, "is no public key in PEM" in err) == (BAD_INPUT, True)
+    assert (code, "is not a public key in PEM" in err) == (BAD_INPUT, True)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path, capsys):

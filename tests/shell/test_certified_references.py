@@ -173,9 +173,9 @@ KINDS = {
     "kind": ({"kind": "reading"}, "sources[1].certificate: is for references"),
     "unit": ({"source": "qos: 1"}, "sources[1].unit: is missing; a source with a certificate"),
     "format": ({"source": "unit: kg\n    decoder: senml"}, "needs the decoder native or a map"),
-    "twice": ({"more": "valid_for: 1y, valid_until: 2027-01-01"}, "stands beside valid_until"),
-    "period": ({"more": "valid_for: 12 months"}, "valid_for: is no length of time"),
-    "day": ({"more": "valid_until: 1.3.2027"}, "valid_until: is no date; write one such as"),
+    "twice": ({"more": "valid_for: 1y, valid_until: 2027-01-01"}, "conflicts with valid_until"),
+    "period": ({"more": "valid_for: 12 months"}, "valid_for: is not a length of time"),
+    "day": ({"more": "valid_until: 1.3.2027"}, "valid_until: is not a date; write one such as"),
 }
 
 
@@ -190,7 +190,7 @@ def test_settings_that_contradict_themselves_are_told(file, which):
 
 UNUSABLE = {
     "none": (None, "", "cannot be read: No such file"),
-    "no certificate": (b"<a/>", "", "is no digital calibration certificate"),
+    "no certificate": (b"<a/>", "", "is not a digital calibration certificate"),
     "no end": (certificate(until=""), "", "add valid_for or valid_until"),
     "unit": (certificate(quantity(real(unit="\\kelvin"))), "", "cannot be converted to 'kg'"),
     "unknown unit": (certificate(quantity(real(unit="\\foo"))), "", "\\foo is not a unit known"),

@@ -119,8 +119,14 @@ class HangingUp(ScriptedWire):
 @pytest.mark.parametrize(
     ("protocol", "expected"),
     [
-        ("5", "another client of the client id 'reader' took the session over"),
-        ("3.1.1", "the broker hung up soon, and again; does another client use .* id 'reader'"),
+        ("5", "another client with the client id 'reader' took the session over"),
+        (
+            "3.1.1",
+            (
+                "the broker hung up again, soon after connecting; does another client use .* id "
+                "'reader'"
+            ),
+        ),
     ],
 )
 def test_a_takeover_is_told_with_the_name(protocol, expected, monkeypatch, caplog):

@@ -132,7 +132,7 @@ sources:
         ("correct: {publish: 'fixed/{sensor}/{quantity}', level: 90}", "less than 1"),
         (
             "correct: {publish: 'monitor/{sensor}/{quantity}/reading'}" + SOURCES,
-            "takes in the corrected readings too",
+            "also matches the corrected readings",
         ),
     ],
 )

@@ -101,4 +101,4 @@ def test_a_daemon_has_no_column_to_ask_for(tmp_path, capsys):
     settings = Path(__file__).parents[2] / "configs" / "default.yaml"
     told = ["report", "--config", str(settings), "--covariates", "rh", "--out", str(path)]
     assert main(told) == USAGE
-    assert "of a daemon's pairs it can be hour or level" in capsys.readouterr().err
+    assert "for a daemon's pairs it can be hour or level" in capsys.readouterr().err

@@ -242,14 +242,14 @@ def test_a_revision_changes_the_pair_and_a_void_by_name_takes_it_back(document):
     assert (changed["change"], changed["reference"]) == ("changed", pytest.approx(842.1))
     assert [pair["change"] for pair in taken["pairs"]] == ["taken back"]
     assert taken["status"] == "void"
-    assert "takes back the reference S-88121 of every subject" in taken["meaning"]
+    assert "withdraws the reference S-88121 of every subject" in taken["meaning"]
 
 
 def test_an_outdone_revision_says_that_a_higher_one_stands(tell):
     final = json.dumps({**json.loads(LAB[1]), "status": "final"})
 
     assert tell(PROCESS, LAB, (LAB[0], final)).said("pair") == [
-        "none: a higher revision of it stands"
+        "none: a higher revision of it is in force"
     ]
 
 
@@ -302,9 +302,14 @@ WHYS = {
         NEAREST,
         reading(key="98 2"),
         [("weight", {"key": "982"})],
-        "they differ in spaces or signs alone: key_remove",
+        "they differ only in spaces or signs: key_remove",
     ),
-    "case": (NEAREST, reading(key="ab"), [("weight", {"key": "AB"})], "differ in case alone"),
+    "case": (
+        NEAREST,
+        reading(key="ab"),
+        [("weight", {"key": "AB"})],
+        "differ only in case: key_case in the mapping makes them equal",
+    ),
     "nearest of several": (
         NEAREST,
         reading(key="98 2"),
@@ -591,7 +596,7 @@ def test_a_long_batch_is_cut_and_counted(formats, tell):
 @pytest.mark.parametrize(
     ("series", "body", "form"),
     [
-        ("{value: v, U: U}", '{"v":10,"U":3}', "k = 2, for neither k nor p is stated"),
+        ("{value: v, U: U}", '{"v":10,"U":3}', "k = 2, because neither k nor p is stated"),
         ("{value: v, lower: lo, upper: hi}", '{"v":1,"lo":0,"hi":3}', "scoring.level holds"),
         ('{value: v, u: u, assumed: "2"}', '{"v":10,"u":3}', "standard uncertainty -> u = 3"),
         ('{value: v, u: u, assumed: "2"}', '{"v":10}', "assumed by the settings: 2 -> u = 2"),
@@ -651,7 +656,7 @@ def test_a_payload_may_be_a_file_standard_input_hex_or_base64(tmp_path, monkeypa
         (["a/b", "hex:0"], "is not hex"),
         (["a/b", "base64:?"], "is not base64"),
         (["a/+", "1"], "without + and #"),
-        (["--now", "noon", "a", "1"], "is not such as"),
+        (["--now", "noon", "a", "1"], "is not a time such as"),
         (["--now", "2026-03-01T00:00", "a", "1"], "has no zone"),
         (["--with", "a", "-", "b", "-"], "only one payload"),
     ],

@@ -300,10 +300,10 @@ def test_all_of_the_first_mistakes_are_listed_in_the_order_of_the_lines(written)
     [
         ("value,sigma", "1:reference: this column is missing"),
         ("value,reference", "1: no uncertainty is stated"),
-        ("value,lower,reference", "1: lower and upper must be there together"),
-        ("value,value,sigma,reference", "1:value: this column stands twice"),
+        ("value,lower,reference", "1: lower and upper must be given together"),
+        ("value,value,sigma,reference", "1:value: this column appears twice"),
         ("y_pred,y_std,y_true", "1:value: this column is missing; there are y_pred"),
-        ('[{"value": 1}]', "1: is a JSON array; write one object a line"),
+        ('[{"value": 1}]', "1: is a JSON array; write one object per line"),
     ],
 )
 def test_a_header_that_cannot_be_used_is_refused(written, header, said):

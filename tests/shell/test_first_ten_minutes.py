@@ -118,7 +118,7 @@ def test_a_one_command_shows_a_fleet_without_broker_docker_or_database(tmp_path)
         demo.terminate()
         last = out.read().decode()
     assert demo.wait(WAIT_SECONDS) == 0
-    assert "What is true, and found" in last
+    assert "What is true, and what was found" in last
     asked = subprocess.run(
         [need("make"), "--no-print-directory", "--dry-run", "demo"],
         cwd=PROJECT,

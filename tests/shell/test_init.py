@@ -92,7 +92,7 @@ def test_what_is_there_is_not_overwritten_and_stdout_can_be_asked_for(tmp_path, 
     out.write_text("mine", encoding="utf-8")
 
     assert main(["init", "air", "--out", str(out)]) == 73
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists and was not changed" in capsys.readouterr().err
     assert out.read_text(encoding="utf-8") == "mine"
     assert main(["init", "air", "--out", "-"]) == 0
     assert capsys.readouterr().out == starter("air")

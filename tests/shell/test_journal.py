@@ -265,7 +265,9 @@ def test_damaged_pairs_are_not_laid_together_with_good_ones(path, monkeypatch):
 def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(content, tmp_path):
     path = tmp_path / "notes.csv"
     path.write_bytes(content)
-    with pytest.raises(JournalError, match="is no journal") as refused:
+    with pytest.raises(
+        JournalError, match="is not a journal, or its first page is damaged"
+    ) as refused:
         Journal(path)
 
     assert str(path) in str(refused.value)
@@ -293,7 +295,7 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(version, u
     db.commit()
     db.close()
     content = path.read_bytes()
-    why = r"the file of another program \(its tables: herd\).*use another path \(journal.path\)"
+    why = r"another program's file \(its tables: herd\).*use another path \(journal.path\)"
     with pytest.raises(JournalError, match=why) as refused:
         use(path)
 
@@ -311,10 +313,10 @@ def sound(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("version", "why"),
     [
-        (0, "the file of another program"),
+        (0, "another program's file"),
         (1, "has form 1, from before the first release.* move the file away to begin anew"),
         (2, "has form 2, from before the first release.* move the file away to begin anew"),
-        (3, "tables are not as they were made"),
+        (3, "tables are not as they were created"),
         (99, "written by a newer version of monitor .* install that version"),
     ],
 )

@@ -481,7 +481,7 @@ def test_what_is_not_mqtt_ends_the_connection_with_its_reason(bad, why, protocol
         assert source.receive(1.0) == []
 
         assert not source.connected
-        assert f"what is not MQTT: {why}" in source.status
+        assert f"something that is not MQTT: {why}" in source.status
         if protocol == "5":
             assert broker.packet() == b"\xe0\1\x81"
         assert broker.connection.recv(1) == b""

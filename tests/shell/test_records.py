@@ -281,8 +281,8 @@ def test_a_record_is_made_again_from_the_journal_and_its_signature_checked(
     capsys.readouterr()
     assert main(verify) == 0
     told = capsys.readouterr().out
-    assert f"is signed by the holder of {keys[1]}, and whole" in told
-    assert "its words are those of its record" in told
+    assert f"is signed by the holder of {keys[1]}, and unchanged" in told
+    assert "its text matches its record" in told
     assert "the journal gives the same record: 200 pairs" in told
     checked = subprocess.run(
         [
@@ -302,7 +302,7 @@ def test_a_record_is_made_again_from_the_journal_and_its_signature_checked(
     errors = capsys.readouterr().err
     assert "its signature cart." in errors
     assert "is broken: the file was changed" in errors
-    assert "its words are not those of its record" in errors
+    assert "its text does not match its record" in errors
 
 
 def test_a_journal_that_says_something_else_is_told(journal, tmp_path, capsys):
@@ -472,4 +472,4 @@ def test_a_record_that_is_not_whole_is_told(journal, tmp_path, capsys):
     file.write_text("<!doctype html><meta name='monitor-record' content='{&quot;form&quot;:1}'>")
 
     assert main(["certify", "--verify", str(file), "--journal", str(journal)]) == BAD_INPUT
-    assert "its record is not whole" in capsys.readouterr().err
+    assert "its record is incomplete" in capsys.readouterr().err

@@ -123,7 +123,7 @@ def test_json_as_a_station_answers(told):
         ("time,value,rev\n2026-03-01T05:00Z,1,x\n", (), "table:2:rev"),
         ("time,value\n2126-03-01T05:00Z,1\n", (), "ahead of this machine's clock"),
         ("time,value\n2026-03-01T05:00Z,1,5\n", (), "has 3 cells, the header has 2; quote a cell"),
-        ("time,value,value\n", (), "table:1:value: this column stands twice"),
+        ("time,value,value\n", (), "table:1:value: this column appears twice"),
         ('{"time": 1, "value": 2}\n{"time":', (), "table:2: is not JSON"),
         ("[]", ("--records", "a.b"), "there is nothing at --records a.b"),
         ('[{"value": 1}]', ("--columns", "time=at"), "table:1:at: there is nothing at this path"),

@@ -364,7 +364,9 @@ def test_a_log_that_was_cut_anywhere_is_refused_until_a_repair(killed, tmp_path)
     places = [*commits_of(killed), *(chance.randrange(1, end) for _ in range(60))]
     for number, at in enumerate(places):
         copy = laid(killed, log[:at], tmp_path / f"cut-{number}")
-        with pytest.raises(JournalDamagedError, match=r"its log .*(was cut|is damaged)") as refused:
+        with pytest.raises(
+            JournalDamagedError, match=r"its log .*(was truncated|is damaged)"
+        ) as refused:
             Journal(copy)
         assert refused.value.exit_code == 65
         assert wal_of(copy).read_bytes() == log[:at]
@@ -569,7 +571,7 @@ def test_a_running_daemon_is_backed_up_and_goes_on(running, path, capsys):
     assert main(["journal", "check", "--journal", str(path)]) == 0
     assert running.poll() is None
     said = capsys.readouterr().out
-    assert "written and proven: 3 series" in said
+    assert "written and verified: 3 series" in said
     assert "(a copy, taken while the daemon runs)" in said
     assert [each.name for each in target.parent.iterdir()] == [target.name]
     copied = everything(target)
@@ -602,7 +604,7 @@ def test_a_backup_is_restored_and_what_was_there_is_kept(path, capsys):
     assert everything(aside) == changed
     assert f"kept as {aside}" in capsys.readouterr().out
     assert main(["journal", "backup", "--journal", str(path), str(copy)]) == 75
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists; give another name" in capsys.readouterr().err
 
 
 def test_a_damaged_backup_is_not_restored(path, capsys):
@@ -691,7 +693,7 @@ def test_an_earlier_form_is_brought_up_whole_and_a_copy_is_kept(sound, earlier, 
 
     assert after == everything(wanted) | {"note": b"of form 2"}
     assert is_earlier(earlier.with_name("journal.sqlite.form2"))
-    assert "the former is kept as journal.sqlite.form2" in caplog.text
+    assert "the previous file is kept as journal.sqlite.form2" in caplog.text
     assert everything(earlier) == after
 
 

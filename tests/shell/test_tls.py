@@ -131,10 +131,10 @@ def test_tls_at_a_plain_port_is_told_with_what_to_change(authority, broker, daem
     plain = broker("")
     running = daemon(plain.port, trusting(authority), ready=False)
 
-    assert "mqtt.port" in not_ready(running, "TLS is not spoken there")
+    assert "mqtt.port" in not_ready(running, "the broker does not speak TLS there")
     trust = ssl.create_default_context(cafile=str(authority.ca_file))
     with (
-        pytest.raises(PublishError, match=r"TLS is not spoken there; check mqtt\.port"),
+        pytest.raises(PublishError, match=r"the broker does not speak TLS there; check mqtt\.port"),
         BrokerPublisher(HOST, plain.port, tls=trust),
     ):
         pass
@@ -144,9 +144,9 @@ def test_a_plain_client_at_a_port_for_tls_is_told_with_what_to_change(authority,
     encrypted = broker(identity(authority, HOST))
     running = daemon(encrypted.port, "", ready=False)
 
-    assert "mqtt.tls" in not_ready(running, "ends the connection before it answers")
+    assert "mqtt.tls" in not_ready(running, "ended the connection before it answered")
     with (
-        pytest.raises(PublishError, match=r"before it answers; check mqtt\.port, and mqtt\.tls"),
+        pytest.raises(PublishError, match=r"before it answered; check mqtt\.port, and mqtt\.tls"),
         BrokerPublisher(HOST, encrypted.port),
     ):
         pass
@@ -190,7 +190,7 @@ def test_a_daemon_that_the_broker_does_not_let_in_says_what_to_look_at(
         mqtt = mqtt.replace("}", f', "cert_file": "{certificate}", "key_file": "{key}"}}')
     running = daemon(port, mqtt, ready=False)
 
-    not_ready(running, f"{HOST}:{port}", "ends the connection", "cert_file")
+    not_ready(running, f"{HOST}:{port}", "ended the connection", "cert_file")
     assert running.get("/healthz")[0] == 200
     assert running.stop() == 0
 

@@ -379,13 +379,13 @@ sources:
         ("verdicts: {prefix: 'a/+'}", "is not a topic prefix"),
         (
             "verdicts: {prefix: a}\nsources: [{topic: 'a/+/{sensor}/{quantity}', kind: reading}]",
-            "takes in the verdicts too",
+            "also matches the verdicts",
         ),
         (
             "verdicts: {prefix: a, home_assistant: {references: [{minimum: 2, maximum: 1}]}}",
             "is not above minimum",
         ),
-        ("verdicts: {prefix: a, home_assistant: {references: [{u: 1}]}}" + WILD, "no source takes"),
+        ("verdicts: {prefix: a, home_assistant: {references: [{u: 1}]}}" + WILD, "no source reads"),
     ],
 )
 def test_settings_that_cannot_be_meant_are_refused(text, words):

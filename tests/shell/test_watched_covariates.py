@@ -192,7 +192,9 @@ def test_a_number_that_never_came_is_told(tmp_path):
     assert not [*parts.intake.covariates.notices()]
     take(parts, [reading(START, 1.0), reference(START, 1.0)], START + 1)
 
-    assert [*parts.intake.covariates.notices()] == ["covariate temp: no number of it has come yet"]
+    assert [*parts.intake.covariates.notices()] == [
+        "covariate temp: none of its numbers has come yet"
+    ]
     looked(parts)
     (found,) = parts.where.found[0]
     assert where_sentence(found) == "cannot be judged by temp: no pair has it"
@@ -398,13 +400,13 @@ def test_pairs_before_the_last_event_do_not_count(tmp_path):
 @pytest.mark.parametrize(
     ("covariates", "said"),
     [
-        ("[{name: rh}]", "says not where its number is; add field, or topic"),
-        ("[{name: hour, field: h}]", "means nothing for hour, which is made of the pairs"),
+        ("[{name: rh}]", "does not say where its number is; add field, or topic"),
+        ("[{name: hour, field: h}]", "means nothing for hour, which comes from the pairs"),
         ("[{name: RH, field: rh}]", "covariates[0].name"),
         ("[{name: rh, field: rh}, {name: rh, field: x}]", "is the name of covariates[0] too"),
         ("[{name: rh, field: rh, time: t}]", "is for a topic of its own"),
-        ("[{name: rh, topic: 'a/{sensor}/{place}'}]", "which nobody reads"),
-        ("[{name: rh, topic: 'a/+/rh'}]", "takes in several topics that hold for all sensors"),
+        ("[{name: rh, topic: 'a/{sensor}/{place}'}]", "which nothing reads"),
+        ("[{name: rh, topic: 'a/+/rh'}]", "matches several topics that apply to all sensors"),
         ("[{name: rh, topic: 'monitor/{sensor}/x/reading'}]", "a message is read by one of them"),
         ("[{name: rh, field: 'a['}]", "covariates[0].field"),
         ("[{name: rh, field: rh, max_age_seconds: -1}]", "covariates[0].max_age_seconds"),

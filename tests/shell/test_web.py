@@ -442,7 +442,7 @@ def test_a_query_that_cannot_be_is_refused_in_words(path, query, service):
     status, body, headers = get(service, f"{path}?{query}")
 
     assert status == 422
-    assert b"the address asks for what cannot be" in body
+    assert b"the address asks for something impossible" in body
     assert headers["Content-Type"].startswith("text/html" if path == "/" else "application/json")
 
 

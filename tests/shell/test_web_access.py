@@ -356,7 +356,7 @@ def test_who_speaks_tls_to_a_plain_port_is_told_of_in_the_log_once(caplog):
 
     told = [record.getMessage() for record in caplog.records if "TLS" in record.getMessage()]
     (said,) = told
-    assert said.startswith("http: 127.0.0.1 speaks TLS, and the page is served without: use http")
+    assert said.startswith("http: 127.0.0.1 speaks TLS, but the page is served without: use http")
     assert "http.web_config (see docs/security.md)" in said
 
 

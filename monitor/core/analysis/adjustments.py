@@ -1,8 +1,8 @@
 """Adjustments that would improve a series: offset, gain and scale of u, each by a named method.
 
-Rules of this file: one series at a time; a method sees the pairs it is given and nothing else. An
-adjustment is a suggestion with an interval and is applied to copies only. Dependent pairs count
-for less (``rho`` is the lag-1 correlation of z).
+Rules of this file: one series at a time; a method sees only the pairs it is given. An adjustment is
+a suggestion with an interval and is applied only to copies. Dependent pairs count for less
+(``rho`` is the lag-1 correlation of z).
 
 Sources: Pernot (arXiv 2402.10043v2) (sigma scaling; bin-wise variance scaling), Navratil et al.
 (arXiv 2106.00858) (optimum and calibration of the scale), Woodruff, JASA 47 (1952) (interval of a
@@ -53,7 +53,7 @@ class Adjustment(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Whether it is defined and leaves uncertainties above zero."""
+        """Whether the adjustment is defined and leaves uncertainties above zero."""
         numbers = (self.offset, self.gain, *self.scales, self.addend)
         return bool(np.isfinite(numbers).all()) and self.gain > 0.0 and min(self.scales) > 0.0
 
@@ -119,7 +119,7 @@ def _by_bins(c: Columns) -> Adjustment:
     return Adjustment(scales=tuple(found.tolist()), edges=tuple(edges.tolist()))
 
 
-# By name: what is chosen from the pairs given. ``scale``: sqrt(ZMS); ``both``: bias removed, then
+# By name: the choice from the pairs given. ``scale``: sqrt(ZMS); ``both``: bias removed, then
 # sqrt(ZMS); ``optimal``: least interval score; ``conformal``: split-conformal rank of the stated
 # level; ``addend``: the same with an addend; ``bins``: sqrt(ZMS) in ten bins of u.
 METHODS: Final[dict[str, Callable[[Columns], Adjustment]]] = {
@@ -137,13 +137,13 @@ METHODS: Final[dict[str, Callable[[Columns], Adjustment]]] = {
 def suggestions(c: Columns) -> dict[str, Estimate]:
     """Return offset, gain, scales of u and addend that would mend a series, with 95 % intervals.
 
-    ``offset`` and ``addend`` in the series' unit, the others factors; ``both`` is the factor once
-    the offset is removed. NaN where there are too few pairs.
+    ``offset`` and ``addend`` are in the series' unit, the others are factors; ``both`` is the
+    factor once the offset is removed. NaN where there are too few pairs.
     """
     rho = max(0.0, float(np.nan_to_num(z_lag1(c)[0])))
     b, alpha = bands(c), float(c.alpha.mean())
     kept = b.valid
-    # Whether a pair lies beyond a scale says nothing of its error's sign: dependent like z^2.
+    # Whether a pair lies beyond a scale does not depend on its error's sign: correlated like z^2.
     worth = share_independent(rho)[1]
     n_eff = int(kept.sum()) * worth
     ones = np.ones(int(kept.sum()))
@@ -164,7 +164,7 @@ def suggestions(c: Columns) -> dict[str, Estimate]:
 
 
 def _root(interval: Interval) -> Estimate:
-    """Return an interval of ZMS as one of the factor on u."""
+    """Return an interval of ZMS as an interval of the factor on u."""
     numbers = (interval.estimate[0], interval.lower[0], interval.upper[0])
     return Estimate(*(float(np.sqrt(max(each, 0.0))) for each in numbers))
 
@@ -174,8 +174,8 @@ def quantile_interval(
 ) -> Estimate:
     """Return ``estimate``, beyond which lies ``share`` of the weight, with Woodruff's interval.
 
-    ``rows`` with ``weight`` lie beyond where they are larger; the share is of the sum of ``total``.
-    The share's standard error is turned into the numbers beyond which that much more or less lies.
+    ``rows`` with ``weight`` lie beyond a number if they are larger; the share is of the sum of
+    ``total``. The ends are the numbers beyond which the share is larger or smaller by its error.
     """
     if not np.isfinite(estimate) or n_eff <= 2.0:
         return NOTHING if not np.isfinite(estimate) else Estimate(estimate, NAN, NAN)

@@ -1,13 +1,13 @@
 """Events that sensors have in common, and which sensors to compare so that there are enough.
 
-An event is an occasion with one reference (the reference's identity); of several pairs of one
-sensor the last counts. Only events that all of them saw compare sensors fairly, so one sensor that
-saw nothing would leave nothing. :func:`common_set` leaves out as few as it takes.
+An event is an occasion with one reference (the reference's identity); if one sensor has several
+pairs of it, the last counts. Only events that all sensors saw compare them fairly, so one sensor
+that saw nothing would leave nothing. :func:`common_set` leaves out as few sensors as it takes.
 
-The largest set of sensors that share so many events is the largest frequent itemset, which no
-algorithm finds quickly for every fleet (Yang, KDD 2004). The search here is exact for what fleets
-look like: those that saw everything, with some that saw less. It looks at no more than ``LOOKS``
-intersections, and says if it had to stop.
+The largest set of sensors that share a given number of events is the largest frequent itemset,
+which no algorithm finds quickly for every fleet (Yang, KDD 2004). The search here is exact for
+typical fleets: most sensors saw everything, some saw less. It looks at no more than ``LOOKS``
+intersections, and reports if it had to stop.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ import numpy.typing as npt
 from monitor.core.columns import Columns
 from monitor.core.model import Int
 
-# The occasion of each pair: the reference's identity, or any number of it.
+# The occasion of each pair: the reference's identity, or any number that stands for it.
 Events = npt.NDArray[np.int64] | npt.NDArray[np.uint64]
 # Below this many common events there are means and ranks, but no intervals.
 MIN_EVENTS: Final = 20
-# Nobody is left out for the sake of more common events than these.
+# No sensor is left out to gain more common events than these.
 ENOUGH_EVENTS: Final = 50
 LOOKS: Final = 40_000
-_BITS: Final = 4_000_000_000  # of events in all intersections: about half a second
+_BITS: Final = 4_000_000_000  # event bits over all intersections: about half a second
 
 
 class CommonSet(NamedTuple):
     """Which series to compare, on how many events, and which are left out.
 
-    ``kept`` and ``left_out`` are rows, in order. ``seen`` is how many of the common events each of
-    those left out saw. ``required`` is how many events those kept had to have in common. ``exact``:
-    no other set of more series has so many, nor one of as many series more of them.
+    ``kept`` and ``left_out`` are rows, in order. ``seen`` is how many of the common events each
+    series left out saw. ``required`` is how many events the kept series had to have in common.
+    ``exact``: no larger set has the required events, and no set of the same size has more in
+    common.
     """
 
     kept: Int
@@ -49,7 +50,7 @@ class CommonSet(NamedTuple):
 
 
 def seen(c: Columns, event: Events) -> tuple[Int, Events]:
-    """Return the last row of each series' each event, by event, and the rows' events."""
+    """Return the last row of each event of each series, by event, and the events of these rows."""
     order = np.lexsort((c.series, event))
     events, series = event[order], c.series[order]
     last = np.append((np.diff(events) != 0) | (np.diff(series) != 0), values=True)
@@ -81,19 +82,19 @@ def events_seen(c: Columns, event: Events) -> Int:
 
 
 def required_events(most: int) -> int:
-    """Return how many events a set must share where the best two share ``most``.
+    """Return how many events a set must share if the best two share ``most``.
 
-    A quarter of them, for intervals at most twice as wide; but no more than ``ENOUGH_EVENTS``, and
-    no fewer than ``MIN_EVENTS`` or, where there are few, half.
+    It is a quarter of them, for intervals at most twice as wide, but no more than ``ENOUGH_EVENTS``
+    and no fewer than ``MIN_EVENTS`` or, where there are few, half.
     """
     quarter, half = -(-most // 4), -(-most // 2)
     return max(1, min(ENOUGH_EVENTS, max(quarter, min(MIN_EVENTS, half))))
 
 
 def common_set(c: Columns, event: Events, looks: int = LOOKS) -> CommonSet | None:
-    """Return the most series that share enough events; of as many, those that share most.
+    """Return the largest set of series that share enough events; on a tie, the one sharing most.
 
-    None where no two share any. ``looks`` bounds the intersections that are counted.
+    None if no two share any. ``looks`` bounds the intersections that are counted.
     """
     masks = _masks(c, event)
     n, every = len(masks), list(range(len(masks)))
@@ -123,7 +124,7 @@ def common_set(c: Columns, event: Events, looks: int = LOOKS) -> CommonSet | Non
 
 
 def _masks(c: Columns, event: Events) -> list[int]:
-    """Return the events that each series saw as bits, of those that two or more saw."""
+    """Return as bits the events that each series saw, without events that only one saw."""
     rows, events = seen(c, event)
     _, place, counts = np.unique(events, return_inverse=True, return_counts=True)
     shared = counts[place] > 1
@@ -148,7 +149,7 @@ class _Search:
         self.common = 0
 
     def drop(self) -> None:
-        """Leave out those that saw least, one by one: good where a few are silent."""
+        """Leave out the series that saw least, one by one: good where a few are silent."""
         kept = sorted(range(len(self._masks)), key=lambda row: -self._masks[row].bit_count())
         commons = list(accumulate((self._masks[row] for row in kept), and_))
         while kept and commons[-1].bit_count() < self.required:
@@ -158,7 +159,7 @@ class _Search:
             self._record(kept, commons[-1])
 
     def grow(self, pair: tuple[int, int]) -> None:
-        """Begin with two and add, one by one, who takes least away: good where there are groups."""
+        """Begin with two and add who takes least away, one by one: good where there are groups."""
         chosen, common = list(pair), self._masks[pair[0]] & self._masks[pair[1]]
         while common.bit_count() >= self.required:
             self._record(chosen, common)
@@ -169,7 +170,7 @@ class _Search:
             chosen, common = [*chosen, best], common & self._masks[best]
 
     def fill(self) -> None:
-        """Add whoever may still be added to the best set: one is, if the search had to stop."""
+        """Add to the best set whatever fits; something may fit if the search had to stop."""
         for row, mask in enumerate(self._masks):
             if row not in self.best:
                 self._record([*self.best, row], self.common & mask)
@@ -185,7 +186,7 @@ class _Search:
             if count >= self.required:
                 open_.append((count, row, inside))
         self.looks -= len(candidates)
-        # Who sees all that is common takes nothing away.
+        # A series that saw all common events takes none away.
         whole = common.bit_count()
         chosen = [*chosen, *(row for count, row, _ in open_ if count == whole)]
         open_ = [each for each in open_ if each[0] < whole]
@@ -195,7 +196,7 @@ class _Search:
             together &= inside
         if together.bit_count() >= self.required:
             self._record([*chosen, *(row for _, row, _ in open_)], together)
-        # Those that take most away are tried first and then given up: what is left has fewest.
+        # Series that take most away come first and are then dropped, which leaves the fewest.
         open_.sort()
         while open_ and len(chosen) + len(open_) >= len(self.best) and self.looks >= 0:
             _, row, inside = open_.pop(0)

@@ -1,10 +1,10 @@
 """Comparison of two sensors, or of two firmware versions of one, on the events both saw.
 
-Rules of this file: only common events (see ``ranking``). Raw characteristics curves may be laid
-over each other only where value and reference are shared; otherwise what each saves is compared
-(C-25). Tests are by permutation: under the null hypothesis the two may swap places at each event,
-or at each block of events where errors depend on each other. Two parts of one series have no event
-in common; there any events may belong to the first part. The seed is handed in.
+Rules of this file: only common events (see ``ranking``). Raw characteristics curves may be overlaid
+only where value and reference are shared; otherwise the savings are compared (C-25). Tests are by
+permutation: under the null hypothesis the two may swap places at each event, or at each block of
+events where errors depend on each other. Two parts of one series have no event in common; there any
+events may belong to the first part. The caller passes the seed.
 
 Sources: Martin, Molteno, Parry (arXiv 1411.4354), cited as A; Navratil et al. (arXiv 2106.00858),
 cited as C.
@@ -35,7 +35,7 @@ REPLICATES: Final = 9_999
 
 
 class Sighting(NamedTuple):
-    """One event: all that saw it, best first by the first score asked for.
+    """One event: all series that saw it, best first by the first score asked for.
 
     ``series`` numbers the series; ``pairs`` holds value, interval, u and reference of each (one
     series a pair, in that order); ``scores`` has one number a pair.
@@ -50,10 +50,10 @@ class UncertaintyTest(NamedTuple):
     """Two series' uncertainties on common events.
 
     ``measure`` is ``auucc`` (quantity's unit) where the curves may be compared, else
-    ``auucc_gain`` (none). ``difference`` is the first less the second: a smaller area and a larger
-    share saved are better. ``crossovers`` are the miss rates at which the narrower curve changes,
-    None where curves must not be compared. ``events`` of those given had a band in both; of two
-    parts of one series, those of both parts together.
+    ``auucc_gain`` (no unit). ``difference`` is the first less the second: a smaller area and a
+    larger share saved are better. ``crossovers`` are the miss rates at which the narrower curve
+    changes, None where curves must not be compared. ``events`` counts those with a band in both;
+    for two parts of one series, those of both parts together.
     """
 
     measure: str
@@ -78,8 +78,8 @@ class PairedComparison(NamedTuple):
     """Two series side by side on their common events, or two parts of one series.
 
     ``counts`` are the events of each, ``block`` how many were permuted together. ``saved_at`` is
-    what each uncertainty saves in width over a constant one at the same miss rate (C-07),
-    ``width_saved`` what the first saves over the second, NaN where raw curves must not be compared.
+    the width that each uncertainty saves over a constant one at the same miss rate (C-07),
+    ``width_saved`` that of the first over the second, NaN where raw curves must not be compared.
     ``savings`` are 1 - first/second of cost, least cost and mean absolute error (C-29): above 0 the
     first is better; costs are NaN where the stated levels, and so the prices, differ. ``curves``
     are in units of the references' standard deviation ``sd`` (C-22), None without a usable band.
@@ -98,7 +98,7 @@ class PairedComparison(NamedTuple):
 
 
 def one_event(c: Columns, event: Events, number: int, names: Sequence[str]) -> Sighting | None:
-    """Return each series' last pair of one event with the named scores (A-19); None if nobody's."""
+    """Return each series' last pair of one event with the named scores (A-19); None without any."""
     rows, events = seen(c, event)
     rows = rows[events == number]
     if rows.size == 0:
@@ -114,7 +114,7 @@ def one_event(c: Columns, event: Events, number: int, names: Sequence[str]) -> S
 
 
 def curves_comparable(one: Columns, other: Columns) -> bool:
-    """Whether two series may have their raw curves compared: same values, same references."""
+    """Whether the raw curves of two series may be compared: same values, same references."""
     return np.array_equal(one.value, other.value) and np.array_equal(one.reference, other.reference)
 
 
@@ -153,7 +153,7 @@ def compare_uncertainties(
 
 
 def _kept(first: Bands, second: Bands, *, paired: bool) -> tuple[Int, Int]:
-    """Return the rows with a usable band: the same ones of both where they are paired."""
+    """Return the rows with a usable band: if ``paired``, those usable in both."""
     one, other = _usable(first), _usable(second)
     if paired:
         one = other = one & other

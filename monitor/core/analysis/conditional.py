@@ -1,8 +1,8 @@
 """Conditional calibration: ENCE against its null distribution, and ZMS bin by bin with verdicts.
 
-Rules of this file: one series at a time, on request; the seed is handed in. Pairs are assumed
-independent: for autocorrelated ones hand in a ``stretch``. A bin below ``intervals.MIN_PAIRS``
-pairs has no interval and no verdict.
+Rules of this file: one series at a time, on request; the caller passes the seed. Pairs are assumed
+independent: for autocorrelated ones pass a ``stretch``. A bin below ``intervals.MIN_PAIRS`` pairs
+has no interval and no verdict.
 
 Intervals of small bins are too narrow. Of honest series with normal errors in ten bins of 20, 50,
 100 and 500 pairs, 23, 12, 4 and 3 % were called invalid in some bin (nominal 5 %, 600 series each);
@@ -42,15 +42,15 @@ REPLICATES: Final = 1_000
 PAIRS_A_BIN: Final = 100
 # Simulated errors worked on at a time.
 DRAWS: Final = 1 << 18
-# Numbers drawn for a bin at least, where it has as many pairs.
+# Least numbers drawn for a bin, if it has as many pairs.
 SUMS_A_BIN: Final = 100
 
 
 class NullEnce(NamedTuple):
     """ENCE of a series beside that of honest normal errors of the same u, number and binning.
 
-    ``lower`` and ``upper`` hold ``level`` of the simulated ENCE; ``p_value`` is the share that is
-    at least the observed one, itself counted.
+    ``lower`` and ``upper`` hold the share ``level`` of the simulated ENCE; ``p_value`` is the share
+    that is at least the observed one, itself included.
     """
 
     observed: float
@@ -95,9 +95,9 @@ def ence_null(
 ) -> NullEnce:
     """Return ENCE of one series and its reference under the null: errors drawn as N(0, u_eff).
 
-    NaN below two pairs a bin. The reference hangs on the normal: heavy-tailed errors of the right
-    variance have a larger ENCE (Pernot, arXiv 2403.00423), so that a small p-value says "not normal
-    errors of the stated u". The generator is drawn from only where ENCE is defined.
+    NaN below two pairs a bin. The null distribution assumes normal errors: heavy-tailed errors of
+    the right variance have a larger ENCE (Pernot, arXiv 2403.00423), so a small p-value says "not
+    normal errors of the stated u". The generator is used only where ENCE is defined.
     """
     observed = float(ence_in_bins(c, bins)[0])
     if np.isnan(observed):
@@ -120,8 +120,8 @@ def ence_null(
 def _simulated_ence(c: Columns, random: np.random.Generator, bins: int, replicates: int) -> Float:
     """Return ENCE of ``replicates`` sets of normal errors.
 
-    Of large bins not each error is drawn: some neighbours by u, whose variances hardly differ, have
-    as sum of squares their mean variance times a chi-square of as many degrees of freedom.
+    In large bins not every error is drawn: for some neighbours by u, whose variances hardly differ,
+    the sum of squares is their mean variance times a chi-square of as many degrees of freedom.
     """
     variance, starts = c.variance[c.once(order_by_u)], bin_starts(c, bins)[0]
     sizes = np.diff(starts, append=variance.size)
@@ -154,8 +154,8 @@ def zms_by(
 
     ``covariate``: one finite number a pair, such as ``c.u`` (consistency), ``c.value`` (by level),
     the hour, a temperature. Where u is not small beside the spread of the values, bins by value
-    of an honest sensor fail at both ends, for errors push values there: bin by reference instead.
-    ``bins``: at most one a pair; None is ten, or fewer so that each has ``PAIRS_A_BIN`` pairs.
+    of an honest sensor fail at both ends, because errors push values there: bin by reference
+    instead. ``bins``: at most one a pair; None is ten, or fewer so that each has ``PAIRS_A_BIN``.
     ``stretch`` widens the intervals, sqrt(n/n_effective) for autocorrelated pairs.
     """
     n = c.value.size

@@ -1,7 +1,7 @@
 """Correlation of two columns, with the least-squares line of one on the other.
 
-Of scores over the same sensors (Martin, Molteno, Parry, arXiv 1411.4354, Fig. 4, cited as A), and
-of a sensor's values on their references: slope, intercept and R2 as test reports state them.
+For scores over the same sensors (Martin, Molteno, Parry, arXiv 1411.4354, Fig. 4, cited as A), and
+for a sensor's values on their references: slope, intercept and R2 as test reports state them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import scipy
 from monitor.core.analysis.ranking import ranks
 from monitor.core.model import Float
 
-# The p-value of a rank correlation is Student's, which does not hold for fewer sensors.
+# The p-value of a rank correlation is from Student's t, which does not hold for fewer sensors.
 P_VALUE_SENSORS: Final = 10
 
 
 class Correlation(NamedTuple):
-    """How two columns go together: the line y = intercept + slope x beside it.
+    """The correlation of two columns, and the line y = intercept + slope x.
 
-    ``p`` is two-sided, of the rank correlation; NaN for fewer than three rows or no spread.
+    ``p`` is the two-sided p-value of the rank correlation; NaN for fewer than three rows or no
+    spread.
     """
 
     pearson: float
@@ -37,7 +38,7 @@ class Correlation(NamedTuple):
 
 
 def correlation(x: Float, y: Float) -> Correlation:
-    """Return how two columns go together (A-21, Fig. 4)."""
+    """Return the correlation of two columns (A-21, Fig. 4)."""
     if x.size < 3 or not (x.var() > 0.0 and y.var() > 0.0):
         return Correlation(*(float("nan"),) * 5)
     pearson, spearman = _pearson(x, y), _pearson(ranks(x), ranks(y))

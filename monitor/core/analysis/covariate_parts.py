@@ -1,6 +1,6 @@
 """Parts of a covariate's range: runs of neighbouring bins between round edges.
 
-Edges depend on the covariate alone, never on errors: :mod:`.where` relies on it.
+Edges depend only on the covariate, never on errors: :mod:`.where` relies on that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from monitor.core.model import Bool, Float, Int
 
 BINS_MOST: Final = 10
-_SMALL: Final = 1e-290  # a step that has no digits left to round by
+_SMALL: Final = 1e-290  # a step with no digits left for rounding
 
 
 class PartGrid(NamedTuple):
@@ -33,11 +33,11 @@ class PartGrid(NamedTuple):
         return self.parts.shape[1]
 
     def ends(self, part: Bool) -> tuple[float, float]:
-        """Return low and high of a part; of a circle ``high`` may be below ``low``."""
+        """Return low and high of a part; on a circle ``high`` may be below ``low``."""
         if self.period:
             begins = int(np.flatnonzero(part & ~np.roll(part, 1))[0])
             ends = int(np.flatnonzero(part & ~np.roll(part, -1))[0])
-            # Bin 0 holds what is beyond the last edge and before the first.
+            # Bin 0 holds the numbers beyond the last edge and before the first.
             return float(self.edges[begins - 1]), float(self.edges[ends])
         at = np.flatnonzero(part)
         limits = np.concatenate([[-math.inf], self.edges, [math.inf]])
@@ -50,7 +50,7 @@ class PartGrid(NamedTuple):
 
 
 def grid_of(numbers: Float, period: float) -> PartGrid | None:
-    """Return round edges near the deciles of ``numbers``; None where there is but one value."""
+    """Return round edges near the deciles of ``numbers``; None if all have one value."""
     deciles = np.unique(np.quantile(numbers, np.arange(1, BINS_MOST) / BINS_MOST))
     width = float(np.median(np.diff(deciles))) if deciles.size > 1 else float(np.ptp(numbers))
     if width <= 0.0:
@@ -74,7 +74,7 @@ def _round_step(most: float) -> float:
 
 
 def _parts(bins: int, *, is_circle: bool) -> Bool:
-    """Return all runs of bins, as masks; the whole last."""
+    """Return all runs of bins as masks, the whole last."""
     parts = []
     for length in range(1, bins):
         for first in range(bins if is_circle else bins - length + 1):

@@ -1,6 +1,6 @@
 """Offset, gain and spread of one series' pairs as a whole, each with its 95 % interval.
 
-What rankings and adjustments choose from; what is said of a sensor comes from ``core.verdict``.
+Rankings and adjustments choose from these; verdicts on a sensor come from ``core.verdict``.
 docs/detection.md derives the intervals and says how often they hold.
 """
 
@@ -14,7 +14,7 @@ from monitor.core.verdict.verdict import LEVEL, NOTHING, Estimate
 
 
 def share_independent(rho: float) -> tuple[float, float]:
-    """Return what share of a pair each autocorrelated pair is worth, for a mean and a variance.
+    """Return the worth of an autocorrelated pair as a share of one, for a mean and a variance.
 
     AR(1): (1 - rho) / (1 + rho) and (1 - rho^2) / (1 + rho^2) (Bayley, Hammersley 1946).
     """
@@ -22,10 +22,10 @@ def share_independent(rho: float) -> tuple[float, float]:
 
 
 def share_for_product(a: Float, b: Float) -> float:
-    """Return what share of a pair each is worth for the correlation of ``a`` with ``b``.
+    """Return the worth of a pair as a share of one, for the correlation of ``a`` with ``b``.
 
-    AR(1) in both: (1 - rho_a rho_b) / (1 + rho_a rho_b) (Bartlett 1935), lag-1 correlations of
-    the rows given, none below 0.
+    AR(1) in both: (1 - rho_a rho_b) / (1 + rho_a rho_b) (Bartlett 1935), with the lag-1
+    correlations of the rows given, at least 0.
     """
     product = lag_one(a) * lag_one(b)
     return (1.0 - product) / (1.0 + product)
@@ -53,7 +53,7 @@ def mean_offset(error: Float, u: Float, rho: float) -> Estimate:
 
 
 def spread_factor(z: Float, rho: float) -> Estimate:
-    """Return by what factor u is too small once the offset is removed: sd of ``z``.
+    """Return the factor by which u is too small once the offset is removed: sd of ``z``.
 
     The interval is log-normal with the kurtosis of z: var(ln s) = (kurtosis - 1) / (4 n). It is
     too short for heavy tails and few pairs (85 % instead of 95 % for t4): BCa stands beside it.
@@ -76,9 +76,9 @@ def spread_factor(z: Float, rho: float) -> Estimate:
 def fitted_gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
     """Return the gain of value on reference: 1 plus the slope of ``error`` on ``reference``.
 
-    The reference's own error takes u_ref^2 off that covariance and adds it to the reference's
-    variance; both are put right (errors in variables: Fuller 1987). How large the sensor's own
-    errors are does not matter.
+    The reference's own error subtracts u_ref^2 from that covariance and adds it to the reference's
+    variance; both are corrected (errors in variables: Fuller 1987). The size of the sensor's own
+    errors does not matter.
     """
     if error.size < 3:
         return NOTHING

@@ -1,9 +1,9 @@
 """Prequential test of adjustments: each is chosen on one window and judged on the next.
 
 Rules of this file: one series; windows of equal count that end with the last pair, so that each
-pair is judged once, by a choice made before it. What is saved has an interval that counts
-autocorrelated pairs for fewer; what an offset and a scale chosen with hindsight would have saved
-on the same pairs is the measure of what can be recovered.
+pair is judged once, by a choice made before it. The saving has an interval in which autocorrelated
+pairs count for less. It is measured against the saving of an offset and a scale chosen with
+hindsight on the same pairs, which is what can be recovered.
 
 Sources: Dawid, JRSS A 147 (1984) (prequential); Navratil et al. (arXiv 2106.00858) (cost against
 optimal cost on held-out pairs).
@@ -26,7 +26,7 @@ from monitor.core.scores.characteristics import cost, cost_optimal
 from monitor.core.scores.proper_scores import SCORES, Density
 from monitor.core.verdict.verdict import Estimate
 
-# What the measure of what could be recovered is chosen by.
+# The method chosen with hindsight, which measures what could be recovered.
 HINDSIGHT: Final = "both"
 
 
@@ -46,7 +46,7 @@ class Recovery(NamedTuple):
 class Trial(NamedTuple):
     """One method tried along a series.
 
-    ``now`` is what it chooses from the last window; ``pairs`` were judged in ``windows`` windows.
+    ``now`` is its choice from the last window; ``pairs`` were judged in ``windows`` windows.
     ``zms`` and ``coverage`` are (before, after). ``cost_gap`` is how much the bands cost above the
     least with any scale chosen with hindsight, after the adjustment (C-26), in the series' unit.
     """
@@ -63,10 +63,10 @@ class Trial(NamedTuple):
 
 
 def prequential(c: Columns, method: str, window: int, density: Density = "normal") -> Trial | None:
-    """Return how a method of ``METHODS`` would have done along one series.
+    """Return how a method of ``METHODS`` would have performed along one series.
 
-    ``window``: pairs chosen from, and judged, at a time. None below two windows, or where a choice
-    is not defined on any of them. Windows without a usable choice are not judged.
+    ``window``: the pairs that a choice is made from, and judged on. None below two windows, or
+    where no window has a usable choice. Windows without one are not judged.
     """
     steps = []
     for past, following in _windows(c, window):

@@ -1,7 +1,7 @@
 """Remarks of a report on one series: sentences with their numbers, beside the figures.
 
 Rules of this file: pure functions of one series' pairs; a remark that needs more pairs than there
-are is left out; the seed is handed in.
+are is left out; the caller passes the seed.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from monitor.core.model import Float
 from monitor.core.scores.calibration import beta_gm, n_effective
 from monitor.core.verdict.verdict import CLASSICAL, PREDICTIVE, UNDECIDED
 
-SKEWED: Final = 0.4  # from this skewness of u on RCE is not reliable (B-20)
+SKEWED: Final = 0.4  # skewness of u from which RCE is not reliable (B-20)
 _SCORES: Final = {"crps": "CRPS", "quadratic": "quadratic score", "interval": "interval score"}
-COARSE: Final = 1e-3  # of u: from this spacing of doubles on z is not what was measured
+COARSE: Final = 1e-3  # spacing of doubles over u from which z is not what was measured
 _HALF: Final = np.array([0.0, 0.5])
 
 
 def remarks(c: Columns, random: np.random.Generator, error_model: str = UNDECIDED) -> list[str]:
     """Return the remarks on one series, in the order of the papers (A-23, B-07, B-18 to B-23).
 
-    ``error_model`` is its verdict's: whose the error is.
+    ``error_model`` is that of its verdict.
     """
     made = [*_worst(c), *_ence(c, random), *_bins(c, error_model), *_decimated(c), *_skewed(c)]
     return [*made, *_confidence(c), *_coarse(c)]
@@ -53,10 +53,10 @@ def _ence(c: Columns, random: np.random.Generator) -> Iterator[str]:
 
 
 def _bins(c: Columns, error_model: str) -> Iterator[str]:
-    """Yield ZMS by bins of u, and of what the errors of an honest sensor do not go with.
+    """Yield ZMS by bins of u, and of the level that an honest sensor's errors do not depend on.
 
-    Those of a classical sensor do not go with the reference, those of a predictive one not with
-    its value; where the data tells neither, bins of either might accuse an honest sensor.
+    The errors of a classical sensor do not depend on the reference, those of a predictive one not
+    on its value. Where the error model is undecided, bins of either might accuse an honest sensor.
     """
     levels = {CLASSICAL: ("reference", c.reference), PREDICTIVE: ("value", c.value)}
     level = [levels[error_model]] if error_model in levels else []
@@ -67,12 +67,12 @@ def _bins(c: Columns, error_model: str) -> Iterator[str]:
 
 
 def zms_in_bins(c: Columns, covariate: Float) -> BinnedZms:
-    """Return :func:`zms_by` of one series, wider by what autocorrelation takes from its pairs."""
+    """Return :func:`zms_by` of one series, with intervals widened for autocorrelated pairs."""
     return zms_by(c, covariate, stretch=math.sqrt(c.value.size / float(n_effective(c)[0])))
 
 
 def outside(found: BinnedZms) -> str:
-    """Return in words which bins are off 1 beyond chance."""
+    """Return in words which bins differ from 1 by more than chance."""
     wrong = found.verdicts.count("invalid")
     if not wrong:
         return "none is off 1 beyond chance (Holm's correction)"

@@ -1,8 +1,8 @@
 """Bootstrap intervals for reports: BCa of independent pairs, circular blocks for dependent ones.
 
-Rules of this file: the seed is handed in, and a series' numbers depend on its pairs and the seed
-alone. Replicates are made in portions (never a matrix of pairs x replicates), and the jackknife has
-a closed form. Sources: Efron, JASA 82 (1987) (BCa); Politis and Romano (1992) (circular blocks);
+Rules of this file: the caller passes the seed, and a series' numbers depend only on its pairs and
+the seed. Replicates are made in portions (never a matrix of pairs x replicates), and the jackknife
+has a closed form. Sources: Efron, JASA 82 (1987) (BCa); Politis, Romano (1992) (circular blocks);
 Politis and White, Econometric Reviews 23 (2004) (block length); Pernot (arXiv 2402.10043v2).
 """
 
@@ -20,7 +20,7 @@ from monitor.core.scores.calibration import z_lag1, z_square
 from monitor.core.scores.intervals import LEVEL, Interval, zeta_of
 
 REPLICATES: Final = 10_000
-# A Monte-Carlo BCa interval of fewer pairs hangs on a few of them.
+# A Monte-Carlo BCa interval of fewer pairs depends on a few of them.
 MIN_RESAMPLED: Final = 50
 # Draws worked on at a time.
 DRAWS: Final = 1 << 16
@@ -72,7 +72,7 @@ def _rce_of(means: Float) -> Float:
 
 
 def _jackknife(rows: Float, of_means: OfMeans) -> Float:
-    """Return the influences: minus the statistic without each line, in one step."""
+    """Return the influences: minus the statistic without each line, in closed form."""
     return -of_means((rows.sum(axis=0) - rows) / max(rows.shape[0] - 1, 1))
 
 
@@ -128,7 +128,7 @@ def block_length(n: int, lag1: float) -> int:
 
 
 def block_means(rows: Float, length: int) -> Float:
-    """Return the mean of the ``length`` lines from each line on, around the end (n x columns)."""
+    """Return the mean of the ``length`` lines from each line on, circularly (n x columns)."""
     around = np.concatenate([rows, rows[: length - 1]]) - rows.mean(axis=0)
     sums = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), around]), axis=0)
     means: Float = (sums[length:] - sums[:-length]) / length + rows.mean(axis=0)

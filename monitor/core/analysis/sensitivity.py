@@ -1,7 +1,7 @@
 """Sensitivity to a few pairs: verdicts without the largest, the error without the most uncertain.
 
-Rules of this file: one series at a time, on request. Pairs are removed from the largest on, equal
-ones together or not at all, so that at most the share asked for is removed and a constant u changes
+Rules of this file: one series at a time, on request. Pairs are removed from the largest down, equal
+ones together or not at all, so that at most the requested share is removed and a constant u changes
 nothing.
 
 Sources: Pernot (arXiv 2402.10043v2) Fig. 2, cited as B; Pernot (arXiv 2206.15272) (confidence
@@ -31,12 +31,12 @@ By = Literal["u", "z"]
 
 # The largest share whose removal is tried for a flip of the verdict.
 MOST: Final = 0.5
-# What the verdict is after a flip.
+# The verdict after a flip.
 OTHER: Final = {"valid": "invalid", "invalid": "valid"}
 
 
 class Decimation(NamedTuple):
-    """ZMS and RCE of the pairs that are left, one number a share asked for.
+    """ZMS and RCE of the pairs that are left, one number a requested share.
 
     ``kept``: pairs left. ``lower``, ``upper``, ``zeta``: ABC interval of ZMS. ``expected``: ZMS of
     honest normal errors after the same removal. ``flip_pairs``: the smallest number of pairs whose
@@ -59,10 +59,10 @@ class Decimation(NamedTuple):
 
 
 class ConfidenceCurve(NamedTuple):
-    """Mean absolute error of the pairs that are left, one number a share asked for.
+    """Mean absolute error of the pairs that are left, one number a requested share.
 
-    ``ideal``: where the largest errors themselves are removed; no curve is lower. ``stated``: what
-    normal errors of the stated u would give on average. Unit: quantity.
+    ``ideal``: with the largest errors themselves removed; no curve is lower. ``stated``: the
+    average for normal errors of the stated u. Unit: quantity.
     """
 
     share: Float
@@ -76,8 +76,8 @@ def decimate(c: Columns, shares: Float, *, by: By, stretch: float = 1.0) -> Deci
     """Return how ZMS and its verdict change without the largest stated u, or |z| (B-18).
 
     ``shares``: 0 to below 1. By u an honest sensor stays at 1, so that a flip shows a verdict that
-    hangs on the least certain pairs. By |z| every sensor falls, see ``expected``: a flip to valid
-    by few pairs shows that they alone made it invalid; one to invalid shows little.
+    depends on the least certain pairs. By |z| every sensor falls, see ``expected``: a flip to valid
+    by few pairs shows that they alone made it invalid; a flip to invalid shows little.
     ``stretch`` widens the intervals, sqrt(n/n_effective) for autocorrelated pairs.
     """
     key = c.u if by == "u" else np.abs(c.z)
@@ -108,8 +108,8 @@ def decimate(c: Columns, shares: Float, *, by: By, stretch: float = 1.0) -> Deci
 def confidence_curve(c: Columns, shares: Float) -> ConfidenceCurve:
     """Return the mean absolute error without the ``shares`` (0 to below 1) of largest u (B-23).
 
-    It falls where u is informative. Above ``stated`` u is understated among the pairs that are
-    left; the ideal curve is out of reach for errors that are chance.
+    It falls where u is informative. If it lies above ``stated``, u is understated among the pairs
+    that are left; random errors cannot reach the ideal curve.
     """
     order = order_within(c, c.u)
     left = _kept(c.u[order], shares)
@@ -133,7 +133,7 @@ def _kept(ascending: Float, shares: Float) -> Int:
 def _prefix_intervals(rows: Float, stretch: float) -> tuple[Float, Float, Float]:
     """Return mean and ABC interval of the first 1, 2, ... of ``rows``, which are not negative.
 
-    Central moments grow by what each row adds to them (Pebay): no large sums are subtracted.
+    Central moments are updated row by row (Pebay): no large sums are subtracted.
     """
     k = np.arange(1.0, rows.size + 1.0)
     mean = np.cumsum(rows) / k
@@ -147,7 +147,7 @@ def _prefix_intervals(rows: Float, stretch: float) -> tuple[Float, Float, Float]
 
 
 def _flip(ascending: Float, zeta: Float) -> int | None:
-    """Return the smallest number of largest pairs without which the verdict is the other one."""
+    """Return the smallest number of largest pairs whose removal flips the verdict, None if none."""
     n = ascending.size
     other = OTHER.get(verdict(float(zeta[-1])))
     least = max(MIN_PAIRS, math.ceil(n * (1.0 - MOST)))

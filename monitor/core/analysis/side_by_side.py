@@ -1,7 +1,7 @@
 """A comparison of two sensors, or of two parts of one, as a document and in sentences.
 
-Rules of this file: plain values and sentences only; the numbers come from the modules beside it.
-Raw curves of different values are refused, with the reason and what is compared instead.
+Rules of this file: plain values and sentences only; the numbers come from neighbouring modules. It
+refuses raw curves of different values, and states the reason and what is compared instead.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Sides(NamedTuple):
 
 
 def comparison_document(duel: PairedComparison | None, sides: Sides) -> dict[str, Any]:
-    """Return a comparison as plain values; without a common event it says so."""
+    """Return a comparison as plain values, also if there is no common event."""
     head: dict[str, Any] = {
         "first": sides.first,
         "second": sides.second,
@@ -94,7 +94,7 @@ def comparison_document(duel: PairedComparison | None, sides: Sides) -> dict[str
 
 
 def sentences(duel: PairedComparison | None, sides: Sides) -> list[str]:
-    """Return what a comparison says, the most important first."""
+    """Return the result of a comparison in sentences, the most important first."""
     if duel is None:
         nothing = (
             f"{sides.first} and {sides.second} have nothing to be compared on: no event was seen "

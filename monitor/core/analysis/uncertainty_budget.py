@@ -3,8 +3,8 @@
 Rules of this file: with three or more views of one quantity (a reference and at least two sensors,
 on the events that all of them saw) the variance of each view follows from those of all differences,
 if the views err independently: Grubbs' estimators, Allan's three-cornered hat, by least squares
-with no variance below 0. What a view states is set against what it shows; the rest is dark
-uncertainty (Thompson and Ellison 2011). Intervals come from blocks of events drawn again.
+with no variance below 0. Each view's stated uncertainty is compared with the one it shows; the rest
+is dark uncertainty (Thompson and Ellison 2011). Intervals come from resampled blocks of events.
 
 Beside that stand the common figures of interlaboratory comparisons, over all events together: the
 dark uncertainty that every view would need (DerSimonian-Laird, Mandel-Paule), and the largest
@@ -32,11 +32,11 @@ EVENTS_MIN: Final = 20
 VIEWS_MAX: Final = 12
 REPLICATES: Final = 500
 _LEVEL: Final = 0.95
-_DRAWN_LEVEL: Final = 0.98  # of percentiles of variances drawn again, which hold some 95 %
+_DRAWN_LEVEL: Final = 0.98  # level of the percentiles of resampled variances; they hold some 95 %
 _HALVINGS: Final = 18
 REFERENCE: Final = "reference"
 PARTS: Final = ("sensor", "sensor dark", "pairing", "reference", "reference dark")
-"""What the variance of a sensor's differences from the reference is made of."""
+"""The parts of the variance of a sensor's differences from the reference."""
 
 
 _WHOSE: Final = dict(
@@ -73,7 +73,8 @@ class UncertaintyBudget(NamedTuple):
 
     ``shares`` has for each sensor the share of each of ``PARTS`` in the variance of its differences
     from the reference. ``dark_dl`` and ``dark_mp`` are the dark uncertainty that all views would
-    need, ``consistent`` names the largest consistent subset. ``aside`` share too few events.
+    need, ``consistent`` names the largest consistent subset. The sensors ``aside`` share too few
+    events.
     """
 
     quantity: str
@@ -93,7 +94,7 @@ def uncertainty_budget(
 ) -> UncertaintyBudget | str:
     """Return the budget of sensors of one quantity, or a sentence on why there is none.
 
-    ``event`` (one a pair) says whose reference a pair has; ``names`` has one entry a series.
+    ``event`` (one a pair) numbers the reference of a pair; ``names`` has one entry a series.
     """
     if len(names) < 2:
         return (
@@ -117,7 +118,7 @@ def uncertainty_budget(
 
 
 class _Stated(NamedTuple):
-    """Mean variances that are stated: of each sensor, of its pairing, and of the reference."""
+    """Mean stated variances: of each sensor, of its pairing, and of the reference."""
 
     sensors: Float
     pairing: Float
@@ -217,10 +218,10 @@ def _figures(known: _Known, rows: Int, stated: _Stated) -> _Figures:
 
 
 def three_cornered_hat(covariance: Float) -> Float:
-    """Return the variance of each view, given that of their values about one another.
+    """Return the variance of each view, given the covariance of their values.
 
-    ``covariance`` (views, views) may hold what all views have in common: only differences count.
-    Of three views it is Grubbs' and Allan's estimate, where that is not below 0.
+    ``covariance`` (views, views) may contain what all views have in common: only differences count.
+    For three views it is Grubbs' and Allan's estimate, where that is not below 0.
     """
     views = covariance.shape[0]
     pairs = np.array([*combinations(range(views), 2)])
@@ -251,8 +252,8 @@ def _spread(value: Float, variance: Float) -> Float:
 def dersimonian_laird(value: Float, variance: Float) -> float:
     """Return the dark uncertainty of all views (views, events) after DerSimonian and Laird.
 
-    Means over events of the sum of squares and of what it is expected to be are set equal; offsets
-    that last are left out.
+    It equates the means over events of the sum of squares and of its expectation. Lasting offsets
+    do not count.
     """
     kept = np.maximum(variance, 1e-12 * variance.max())
     weight = 1.0 / kept
@@ -279,7 +280,7 @@ def mandel_paule(value: Float, variance: Float) -> float:
 
 
 def _consistent(known: _Known, block: int) -> tuple[int, ...]:
-    """Return the largest subset of views that agree, offsets included; of as many the closest."""
+    """Return the largest subset of views that agree, offsets included; on a tie the closest one."""
     events = known.value.shape[1]
     for size in range(len(known.value), 1, -1):
         most = float(scipy.special.chdtri(events / block * (size - 1), 1.0 - _LEVEL)) * block
@@ -311,7 +312,7 @@ def _intervals(at: Float, again: Float) -> list[Estimate]:
 
 
 def budget_sentences(found: UncertaintyBudget) -> list[str]:
-    """Return in words whose uncertainty is wrong, and what differences are made of."""
+    """Return sentences on whose uncertainty is wrong, and what the differences consist of."""
     first = sorted(found.views, key=lambda view: not view.verdict)
     told = [_view_sentence(view, found.unit) for view in first]
     for view, parts in zip(found.views, found.shares, strict=False):

@@ -6,21 +6,21 @@ covariates and all earlier errors, an honest sensor's mean z is within 0.1 and i
 deviation within 0.9 to 1.1, whatever its autocorrelation (:mod:`monitor.core.detector.e_values`).
 
 *Parts.* Up to nine round edges near the deciles of the first 100 covariates; again of the first
-400, 1600 ... for one whose range grows. Edges do not look at errors. A part is a run of
-neighbouring bins: what one or two splits cut off. Along a circle (the hour) it may pass its end.
+400, 1600 ... for a covariate whose range grows. Edges do not depend on errors. A part is a run of
+neighbouring bins, cut off by one or two edges. On a circle (the hour) it may pass the end.
 
 *Evidence.* In each part the bets of the detector on offset, understated and overstated multiply
-over the pairs that fall into it, and are mixed: an e-process, whose highest value E exceeds c with
-probability 1/c at most (Ville). So 1/E is a p-value, corrected over parts by Holm's step-down, over
-grids by weights 1/2, 1/4 ... and over the covariates asked for by their number.
+over its pairs and are mixed: an e-process, whose highest value E exceeds c with probability 1/c at
+most (Ville). So 1/E is a p-value, corrected over parts by Holm's step-down, over grids by weights
+1/2, 1/4 ... and over the requested covariates by their number.
 
-*Findings.* Of the parts that stand out those with most evidence, apart from each other, with at
-most three edges together. One that is wrong everywhere has most evidence in the whole, which is the
-verdict's matter and no finding.
+*Findings.* They are the parts with most evidence among those that stand out, apart from each other,
+with at most three edges together. A series that is wrong everywhere has most evidence in the whole,
+which is not a finding but belongs to the verdict.
 
-*Level.* An error goes with the value of a classical sensor and with the reference of a predictive
-one, also if the sensor is honest. Evidence by level is the smaller of both at each look, so that it
-is valid for either.
+*Level.* Errors correlate with the value of a classical sensor and with the reference of a
+predictive one, even if the sensor is honest. Evidence by level is the smaller of both at each look,
+so that it is valid for either.
 
 Sources: Ville (1939); Shin, Ramdas, Rinaldo (arXiv 2203.03532); Vovk, Wang, E-values (Annals of
 Statistics 49, 2021); Holm, Scandinavian Journal of Statistics 6 (1979).
@@ -44,11 +44,11 @@ from monitor.core.scores.calibration import n_effective
 from monitor.core.scores.intervals import abc_ends, zms_moments
 from monitor.core.verdict.verdict import Estimate
 
-FALSE_FINDINGS: Final = 0.05  # share of honest series in which anything is ever found, at most
+FALSE_FINDINGS: Final = 0.05  # largest share of honest series that ever have a finding
 FIRST_EDGES: Final = 100  # covariates from which the first edges are taken; then 4 times as many
 EDGES_MOST: Final = 3
 LOOK: Final = 16  # pairs between two looks: what a later look finds does not change earlier ones
-PAIRS_LEAST: Final = 30  # in a part that is told, and in the rest to call it right
+PAIRS_LEAST: Final = 30  # in a part to be reported, and in the rest to be called right
 RIGHT: Final = Estimate(1.0, 0.9, 1.1)  # u itself is known to about 10 % (GUM table E.1)
 BIAS_RIGHT: Final = 0.1  # times u
 DAY: Final = 86_400.0
@@ -61,9 +61,9 @@ _NORMAL: Final = 1.959963984540054
 
 
 class Covariate(NamedTuple):
-    """What a series may be wrong along: numbers, one a pair, NaN where one never came.
+    """What a series may be wrong along: numbers, one a pair, NaN where none ever came.
 
-    ``other``: the same pairs' second numbers, by which evidence must hold as well (see *Level*).
+    ``other``: the same pairs' second numbers, by which evidence must hold too (see *Level*).
     ``period``: of a circle, 0 for none.
     """
 
@@ -100,12 +100,12 @@ class BinOfCovariate(NamedTuple):
 
 
 class Conditional(NamedTuple):
-    """What was found along one covariate.
+    """The result along one covariate.
 
     ``state``: "found", "nothing", "everywhere" (wrong, but not in one part more than another), or
-    why nothing can be told: "missing", "constant", "few". ``rest_is_right``: that of the pairs in
-    no finding. ``without`` pairs have no such number. ``since`` is the pair, from 0, by which
-    it was clear that something is wrong; -1: it is not.
+    why there is no answer: "missing", "constant", "few". ``rest_is_right``: the pairs outside all
+    findings are right. ``without`` is how many pairs have no such number. ``since`` is the pair,
+    from 0, by which it was clear that something is wrong; -1 if it is not.
     """
 
     covariate: str
@@ -120,7 +120,7 @@ class Conditional(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """Pairs that have the covariate: logarithms of their bets [pairs, bets], its numbers."""
+    """Pairs that have the covariate: logarithms of their bets [pairs, bets], and its numbers."""
 
     logs: Float
     numbers: Float
@@ -133,11 +133,11 @@ def along_hour(time: Float) -> Covariate:
 
 
 def along_level(c: Columns, unit: str) -> Covariate:
-    """Return the level: the reference, and the value beside it (see *Level*)."""
+    """Return the level: the reference, with the value beside it (see *Level*)."""
     return Covariate("level", c.reference, unit, other=c.value)
 
 
-# Covariates that are made of the pairs, by name: of columns and the unit of the series.
+# Covariates made from the pairs, by name: functions of columns and the unit of the series.
 BUILT_IN: Final[Mapping[str, Callable[[Columns, str], Covariate]]] = {
     "hour": lambda c, _unit: along_hour(c.time),
     "level": along_level,
@@ -149,9 +149,9 @@ def calibrated_where(
 ) -> Conditional:
     """Return where along ``covariate`` the only series of ``c`` is wrong.
 
-    ``c``: all pairs of the series' life. ``asked``: how many covariates are looked at. A number
-    that is infinite counts as one that never came. ``systematic``: the declared systematic share of
-    the uncertainty, [1].
+    ``c``: all pairs of the series' life. ``asked``: how many covariates are looked at. An infinite
+    number counts as one that never came. ``systematic``: the declared systematic share of the
+    uncertainty, [1].
     """
     known = np.isfinite(covariate.numbers)
     if covariate.other is not None:
@@ -188,9 +188,9 @@ def _unable(numbers: Float) -> str:
 
 
 def _judged(seen: _Seen, period: float, share: float) -> tuple[_Judged | None, int]:
-    """Return the last grid in which a part stands out, else the first; and how many pairs it took.
+    """Return the last grid in which a part stands out, else the first, and how many pairs it took.
 
-    0 pairs: nothing stands out.
+    0 pairs mean that nothing stands out.
     """
     best, clear = None, 0
     level = FALSE_FINDINGS * share
@@ -226,7 +226,7 @@ class _Evidence(NamedTuple):
     highest: Float
     looks: Int  # pairs that were seen at each look
     logs: Float  # [looks, parts]
-    families: Float  # [parts, 3]: each family's at the look of the highest
+    families: Float  # [parts, 3]: that of each family at the look of the highest
 
 
 def _evidence(seen: _Seen, grid: PartGrid, count: int) -> _Evidence:
@@ -266,9 +266,9 @@ class _Judged(NamedTuple):
 
 
 def _standing_out(grid: PartGrid, evidence: _Evidence, level: float) -> list[int]:
-    """Return the parts that are told, those with most evidence first.
+    """Return the parts to report, those with most evidence first.
 
-    The whole has most evidence if a sensor is wrong everywhere: then it stands alone.
+    If a sensor is wrong everywhere, the whole has most evidence and is returned alone.
     """
     p_values = np.exp(-np.maximum(evidence.highest, 0.0))
     adjusted = holm(p_values)
@@ -293,7 +293,7 @@ def _standing_out(grid: PartGrid, evidence: _Evidence, level: float) -> list[int
     return chosen
 
 
-# -- what is told ---------------------------------------------------------------------------------
+# -- the report -----------------------------------------------------------------------------------
 
 
 def _told_of(
@@ -347,7 +347,7 @@ def _estimates(c: Columns, rows: Int, stretch: float) -> tuple[Estimate, Estimat
 
 
 def _factor(zms: Estimate, fault: str) -> Estimate:
-    """Return by what u is too small, or too large."""
+    """Return the factor by which u is too small, or too large."""
     power = 0.5 if fault == "understated" else -0.5
     with np.errstate(divide="ignore"):
         ends = sorted(float(each) for each in np.power(zms[1:], power))
@@ -355,7 +355,7 @@ def _factor(zms: Estimate, fault: str) -> Estimate:
 
 
 def _is_right(c: Columns, rows: Int, stretch: float) -> bool:
-    """Return whether some pairs agree with an honest sensor, within what is tolerated."""
+    """Return whether some pairs agree with an honest sensor, within the tolerated range."""
     if rows.size < PAIRS_LEAST:
         return False
     zms, bias = _estimates(c, rows, stretch)

@@ -1,6 +1,6 @@
 """Where a series is wrong along a covariate, as a sentence and as plain values.
 
-One function each, for the command, the report and Python. Words and numbers are those of verdicts:
+The command, the report and Python share the two functions. Words and numbers are those of verdicts:
 a sentence follows the sensor's name.
 """
 
@@ -25,7 +25,7 @@ _NOT_JUDGED: Final = {
 
 
 def where_sentence(found: Conditional, unit: str = "") -> str:
-    """Return what was found in words; ``unit`` is that of the series."""
+    """Return the finding in words; ``unit`` is that of the series."""
     if found.state != "found":
         told = _NOT_JUDGED[found.state].format(name=found.covariate)
     else:
@@ -77,7 +77,7 @@ def _without(found: Conditional) -> str:
 
 
 def where_document(found: Conditional, unit: str = "") -> dict[str, Any]:
-    """Return what was found as plain values; what is not defined, or has no edge, is None."""
+    """Return the finding as plain values; undefined numbers and missing edges are None."""
     return {
         "covariate": found.covariate,
         "unit": found.unit,

@@ -1,11 +1,11 @@
 """Which remedy is applied to the readings of a series, pair by pair.
 
 Rules of this file: the remedy is the verdict's own; none is chosen here. It is adopted at a pair,
-for those after it. It is taken back when the alert ends, or when it no longer helps. The difference
-that it makes to the CRPS of a pair, over the largest that it can make, is a bet between -1 and 1
-against "on average it makes the CRPS no worse"; what is won from every pair on is added, as in the
-Shiryaev-Roberts procedure, so that a remedy that does no harm is taken back once in ``PATIENCE``
-pairs at most. Then none is adopted for ``PAUSE`` pairs.
+for the pairs after it. It is withdrawn when the alert ends, or when it no longer helps. The
+difference that it makes to the CRPS of a pair, over the largest possible one, is a bet between -1
+and 1 against "on average it makes the CRPS no worse". The winnings from every pair on are summed,
+as in the Shiryaev-Roberts procedure, so that a remedy that does no harm is withdrawn at most once
+in ``PATIENCE`` pairs. After a withdrawal no remedy is adopted for ``PAUSE`` pairs.
 
 Sources: Shin, Ramdas, Rinaldo, E-detectors, NEJSDS (2024); Dawid, JRSS A 147 (1984) (prequential).
 """
@@ -24,10 +24,10 @@ from monitor.core.verdict import Pairs, Remedy
 from monitor.core.verdict.remedy import crps
 from monitor.core.verdict.verdict import NO_REMEDY
 
-PATIENCE: Final = 100.0  # pairs between two times that a remedy is taken back for nothing, at least
+PATIENCE: Final = 100.0  # least pairs between two withdrawals of remedies that do no harm
 PAUSE: Final = 32  # pairs
 _BET: Final = 0.5
-# By which a CRPS of the normal changes at most with its standard deviation, and with its mean by 1.
+# Largest change of a normal's CRPS with its standard deviation; with its mean it is 1.
 _BY_WIDTH: Final = 1.0 / math.sqrt(math.pi)
 
 
@@ -51,7 +51,7 @@ AS_SENT: Final = Amendment()
 
 
 def amendment_of(remedy: Remedy | None) -> Amendment:
-    """Return what a remedy does to readings; None, or one of kind "none", does nothing."""
+    """Return what a remedy does to readings; None, or the kind "none", does nothing."""
     if remedy is None:
         return AS_SENT
     shift = remedy.intercept if math.isfinite(remedy.intercept) else remedy.add
@@ -70,7 +70,7 @@ class Told(NamedTuple):
 
 
 class Adoption(NamedTuple):
-    """From pair ``first`` on readings are corrected so; ``taken_back``: it no longer helped."""
+    """The amendment from pair ``first`` on; ``taken_back``: the one before no longer helped."""
 
     first: int
     amendment: Amendment
@@ -80,7 +80,7 @@ class Adoption(NamedTuple):
 class Adopted(NamedTuple):
     """What applies to some pairs in event order, and what is known after the last.
 
-    ``evidence`` is that against the remedy in force; none is adopted for ``pause`` more pairs.
+    ``evidence`` is against the remedy in force; none is adopted for ``pause`` more pairs.
     """
 
     steps: tuple[Adoption, ...] = (Adoption(0, AS_SENT),)
@@ -96,9 +96,9 @@ class Adopted(NamedTuple):
 def adoptions(pairs: Pairs, told: Sequence[Told], before: Adopted | None = None) -> Adopted:
     """Return what applies to the pairs of a series, from the first one on, in event order.
 
-    ``told`` is in the order of its pairs, -1 for before the first; one that tells of no remedy
-    leaves the one in force as it is. ``before`` is what applied until the first pair, as sent if
-    None. Pairs may come in any pieces.
+    ``told`` is in the order of its pairs, -1 for before the first; an entry without a remedy leaves
+    the one in force as it is. ``before`` is what applied until the first pair; None means readings
+    as sent. Pairs may come in any pieces.
     """
     before = before or Adopted()
     found = [Adoption(0, before.amendment)]
@@ -130,7 +130,7 @@ def _wanted(remedy: Remedy | None, now: Amendment, *, may_adopt: bool) -> Amendm
 
 
 def _bets(p: Pairs, amendment: Amendment) -> list[float]:
-    """Return a bet of each pair against "the CRPS is at least as good as without"."""
+    """Return each pair's bet against "the CRPS is at least as good as without the amendment"."""
     value, u = amendment.value(p.value), np.hypot(amendment.u(p.u), p.u_ref)
     stated = np.hypot(p.u, p.u_ref)
     worse = crps(value - p.reference, u) - crps(p.error, stated)

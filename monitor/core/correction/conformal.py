@@ -19,7 +19,7 @@ import scipy
 from monitor.core.model import Float
 
 # Within 2 % of the level over any 1000 pairs in which the factor changes less than exp(2) = 7.4
-# times; a smaller step follows jumps too slowly, a larger one makes the width more restless.
+# times; a smaller step follows jumps too slowly, a larger one makes the width fluctuate more.
 FACTOR_STEP: Final = 0.1
 _LOG_FACTOR_MOST: Final = float(np.log(1e6))
 
@@ -35,7 +35,7 @@ class TrackedFactors(NamedTuple):
 
 
 def first_log_factors(series: int, level: float) -> Float:
-    """Return where factors begin [series]: at the quantile of the normal with standard deviation u.
+    """Return the first factors [series]: the quantile of the normal with standard deviation u.
 
     Raises:
         ValueError: if ``level`` is not between 0 and 1.
@@ -45,12 +45,12 @@ def first_log_factors(series: int, level: float) -> Float:
 
 
 def track_factors(log_factor: Float, ratio: Float, level: float) -> TrackedFactors:
-    """Take pairs in event order and return the factors that they met and those that they leave.
+    """Return the factors before each of some pairs in event order, and those after the last.
 
     Args:
         log_factor: of each series before its first pair [series].
-        ratio: abs(value - reference) / u of each pair [series, pairs]; NaN where there is none, and
-            where u is 0 and no factor helps.
+        ratio: abs(value - reference) / u of each pair [series, pairs]; NaN where there is no pair,
+            and where u is 0 and no factor helps.
         level: share of references that intervals are to contain, between 0 and 1.
 
     Pairs may come in any pieces: the factors are the same bits.

@@ -1,4 +1,4 @@
-"""The pairs of a series as they would have been corrected, each by what those before it told."""
+"""The pairs of a series as they would have been corrected, each from the pairs before it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from monitor.core.verdict.remedy import crps
 class Corrected(NamedTuple):
     """Corrected pairs in event order [pairs], in the series' unit; ``level`` is the interval's.
 
-    ``lower`` and ``upper`` are value -+ ``factor`` u, NaN where u is 0. ``which`` says by which of
-    ``adopted.steps`` a pair is corrected, ``log_factor`` and ``adopted`` are also what is known
+    ``lower`` and ``upper`` are value -+ ``factor`` u, NaN where u is 0. ``which`` is the place in
+    ``adopted.steps`` of the amendment of each pair; ``log_factor`` and ``adopted`` are the state
     after the last pair.
     """
 
@@ -47,10 +47,10 @@ def corrected(
     level: float,
     before: tuple[Adopted, float] | None = None,
 ) -> Corrected:
-    """Return the pairs of a series with what was ``told`` of it applied to those after.
+    """Return the pairs of a series corrected by what was ``told`` before each of them.
 
     ``before``: what applied until the first pair, and the logarithm of the factor; None for a
-    series without a pair before. Pairs may come in any pieces: the numbers are the same bits.
+    series without an earlier pair. Pairs may come in any pieces: the numbers are the same bits.
 
     Raises:
         ValueError: if ``level`` is not between 0 and 1.

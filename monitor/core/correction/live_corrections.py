@@ -1,9 +1,9 @@
 """What applies to the readings of every series now, kept as pairs are made.
 
 Rules of this file: rows are those of the registry. A pair moves the state of its series once, when
-it is made, if it is later than all that moved it before; a pair that is made late or anew (a
+it is made, if it is later than all pairs that moved it before; a pair that is made late or again (a
 reference that comes late, or is revised) moves nothing. So the state depends on the pairs and on
-what was told when they were made, and is stored with them: after a crash it is the same bits.
+the remedies known when they were made, and is stored with them: after a crash it is the same bits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from monitor.core.model import Bool, Float, Int, Records, in_event_order
 from monitor.core.scores.entries import Live
 from monitor.core.verdict import Pairs, Remedy
 
-REMEMBERED: Final = 1000  # pairs that the published coverage is of
+REMEMBERED: Final = 1000  # last pairs that the published coverage covers
 _CORRECTION: Final = np.dtype(
     [
         ("pairs", np.int64),  # that moved the state
@@ -43,14 +43,14 @@ _CORRECTION: Final = np.dtype(
         ("scale", np.float64),
         ("evidence", np.float64),
         ("pause", np.int64),
-        ("hits", np.uint8, REMEMBERED // 8),  # a bit a pair, in turn
+        ("hits", np.uint8, REMEMBERED // 8),  # one bit a pair, cyclically
     ]
 )
-_GROUP: Final = 64  # series of one note
+_GROUP: Final = 64  # series in one note
 _NAME: Final = "corrections.{}"
 
 
-# What is published of a series whose readings are corrected.
+# The numbers published of a series whose readings are corrected.
 OF_CORRECTIONS: Final = (
     Live(
         "corrected_coverage_ratio",
@@ -67,7 +67,7 @@ OF_CORRECTIONS: Final = (
 class Correcting(NamedTuple):
     """What applies to series now: value' = intercept + slope value, u' = scale u [series].
 
-    The interval is value' -+ ``factor`` u'; ``is_known`` where a pair has told anything yet.
+    The interval is value' -+ ``factor`` u'; ``is_known`` once a pair has moved the state.
     """
 
     intercept: Float
@@ -78,7 +78,7 @@ class Correcting(NamedTuple):
 
 
 class LiveCorrections:
-    """State: what applies to each series, intervals being of ``level``."""
+    """State: what applies to each series, with intervals of ``level``."""
 
     def __init__(self, level: float) -> None:
         self.level: Final = level
@@ -88,7 +88,7 @@ class LiveCorrections:
     def take(self, pairs: Records, told: Callable[[int], Remedy | None]) -> dict[str, bytes]:
         """Take pairs (of ``PAIR``) that were made; return the notes to write with them.
 
-        ``told`` returns the remedy that an alert of a row tells now; None while none fires.
+        ``told`` returns the present remedy of a row whose alert fires; None if none fires.
         """
         stands = in_event_order(pairs)
         if not stands.size:
@@ -105,12 +105,12 @@ class LiveCorrections:
         return {_NAME.format(each): self._group(each).tobytes() for each in sorted(groups)}
 
     def load(self, note: Callable[[str], bytes], series: int) -> None:
-        """Set the state of so many series from the notes that were written last."""
+        """Set the state of the first ``series`` series from the notes that were written last."""
         self._grow(series)
         for group in range(math.ceil(series / _GROUP)):
             found = np.frombuffer(note(_NAME.format(group)), _CORRECTION)
             self._group(group)[: found.size] = found[: self._group(group).size]
-        other = self._state["level"] != self.level  # it was asked for another one before
+        other = self._state["level"] != self.level  # the settings had another level before
         self._state["log_factor"][other] = self._first
         self._state["hits"][other] = 0
         self._state["pairs"][other] = 0
@@ -135,9 +135,9 @@ class LiveCorrections:
         return Amendment(*(float(self._state[name][row]) for name in Amendment._fields))
 
     def coverage(self, series: int) -> Float:
-        """Return the share of the last pairs of each of so many series within its interval.
+        """Return the share of the last pairs of each series that lie within their intervals.
 
-        NaN for a series of which no pair was told yet.
+        For the first ``series`` series; NaN for one without a pair yet.
         """
         self._grow(series)
         some = self._state[:series]
@@ -146,7 +146,7 @@ class LiveCorrections:
         return np.divide(hits, count, out=np.full(series, np.nan), where=count > 0)
 
     def sentence(self, row: int, unit: str) -> str:
-        """Return what is done to the readings of a series; empty if no pair told of it yet."""
+        """Return what is done to the readings of a series; empty if it has no pair yet."""
         if row >= self._state.size or not self._state["pairs"][row]:
             return ""
         doing = in_words(self.amendment(row), unit) or "as sent"
@@ -203,6 +203,6 @@ def _stated(fresh: Records, level: float) -> Pairs:
 
 
 def _hits(found: Corrected, pairs: Pairs, before: int) -> Iterator[tuple[int, bool]]:
-    """Yield the number of each pair that has an interval, and whether that holds the reference."""
+    """Yield the number of each pair that has an interval, and whether it holds the reference."""
     known = np.flatnonzero(np.isfinite(found.lower))
     yield from enumerate(found.within(pairs.reference)[known].tolist(), before)

@@ -20,7 +20,7 @@ _BEFORE_ALARM: Final = 256
 
 
 class SeriesColumns:
-    """Lays pairs of series end to end, as the statistics want them."""
+    """Lays pairs of series end to end, as the statistics need them."""
 
     def __init__(self, windows: Windows, detector: Detector, rules: Sequence[SeriesRules]) -> None:
         self._windows: Final = windows
@@ -38,7 +38,7 @@ class SeriesColumns:
         return self.columns(series, *self.window_rows(series))
 
     def columns(self, series: Int, starts: Int, rows: Records) -> Columns:
-        """Return rows (``WINDOW``) of ``series``, of which each has at least one, as columns."""
+        """Return rows (``WINDOW``) of ``series``, at least one of each, as columns."""
         counts = np.diff(starts, append=rows.size)
         levels = np.repeat([self._rules[row].level for row in series], counts)
         names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref", "crps")
@@ -60,7 +60,7 @@ class SeriesColumns:
     def up_to_alarm(self, series: int, since: int) -> Columns | None:
         """Return pairs of one series that end ``since`` pairs before its newest; None if gone.
 
-        So many that memory mostly holds them at the alarm: half a window, at most 256.
+        At most half a window and 256 pairs, so that memory usually still holds them.
         """
         rows = self._windows.up_to(series, since, min(_BEFORE_ALARM, 1 + self._windows.size // 2))
         one = np.array([series])

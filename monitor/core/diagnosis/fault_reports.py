@@ -1,8 +1,8 @@
 """What is known of each series whose alert is pending or fires: the fault, its size, what mends it.
 
-Derived from the windows and the detector's state, and recomputed for series that changed. A verdict
-takes a millisecond or two, so where many series are to be judged at once the new alerts come first,
-then those whose report is the oldest.
+Reports are derived from the windows and the detector's state, and recomputed for series that
+changed. A verdict takes a millisecond or two, so if many series must be judged at once new alerts
+come first, then the series with the oldest reports.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
 from monitor.core.verdict import Estimate, Pairs, Slope, Slopes, Verdict, judge, judge_all, shows
 
-FRESH_PAIRS: Final = 20  # pairs after the alarm up to which a report is wanted soon
+FRESH_PAIRS: Final = 20  # pairs after the alarm within which a report has priority
 _REPORTED_AT_ONCE: Final = 16
 
 
@@ -41,7 +41,7 @@ class FaultReport(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What is wrong, as what follows the sensor's name."""
+        """What is wrong, in words that follow the sensor's name."""
         return self.verdict.sentence
 
     @property
@@ -61,7 +61,7 @@ class FaultReport(NamedTuple):
 
     @property
     def clear(self) -> bool:
-        """Whether it is known in which way the series is wrong."""
+        """Whether the verdict names what is wrong with the series."""
         return shows(self.verdict)
 
 
@@ -69,7 +69,7 @@ class Asked(NamedTuple):
     """The last pairs of one series that is to be judged.
 
     ``leading`` is the detector's family with the most evidence, ``alarm`` the pair at which it
-    fired (negative if that was before the first), None if it has not; ``onset`` what was said then.
+    fired (negative if that was before the first), None if it has not; ``onset`` is from that alarm.
     """
 
     pairs: Columns
@@ -80,7 +80,7 @@ class Asked(NamedTuple):
 
 
 def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
-    """Return what the last pairs of each series say."""
+    """Return the report on each series from its last pairs."""
     last = [_last(each.pairs, each.rules) for each in asked]
     found = judge_all(
         last,
@@ -100,15 +100,15 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
 
 
 def _last(pairs: Columns, rules: SeriesRules) -> Pairs:
-    """Return the pairs that a series is judged by."""
+    """Return the pairs on which a series is judged."""
     last = pairs.rows(slice(-PAIRS_MAX, None))
     return Pairs.of(last, timed=rules.timed, systematic=rules.systematic)
 
 
 def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:
-    """Return the report on a series that there was no time to judge; ``pairs`` are its own.
+    """Return the report on a series that has not been judged yet; ``pairs`` are its own.
 
-    The last ``fresh`` of them came after the incident before had ended.
+    The last ``fresh`` of them came after the previous incident had ended.
     """
     began = float(pairs.time[min(max(pairs.value.size - fresh, 0), pairs.value.size - 1)])
     found = judge(Pairs.of(pairs.rows(slice(0, 0))), alarm=0, began=began)
@@ -116,27 +116,27 @@ def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:
 
 
 class FaultReports:
-    """State: the report on each series that is not calm, and which of them are out of date."""
+    """State: the report on each series that is not calm, and which reports are out of date."""
 
     def __init__(self) -> None:
         self._known: dict[int, FaultReport] = {}
         self._onsets: dict[int, Onset] = {}
         self._raised_by: dict[int, int] = {}  # the pair of the epoch that raised each alarm
-        self.changed = 0  # counts changes of what was said at alarms
-        self.voided = 0  # and how often a change of the past made it void
+        self.changed = 0  # counts changes of the onsets
+        self.voided = 0  # counts onsets that a change of the past made void
         self._waiting: dict[int, None] = {}
         self._new: dict[int, None] = {}
 
     def get(self, row: int) -> FaultReport | None:
-        """Return what is known of a series."""
+        """Return the report on a series, None if it has none."""
         return self._known.get(row)
 
     def onset(self, row: int) -> Onset | None:
-        """Return what was said at the alarm of a series that fires, as far as it was judged."""
+        """Return the onset of a series that fires, None while it has not been judged."""
         return self._onsets.get(row)
 
     def onsets(self) -> Onsets:
-        """Return what was said at the alarms of the incidents that last."""
+        """Return the onsets of the incidents that last."""
         return [
             (
                 *(row, each.alarm, each.began),
@@ -148,18 +148,18 @@ class FaultReports:
         ]
 
     def recall(self, onsets: Onsets) -> None:
-        """Load what :meth:`onsets` returned; pairs from before the alarm may be gone since."""
+        """Load what :meth:`onsets` returned; pairs from before the alarm may be gone by now."""
         for row, alarm, began, by_reference, se, by_value, se_value, pairs in onsets:
             on_reference = Slope(by_reference, inf if se is None else se)
             on_value = Slope(by_value, inf if se_value is None else se_value)
             self._onsets[row] = Onset(alarm, began, Slopes(on_reference, on_value, pairs))
 
     def known(self) -> dict[int, FaultReport]:
-        """Return the report on each series that has one; later changes do not change it."""
+        """Return the report on each series that has one; later changes do not alter the result."""
         return self._known.copy()
 
     def mark(self, series: Int, detector: Detector) -> None:
-        """Note that the windows of ``series`` changed: those that are calm need no report."""
+        """Note that the windows of ``series`` changed; calm series need no report."""
         is_calm = detector.states(series) == OK
         for row in series[is_calm].tolist():
             self.leave(row)
@@ -181,10 +181,11 @@ class FaultReports:
         most: int | None,
         disturbed: Collection[int] = (),
     ) -> Steps[Int]:
-        """Judge at most ``most`` of the series that wait; return those with another report.
+        """Judge at most ``most`` of the waiting series; return those whose report changed.
 
-        Every series that is not calm has a report then, if only that it is not clear yet. Those
-        ``disturbed`` between the steps wait: their evidence does not know their pairs yet.
+        Then every series that is not calm has a report, if only that it is not clear yet. Series
+        ``disturbed`` between the steps wait, because their evidence does not include their pairs
+        yet.
         """
         chosen = [*islice(chain(self._new, self._waiting), most)]
         for row in chosen:
@@ -202,7 +203,7 @@ class FaultReports:
         return np.array([*chosen, *bare], dtype=np.int64)
 
     def _name(self, series: Int, columns_of: SeriesColumns, detector: Detector) -> None:
-        """Report of series that wait only that they are not as right as they say."""
+        """Report only that the waiting series are not as right as they say."""
         series = columns_of.present(series)
         if series.size:
             windows, leading = columns_of.windows(series), detector.leading(series)
@@ -218,7 +219,7 @@ class FaultReports:
         detector: Detector,
         rules: Sequence[SeriesRules],
     ) -> None:
-        # A series may have lost its pairs since it was chosen.
+        # A series may have lost its pairs since it was selected.
         series = columns_of.present(series)
         if not series.size:
             return
@@ -241,7 +242,7 @@ class FaultReports:
         fresh: Mapping[int, int],
         columns_of: SeriesColumns,
     ) -> None:
-        """Bring up to date what was said at the alarms; from memory while that is of the alarm."""
+        """Update the onsets; an onset in memory stays while its alarm is the same."""
         lacking: dict[int, Columns] = {}
         before_all = {row: self._onsets.get(row) for row in asked}
         for row, (one, _, alarm, _, _) in asked.items():
@@ -270,7 +271,7 @@ class FaultReports:
         self.changed += any(self._onsets.get(row) != each for row, each in before_all.items())
 
     def leave(self, row: int) -> None:
-        """Drop all about a series: it is calm, or has no pairs to be judged by."""
+        """Drop everything about a series that is calm or has no pairs to judge."""
         self._known.pop(row, None)
         self._waiting.pop(row, None)
         self._new.pop(row, None)
@@ -278,9 +279,9 @@ class FaultReports:
         self.changed += self._onsets.pop(row, None) is not None
 
     def forget(self, row: int, since: float) -> None:
-        """Note that from an event time on the past of a series is another now.
+        """Note that the past of a series changed from an event time on.
 
-        What was said at an alarm after that is void.
+        An onset whose alarm is after that time is void.
         """
         if row in self._onsets and since <= self._onsets[row].alarm:
             del self._onsets[row]
@@ -289,9 +290,9 @@ class FaultReports:
             self.voided += 1
 
     def void(self, changes: Records) -> None:
-        """Forget what was said at alarms after pairs that change, as soon as they are known.
+        """Drop the onsets of alarms after changed pairs, as soon as the changes are known.
 
-        A journal then writes these changes together with what is still said.
+        A journal then writes these changes together with the onsets that remain.
         """
         concerned = np.isin(changes["series"], np.array([*self._onsets], dtype=np.int64))
         for each in changes[concerned]:

@@ -1,7 +1,7 @@
-"""What was said at the alarm of an incident, which it keeps: when it began, how its sensor was.
+"""What an incident keeps from its alarm: when it began, and how its sensor behaved before.
 
-An incident begins with a fault's first pair, never after its alarm, and never before the incident
-before had ended.
+An incident begins with a fault's first pair, never after its alarm, and never before the previous
+incident had ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAIRS_MAX: Final = 512  # the last pairs of a series that a verdict is made from
 
 
 class Onset(NamedTuple):
-    """What was said at the alarm, which an incident keeps: times in s UTC.
+    """What an incident keeps from its alarm: times in s UTC.
 
     ``healthy`` is how the errors moved with the level before the fault.
     """
@@ -32,8 +32,8 @@ class Onset(NamedTuple):
     healthy: Slopes
 
 
-# (row, alarm, began; slope on the reference and its standard error, on the value; pairs): a JSON
-# file has no infinity, so an error that is not known is null.
+# (row, alarm, began; slope on the reference and its standard error, the same on the value; pairs).
+# JSON has no infinity, so an unknown standard error is null.
 Onsets = list[tuple[int, float, float, float, float | None, float, float | None, int]]
 
 
@@ -42,10 +42,10 @@ def at_alarms(
     fresh: Sequence[int] | None = None,
     rules: Sequence[SeriesRules] | None = None,
 ) -> list[Onset]:
-    """Return what the pairs of each series up to the one that raised its alarm say.
+    """Return the onset of each series from its pairs up to the one that raised its alarm.
 
-    Of each series the last ``fresh`` came after the incident before had ended: the new one began
-    with one of them.
+    The last ``fresh`` of each series came after the previous incident had ended; the new incident
+    began with one of them.
     """
     rules = [SeriesRules()] * len(pairs) if rules is None else rules
     last = [
@@ -59,15 +59,15 @@ def at_alarms(
 
 
 def _began(found: Verdict, p: Pairs, fresh: int) -> float:
-    """Return when an incident began by the pairs up to its alarm, the last ``fresh`` its own."""
+    """Return when an incident began, from the pairs up to its alarm, the last ``fresh`` its own."""
     since = found.since if isfinite(found.began) else p.n - 1
     return float(p.time[min(max(since, p.n - fresh), p.n - 1)])
 
 
 def own_pairs(detector: Detector, series: Int, since_alarm: Int) -> list[int]:
-    """Return how many pairs up to each alarm came after the incident before had ended.
+    """Return how many pairs up to each alarm came after the previous incident had ended.
 
-    So many that all did, where the detector no longer knows.
+    Where the detector no longer knows, the number is so large that all did.
     """
     held = detector.since_clear(series)
     fresh = held - np.maximum(since_alarm, 0)

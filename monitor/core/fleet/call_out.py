@@ -1,7 +1,7 @@
 """Which of many sensors to call a person for: the list with few honest sensors in it.
 
 Rules of this file: pure functions of columns, one entry a series. A sensor's own evidence is a
-warning; a page is a place on the list that the evidence of all sensors together allows. Sources:
+warning; a page is a place on the list, which the evidence of all sensors together decides. Sources:
 Wang, Ramdas, False discovery rate control with e-values (arXiv 2009.02824); Benjamini, Hochberg
 1995; that no list can have both a worst-case rate and a finite time between false alarms:
 Dandapanthula, Ramdas (arXiv 2501.04130).
@@ -22,13 +22,13 @@ _TAIL_FROM: Final = 30.0
 
 
 class FleetRules(NamedTuple):
-    """When the evidence of all sensors together calls for a person (a page)."""
+    """When the evidence of all sensors together calls out a person (a page)."""
 
     q: Annotated[
         float,
         Gt(0),
         Lt(1),
-        doc("Share of honest sensors among those listed, on average, at most."),
+        doc("Maximum mean share of honest sensors among those listed."),
     ] = 0.1
     horizon: Annotated[
         float,
@@ -50,11 +50,11 @@ def call_list(
 ) -> Bool:
     """Return which series to call a person for.
 
-    ``discounted`` is the evidence D of each; only ``eligible`` ones may be listed (the others count
-    as having none), among all that are ``counted`` and so many ``others`` that are not eligible.
-    With ``e-bh`` the list has, at any time fixed beforehand, a mean share of honest sensors of at
-    most ``q``, however the sensors depend on each other; with ``bh`` if they are nearly independent
-    and P(D > d) <= 5 / d.
+    ``discounted`` is the evidence D of each; only ``eligible`` series may be listed (the others
+    count as having none). The number of series tested is that of the ``counted`` ones plus
+    ``others``, which are not eligible. With ``e-bh`` the list has, at any time fixed beforehand, a
+    mean share of honest sensors of at most ``q``, however the sensors depend on each other; with
+    ``bh`` only if they are nearly independent and P(D > d) <= 5 / d.
     """
     own = np.where(eligible & counted, discounted, 0.0)
     total = int(counted.sum()) + others
@@ -67,7 +67,7 @@ def call_list(
 
 def _by_e_values(e: Float, total: int, q: float) -> Bool:
     """Return the k largest for the greatest k with the k-th largest >= total / (q k)."""
-    # Smaller ones would not pass as the last of all.
+    # A smaller value could not pass even as the last of all.
     descending = np.sort(e[e >= total / (q * max(e.size, 1))])[::-1]
     ranks = np.arange(1, descending.size + 1)
     passed = np.flatnonzero(descending >= total / (q * ranks))

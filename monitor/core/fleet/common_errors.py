@@ -1,10 +1,10 @@
 """What the sensors of a round share: the reference's error, seen by all of them at once.
 
 Rules of this file: pure functions of the pairs with one reference. A round's common error is a
-robust centre of its sensors' errors, so that a few that are wrong move it by little. It finds a
-reference that is noisier than it says, stands still, or has a gain, which no single sensor can tell
-from a fault of its own; and it clears the sensors that are as right as they say once it is taken
-out of their errors. What all sensors have in common besides (the weather) looks the same.
+robust centre of its sensors' errors, so that a few wrong ones hardly move it. It reveals a
+reference that is noisier than it says, stands still, or has a gain, which no single sensor can
+distinguish from a fault of its own; and it clears the sensors that are as right as they say once it
+is subtracted from their errors. Any other common cause (the weather) looks the same.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from monitor.core.model import Float, Int
 
 Kind = Literal["offset", "noise", "stuck", "gain"]
 
-_SEEN: Final = 3  # sensors of a round that tell of its common error
-_AS_SEEN: Final = 4.0  # pairs that what the other sensors show of their u counts as
-_CLIP: Final = 1.5  # u from the median beyond which a sensor counts no more
+_SEEN: Final = 3  # sensors that a round needs for a common error
+_AS_SEEN: Final = 4.0  # pairs that the u shown by the other sensors counts as
+_CLIP: Final = 1.5  # u from the median at which a sensor's influence is capped
 _LOSS: Final = 1.1  # variance of the robust centre over that of the mean, normal errors
 _FAR: Final = 3.0  # standard errors beyond which a sensor has a fault of its own
-_SQUARES: Final = 1.4  # standard deviation of a squared z that is cut off at 3
+_SQUARES: Final = 1.4  # standard deviation of a squared z, with z cut off at 3
 _CUT: Final = 9.0
-_STILL: Final = 4  # rounds with one value that are a standstill
-FEW: Final = 6  # rounds that tell of noise or a gain
-_STEEP: Final = 6.0  # standard errors of a slope that is a gain
-_GOES_ALONG: Final = 0.6  # share of the common errors' variance that goes with the level
-_MOVES: Final = 10.0  # variance of the level over that of the common errors, at least
-_NOISY: Final = 3.0  # standard errors of a variance that is noise
+_STILL: Final = 4  # rounds with one value that make a standstill
+FEW: Final = 6  # rounds needed to recognise noise or a gain
+_STEEP: Final = 6.0  # standard errors from which a slope is a gain
+_GOES_ALONG: Final = 0.6  # share of the common errors' variance that follows the level, for a gain
+_MOVES: Final = 10.0  # least variance of the level over that of the common errors
+_NOISY: Final = 3.0  # standard errors from which a variance is noise
 
 
 class Meetings(NamedTuple):
@@ -61,24 +61,25 @@ class Rounds(NamedTuple):
     """The rounds that three sensors or more met: one entry each."""
 
     time: Float
-    error: Float  # what all sensors err by
-    variance: Float  # of that by the sensors' own errors, as they state them
+    error: Float  # common to all sensors
+    variance: Float  # of that, from the sensors' own errors as stated
     u_shared: Float
     value: Float
     of_pair: Int  # which round each pair is of, -1 for none
 
     @property
     def z(self) -> Float:
-        """The common errors in units of what reference and sensors state of them."""
+        """The common errors in units of the uncertainty that reference and sensors state."""
         return self.error / np.sqrt(np.maximum(self.u_shared**2 + self.variance, 1e-300))
 
 
 def as_shown(pairs: Meetings) -> Float:
     """Return u of each pair, not below what its sensor's distance from the others shows.
 
-    The mean square of a sensor's distances from its rounds' medians, in units of its u^2, is drawn
-    to the median of all sensors, which alone tells of one that was met once. Sensors that claim too
-    small a u would claim too small a one of their common error, and accuse an honest reference.
+    The mean square of a sensor's distances from its rounds' medians, in units of its u^2, is shrunk
+    towards the median of all sensors, which dominates for a sensor with one pair. Sensors that
+    understate u would also understate the uncertainty of their common error, and so accuse an
+    honest reference.
     """
     begins, counts, number = _begun(pairs.round)
     own = np.maximum(pairs.u, 1e-300)
@@ -132,8 +133,8 @@ def rounds_of(pairs: Meetings) -> Rounds:
 class Peers(NamedTuple):
     """Sensors held against the others of their rounds.
 
-    ``z`` are the errors that are their own, of ``series``; ``cleared`` are the series which are as
-    right as they say among the others, ``far`` says by how much each of ``names`` is not.
+    ``cleared`` are the series that are as right as they say among the others; ``far`` says by how
+    much each of ``names`` is not.
     """
 
     names: Int
@@ -145,8 +146,8 @@ def among_peers(pairs: Meetings, rounds: Rounds, stated: Float) -> Peers:
     """Return which series are right, by the u they have ``stated``, without the common errors.
 
     The common errors were weighted by the u of ``pairs``, which sensors show (:func:`as_shown`).
-    A sensor's own part of the common error is allowed for. Errors that go on (autocorrelation,
-    taken over all sensors) count for less.
+    A sensor's own part of the common error is allowed for. Autocorrelated errors count for less
+    (the correlation is taken over all sensors).
     """
     told = np.flatnonzero(rounds.of_pair >= 0)
     at, u, series = rounds.of_pair[told], stated[told], pairs.series[told]
@@ -167,7 +168,7 @@ def among_peers(pairs: Meetings, rounds: Rounds, stated: Float) -> Peers:
 
 
 def _inflation(z: Float, series: Int) -> float:
-    """Return by what dependence multiplies the variance of a mean, by the lag-1 correlation."""
+    """Return the factor from dependence (lag-1 correlation) on the variance of a mean."""
     clipped = np.clip(z, -3.0, 3.0)
     same = series[1:] == series[:-1]
     products, squares = (clipped[1:] * clipped[:-1])[same].sum(), (clipped[1:] ** 2)[same].sum()
@@ -179,7 +180,7 @@ class Nature(NamedTuple):
     """What is wrong with a reference: an offset, or noise, a standstill, a gain of this ``size``.
 
     The size is the standard deviation of its errors, the value it stands at, or its gain; NaN for
-    an offset. ``stated`` is what it states its errors to be.
+    an offset. ``stated`` is the standard deviation that it states.
     """
 
     kind: Kind
@@ -188,7 +189,7 @@ class Nature(NamedTuple):
 
 
 def nature(rounds: Rounds, since: float) -> Nature:
-    """Return what the common errors from a time on look like."""
+    """Return what the common errors from a time on (s UTC) look like."""
     late = rounds.time >= since
     error, value = rounds.error[late], rounds.value[late]
     stated = float(np.median(rounds.u_shared[late])) if late.any() else np.nan
@@ -196,7 +197,7 @@ def nature(rounds: Rounds, since: float) -> Nature:
         return Nature("stuck", float(value[-1]), stated)
     if error.size < FEW:
         return Nature("offset", stated=stated)
-    level = value + error  # what the sensors say
+    level = value + error  # as the sensors report it
     x, y = level - level.mean(), error - error.mean()
     along = float(x @ y) / max(float(x @ x), 1e-300)
     rest = y - along * x
@@ -214,7 +215,7 @@ def nature(rounds: Rounds, since: float) -> Nature:
 
 
 def _from_round_to_round(error: Float) -> float:
-    """Return the variance of errors by their differences, but for the largest: a jump is none."""
+    """Return the variance of errors from their differences; the largest, a jump, does not count."""
     steps = np.diff(error) ** 2
     return 0.5 * float(steps.sum() - steps.max()) / (steps.size - 1)
 
@@ -233,7 +234,7 @@ def _stands_still(value: Float, error: Float, variance: Float) -> bool:
 def erratic(
     pairs: Meetings, rounds: Rounds, stated: Float, fires: Callable[[Float], bool]
 ) -> Peers | None:
-    """Return how sensors stand among each other where they accuse their reference, else None.
+    """Return how sensors compare with each other if they accuse their reference, else None.
 
     ``pairs`` have the u that their sensors show, ``stated`` is what they state; ``fires`` says
     whether the detector fires at the last of some z. The tenth of the sensors that agrees least

@@ -1,17 +1,17 @@
 """When each series leaves its tolerance, and where a reference measurement would tell most today.
 
-Rules of this file: what the verdict says of a series' error now and of its drift holds; the model
-of ``offset_walks`` says how the error goes on, and stands in where the verdict gives no number.
-Everything is a function of the pairs and of the moment it is asked for.
+Rules of this file: the verdict decides a series' error now and its drift; the model of
+``offset_walks`` says how the error goes on, and stands in where the verdict gives no number.
+Everything is a function of the pairs and of the moment of the question.
 
 A date is the first moment at which the error lies beyond the tolerance with a probability of 5 %
 (``lower``), 50 % (``due``, the date of a drift's sentence) or 95 % (``upper``): the drift method of
 ILAC-G24 with an interval. ``lower`` is when a reference is wanted.
 
 A reference is worth what it is expected to save: whoever acts on the more probable of "within" and
-"beyond its tolerance" is wrong with the probability of the other. ``worth`` is by how much one more
-reference lowers that probability on average (the expected value of sample information), ``bits`` by
-how much it lowers the entropy of the error.
+"beyond its tolerance" is wrong with the probability of the other. ``worth`` is how far one more
+reference lowers that probability on average (the expected value of sample information), ``bits``
+how far it lowers the entropy of the error.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from monitor.core.verdict import FAULTS, Verdict, shows
 
 RISKS: Final = (0.05, 0.5, 0.95)
 YEARS_MAX: Final = 20.0
-_UNLIKELY: Final = 1e-3  # probability that the rates which are left out may have together
+_UNLIKELY: Final = 1e-3  # largest total probability of the rates that are left out
 _TIMES: Final[Float] = np.concatenate(
     [[0.0], np.geomspace(60.0 / DAY, YEARS_MAX * 365.25, 32)]
 )  # days
-_PLACES: Final = 3  # to which worths are told apart
+_PLACES: Final = 3  # decimal places to which worths are compared
 _HALVINGS: Final = 20
 _SERIES_AT_ONCE: Final = 16
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _NORMAL: Final = 1.959963984540054
 
-# What is published of a series' due dates, where settings ask for them.
+# The numbers published of a series' due dates, where settings ask for them.
 OF_DUE_DATES: Final = (
     Live(
         "due_lower_seconds",
         "Seconds until the error is beyond its tolerance with a probability of 5 %: when a "
         "reference is wanted. Below 0 it is wanted already.",
     ),
-    Live("due_upper_seconds", "The same with a probability of 95 %, as far as it will be."),
+    Live("due_upper_seconds", "The same with a probability of 95 %, if it ever is."),
     Live("out_of_tolerance_ratio", "Probability that the error is beyond its tolerance now."),
     Live(
         "reference_worth_ratio",
@@ -63,9 +63,9 @@ OF_DUE_DATES: Final = (
 class DueDates(NamedTuple):
     """One entry a series; times in s UTC, NaN where there is none within twenty years.
 
-    ``level`` is the error now, ``u_level`` its standard uncertainty, both in the series' unit as
-    ``tolerance`` is. ``out`` is the probability that it is beyond the tolerance now. ``worth`` and
-    ``bits`` are what one reference would bring now. All are NaN for a series without a pair.
+    ``level`` is the error now, ``u_level`` its standard uncertainty, both in the series' unit like
+    ``tolerance``. ``out`` is the probability that the error is beyond the tolerance now. ``worth``
+    and ``bits`` are the gain from one reference now. All are NaN for a series without a pair.
     """
 
     lower: Float
@@ -80,7 +80,7 @@ class DueDates(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """What dates are made from: series as rows, in the order of their names.
+    """The input of due dates: series as rows, in the order of their names.
 
     ``tolerance`` is in each series' unit, NaN for its typical standard uncertainty; ``verdicts``
     are those that name a fault.
@@ -104,7 +104,7 @@ def due_dates(asked: Forecast, now: float) -> DueDates:
 
 
 def due_date_steps(asked: Forecast, now: float) -> Steps[DueDates]:
-    """Return what :func:`due_dates` does, some series a step."""
+    """Return the result of :func:`due_dates`, some series a step."""
     series = asked.walks.last.size
     if not series:
         return DueDates(*([np.zeros(0)] * len(DueDates._fields)))
@@ -161,7 +161,7 @@ class _Paths(NamedTuple):
         )
 
     def at(self, days: Float) -> tuple[Float, Float]:
-        """Return mean and variance of the error (series, times, rates) so many days on."""
+        """Return mean and variance of the error (series, times, rates) after some days."""
         t = days[:, :, None]
         mean = self.level[:, None] + self.slope[:, None] * t
         growing = 2.0 * self.covariance[:, None] + self.slope_variance[:, None] * t
@@ -176,7 +176,7 @@ class _Paths(NamedTuple):
         return found
 
     def now(self, days: Float) -> tuple[Float, Float]:
-        """Return mean and variance of the error so many days on, over all rates."""
+        """Return mean and variance of the error after some days, over all rates."""
         mean, variance = (each[:, 0] for each in self.at(days[:, None]))
         centre = (self.share * mean).sum(axis=1)
         off = (mean - centre[:, None]) ** 2
@@ -210,7 +210,7 @@ def _dates(paths: _Paths, asked: Forecast, now: float) -> DueDates:
     grid = paths.out(np.repeat(_TIMES[None], series, axis=0))
     lower, due, upper = (last + DAY * _first(paths, grid, risk) for risk in RISKS)
     for row, verdict in asked.verdicts.items():
-        if np.isfinite(verdict.due):  # the date that the sentence says
+        if np.isfinite(verdict.due):  # the date in the sentence
             due[row] = verdict.due
             lower[row], upper[row] = np.fmin(lower[row], due[row]), np.fmax(upper[row], due[row])
     since = np.maximum(now - last, 0.0) / DAY
@@ -230,7 +230,7 @@ def _dates(paths: _Paths, asked: Forecast, now: float) -> DueDates:
 
 
 def _first(paths: _Paths, grid: Float, risk: float) -> Float:
-    """Return after how many days the probability first reaches ``risk``, NaN if it does not."""
+    """Return the days until the probability first reaches ``risk``, NaN if it never does."""
     reached = grid >= risk
     at = reached.argmax(axis=1)
     upper = _TIMES[at]
@@ -243,7 +243,7 @@ def _first(paths: _Paths, grid: Float, risk: float) -> Float:
 
 
 def _worth(level: Float, variance: Float, tolerance: Float) -> tuple[Float, Float]:
-    """Return what one more reference of the typical uncertainty (1) is expected to bring."""
+    """Return the expected gain from one more reference of the typical uncertainty (1)."""
     after = variance / (variance + 1.0)
     moved = np.sqrt(variance - after)[:, None] * _NODES
     wide = tolerance[:, None]
@@ -256,19 +256,19 @@ def _worth(level: Float, variance: Float, tolerance: Float) -> tuple[Float, Floa
 
 
 def wanted_first(found: DueDates) -> Int:
-    """Return the series with dates, those first where a reference would tell most."""
+    """Return the series with dates, first those where a reference would tell most."""
     order = np.lexsort((-found.bits, -np.round(found.worth, _PLACES)))
     return order[np.isfinite(found.out[order])]
 
 
 def due_first(found: DueDates) -> Int:
-    """Return the series with dates, those first that want a reference soonest."""
+    """Return the series with dates, first those that need a reference soonest."""
     order = np.argsort(np.where(np.isnan(found.lower), np.inf, found.lower), kind="stable")
     return order[np.isfinite(found.out[order])]
 
 
 def due_sentence(found: DueDates, row: int, unit: str, now: float) -> str:
-    """Return what is known of one series, as what follows the sensor's name."""
+    """Return what is known of one series, in words that follow the sensor's name."""
     allowed = f"{significant(found.tolerance[row])} {unit}".strip()
     if found.lower[row] <= now:
         chance = 100.0 * float(found.out[row])
@@ -295,16 +295,16 @@ def forecast_of(
     tolerance: Float,
     verdicts: Mapping[int, Verdict],
 ) -> Forecast:
-    """Return what dates are made from; ``names`` are in order, one for each series of ``pairs``.
+    """Return the input of due dates; ``names`` are in order, one for each series of ``pairs``.
 
-    ``epoch`` (one a pair) is another number after the sensor was adjusted, moved or replaced.
+    ``epoch`` (one a pair) changes when the sensor is adjusted, moved or replaced.
     """
     walks = walks_of(pairs, epoch, np.array([scale_of(verdicts.get(i)) for i in range(len(names))]))
     return Forecast(walks, [each.quantity for each in names], tolerance, verdicts)
 
 
 def scale_of(found: Verdict | None) -> float:
-    """Return the factor that a verdict found on the uncertainty, 1 where it names none."""
+    """Return a verdict's factor on the uncertainty, 1 where it names none."""
     if found is None or not shows(found) or found.fault not in ("understated", "overstated"):
         return 1.0
     return found.scale.value if found.scale.is_known and found.scale.value > 0.0 else 1.0
@@ -321,7 +321,7 @@ def laid_out(found: DueDates, rows: Int, count: int) -> DueDates:
 
 
 def published_due_dates(found: DueDates, now: float) -> dict[str, Float]:
-    """Return the numbers that are published, by their names; ``due_seconds`` is among them."""
+    """Return the published numbers by name; ``due_seconds`` is among them."""
     return {
         "due_seconds": found.due - now,
         "due_lower_seconds": found.lower - now,

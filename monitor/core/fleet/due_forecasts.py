@@ -1,8 +1,8 @@
-"""Due dates of a running network, kept up to date: a series is filtered again when it changed.
+"""Due dates of a running network, kept up to date: a series is filtered again when it changes.
 
 Rules of this file: only series whose settings ask for dates cost anything. Dates are a function of
-windows, verdicts and the moment; sums over the fleet follow the order of names, so the order in
-which series were first heard changes no bit.
+windows, verdicts and the moment; sums over the fleet follow the order of names, so that the order
+in which series were first heard changes no bit.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.steps import Steps, portions
 
-PAIRS_MAX: Final = 5000  # of a sensor that was adjusted, moved or replaced
+PAIRS_MAX: Final = 5000  # read of a sensor that was adjusted, moved or replaced
 _SERIES_AT_ONCE: Final = 64
 
 
 class FleetFacts(NamedTuple):
-    """Names and settings of all series, and the reports on those that are not calm, by row.
+    """Names and settings of all series, and reports on those whose alert is pending or fires.
 
     ``events_of(row)`` are times at which the sensor of a series was adjusted, moved or replaced,
     ``history_of(row)`` all its standing pairs as rows of a window.
@@ -46,7 +46,7 @@ class FleetFacts(NamedTuple):
 
 
 class DueForecasts:
-    """State: how the error of each series moves by its own pairs, and the scale it was seen in."""
+    """State: how the error of each series moves by its own pairs, and the scale used for it."""
 
     def __init__(self) -> None:
         self._walks: dict[int, tuple[float, Walks]] = {}
@@ -92,7 +92,7 @@ def _key(name: SeriesName) -> tuple[str, str]:
 def _walks(
     rows: Sequence[int], columns_of: SeriesColumns, facts: FleetFacts, scale: Float
 ) -> Walks:
-    """Return how some series move: by their window, and by what came before an event."""
+    """Return how some series move, from their windows and the pairs before an event."""
     pairs, epochs = [], []
     for row in rows:
         events = np.array(facts.events_of(row))

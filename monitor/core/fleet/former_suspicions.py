@@ -1,12 +1,13 @@
-"""References that looked wrong and no longer do, and the sensors whose alerts are of that time.
+"""References that looked wrong and no longer do, and the sensors whose alerts date from that time.
 
 An alert ends when its sensor's own pairs have shown that its fault is gone, which takes some thirty
-pairs longer than a reference is suspected. Till then the fault is the reference's still.
+pairs longer than the suspicion of the reference lasts. Until then the fault is still the
+reference's.
 
-Rules of this file: pure functions of the pairs with one reference, more of them than those that it
-is suspected by. The rounds whose common errors depart most from what is stated are one stretch; the
-pairs up to its end must accuse the reference as they did then. A sensor is cleared that was right
-among the others up to there, and is so since.
+Rules of this file: pure functions of the pairs with one reference, over more pairs than a suspicion
+uses. The rounds whose common errors depart most from what is stated are one stretch; the pairs up
+to its end must accuse the reference as they did then. A sensor is cleared if it was right among the
+others up to there and has been right since.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from monitor.core.pairing.series_rules import Systematic
 
 _USUAL: Final = 4.0  # square of a round's z below which it speaks for the reference
 _MOST: Final = 25.0
-_CLEAR: Final = 2.0 * float(np.log(1000.0))  # of a stretch's squares beyond the usual
+_CLEAR: Final = 2.0 * float(np.log(1000.0))  # excess of a stretch's squares over the usual
 
 
 def former_suspicion(pairs: Met, patience: float, systematic: Systematic) -> Suspicion | None:
-    """Return what was wrong with a reference that is not suspected, with ``until`` when.
+    """Return what was wrong with a reference that is not suspected now, and ``until`` when.
 
-    None where the pairs do not show that it was, or where it is to their end.
+    None where the pairs do not show that it was wrong, or where it is wrong to their end.
     """
     stated = pairs.u
     pairs = pairs._replace(u=as_shown(pairs.meetings()))
@@ -70,9 +71,9 @@ def suspicions_over(pairs: Met, patience: float, systematic: Systematic) -> list
 
 
 def _stretches(z: Float) -> list[tuple[int, int]]:
-    """Return first and last round of the stretches whose squares are beyond the usual ones.
+    """Return first and last round of the stretches whose squares exceed the usual.
 
-    One is over where the rounds after it show so, not where the last of all is as usual.
+    A stretch is over once the rounds after it show so; one usual round at the end is not enough.
     """
     found, begin, end, total, most = [], 0, 0, 0.0, 0.0
     for at, beyond in enumerate((np.minimum(z * z, _MOST) - _USUAL).tolist()):
@@ -89,7 +90,7 @@ def _stretches(z: Float) -> list[tuple[int, int]]:
 
 
 def _most_wrong(z: Float) -> int | None:
-    """Return the last round of the stretch whose squares are most beyond the usual ones."""
+    """Return the last round of the stretch whose squares exceed the usual most, None if none."""
     if not z.size:
         return None
     beyond = np.minimum(z * z, _MOST) - _USUAL

@@ -1,12 +1,12 @@
 """How offsets move without references: one model for all sensors of a fleet, learnt from its pairs.
 
 The offset of a sensor starts anywhere, drifts on a line and walks at random about it: a local
-linear trend in continuous time, whose two rates lie on a grid (``RATES``). A Kalman filter gives
-each series the likelihood of every rate and its offset now; the shares of the rates in the fleet
-are those that make all pairs most likely (Kiefer and Wolfowitz's estimate by expectation and
-maximisation, with some more sensors to which every rate is alike, so that few pairs do not make
-certain). A series with few pairs thus moves as the fleet does, one with many as it did itself. What
-was done to a sensor sets its offset anew, not its rates.
+linear trend in continuous time, whose two rates lie on a grid (``RATES``). A Kalman filter computes
+for each series the likelihood of every rate and the offset now. The shares of the rates in the
+fleet are those that make all pairs most likely (Kiefer and Wolfowitz's estimate by expectation and
+maximisation, with some imaginary sensors that favour no rate, so that few pairs do not give
+certainty). A series with few pairs thus moves as the fleet does, one with many as it did before. An
+event at a sensor resets its offset, not its rates.
 
 Errors and rates are in units of a series' typical standard uncertainty, times in days.
 """
@@ -21,14 +21,14 @@ from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
 
 DAY: Final = 86_400.0
-BLOCKS: Final = 64  # a series is condensed to so many means: what moves within one is noise
+BLOCKS: Final = 64  # means that a series is condensed to; movement within one counts as noise
 _WALKS: Final = np.geomspace(0.01, 3.0, 6)  # u per root of a day
 _LINES: Final = np.concatenate([[0.0], np.geomspace(0.001, 1.0, 7)])  # u a day, standard deviation
 RATES: Final[Float] = np.stack([each.ravel() for each in np.meshgrid(_WALKS, _LINES)])
 """(2, G): the walk's standard deviation after a day, and that of the drift a day."""
-_ROUNDS: Final = 5  # more make certain what few pairs only suggest
-_UNSEEN: Final = 2.0  # sensors that are not in the fleet, to which every rate is alike
-_FAR: Final = 3.0  # standard deviations from which on an error is taken for an outlier
+_ROUNDS: Final = 5  # more rounds would turn what few pairs suggest into certainty
+_UNSEEN: Final = 2.0  # imaginary sensors, which favour no rate
+_FAR: Final = 3.0  # standard deviations from which an error counts as an outlier
 _RHO_MAX: Final = 0.95
 
 
@@ -54,7 +54,7 @@ class Walks(NamedTuple):
 
 
 class _Blocks(NamedTuple):
-    """Means of successive pairs: (series, places) each, the first ``counts`` of a row are there.
+    """Means of successive pairs: (series, places) each, the first ``counts`` of a row are in use.
 
     ``begins`` marks the first after the sensor was adjusted, moved or replaced.
     """
@@ -69,8 +69,8 @@ class _Blocks(NamedTuple):
 def walks_of(pairs: Columns, epoch: Int, scale: Float) -> Walks:
     """Return how the offset of each series moves by its own pairs.
 
-    ``epoch`` (one a pair) is another number after the sensor was adjusted, moved or replaced.
-    ``scale`` is the factor that the verdict found on each series' uncertainty, 1 where it is right.
+    ``epoch`` (one a pair) changes when the sensor is adjusted, moved or replaced. ``scale`` is the
+    verdict's factor on each series' uncertainty, 1 where that is right.
     """
     typical = np.array([np.median(each) for each in np.split(pairs.u_eff, pairs.starts[1:])])
     blocks = _condensed(pairs, epoch, typical, scale)
@@ -102,9 +102,9 @@ def walks_of(pairs: Columns, epoch: Int, scale: Float) -> Walks:
 
 
 def rate_shares(fit: Float) -> Float:
-    """Return how probable each rate is for each series, by its own pairs and by all the fleet's.
+    """Return how probable each rate is for each series, by its own pairs and by the whole fleet.
 
-    ``fit`` (series, rates) is in an order that the fleet alone decides: sums follow it.
+    The order of series in ``fit`` (series, rates) must depend only on the fleet: sums follow it.
     """
     likelihood = np.exp(fit - fit.max(axis=1, keepdims=True))
     prior = np.full(fit.shape[1], 1.0 / fit.shape[1])
@@ -142,13 +142,13 @@ def _condensed(pairs: Columns, epoch: Int, typical: Float, scale: Float) -> _Blo
 
 
 def _inflation(off: Float, block: Int, pairs: Columns) -> Float:
-    """Return by what autocorrelation within blocks widens the variance of their means."""
+    """Return the factor from autocorrelation within blocks on the variance of their means."""
     inside = np.append(block[1:] == block[:-1], values=False)
     later = np.append(off[1:], 0.0)
     series = pairs.starts.size
     apart = np.bincount(pairs.series, np.where(inside, off * later, 0.0), series)
     both = np.bincount(pairs.series, np.where(inside, 0.5 * (off**2 + later**2), 0.0), series)
-    # The mean of a block was taken from its own pairs, which makes neighbours look opposed.
+    # Subtracting a block's own mean makes neighbouring pairs look anticorrelated.
     size = pairs.counts / np.minimum(pairs.counts, BLOCKS)
     rho = apart / np.where(both > 0.0, both, 1.0) + np.where(size > 1.0, 1.0 / size, 0.0)
     rho = np.clip(rho, 0.0, _RHO_MAX) * (both > 0.0)

@@ -1,7 +1,7 @@
 """Presence: when each series was heard, when it leaves memory, what share of messages is refused.
 
-Rules of this file: columns with one number a series, changed in place; no clock, the time is handed
-in. A row stays with its series, so that one that was evicted comes back as itself. The time a
+Rules of this file: columns with one number a series, changed in place; no clock, the caller passes
+the time. A row stays with its series, so that an evicted series comes back as itself. The time a
 series was last heard is kept to the day; where none is known, silence counts from the start.
 
 The share of refused messages is an exponential average over a sensor's messages; only sensors with
@@ -29,7 +29,7 @@ class HeardTimes(NamedTuple):
     """Times of the first and last reading of each series and of the last arrival, s UTC.
 
     ``assumed`` marks series whose last reading had its uncertainty from the settings. One entry a
-    series; the columns go on changing while a snapshot is made.
+    series; the columns keep changing while a snapshot is made.
     """
 
     first_reading: Float
@@ -41,7 +41,8 @@ class HeardTimes(NamedTuple):
 class Liveness:
     """State: first and last reading and last arrival of up to ``capacity`` series, s UTC.
 
-    New series, and those whose first reading turned out earlier, must be written to the journal.
+    New series, and series for which an earlier first reading arrives, must be written to the
+    journal.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -54,13 +55,13 @@ class Liveness:
 
     @property
     def arrivals(self) -> HeardTimes:
-        """The columns themselves, which go on changing."""
+        """The columns themselves, which keep changing."""
         return HeardTimes(self.first_reading, self.last_reading, self.heard, self.assumed)
 
     def record(self, rows: Int, times: Float, received: float, assumed: Bool | None = None) -> None:
-        """Record readings: their event times, and when all of them arrived.
+        """Record readings: their event times, and the time at which all of them arrived.
 
-        ``assumed`` marks those whose uncertainty is from the settings; None if none is.
+        ``assumed`` marks those whose uncertainty is from the settings; None if there are none.
         """
         self.heard[rows] = received
         if self._any_assumed or (assumed is not None and assumed.any()):
@@ -74,7 +75,7 @@ class Liveness:
             self._new.update(rows[earlier].tolist())
 
     def _mark_assumed(self, rows: Int, times: Float, assumed: Bool) -> None:
-        """Keep of each series whether its newest reading by event time had an assumed u."""
+        """Record for each series whether its newest reading by event time had an assumed u."""
         self._any_assumed = True
         order = np.lexsort((times, rows))
         newest = order[np.append(rows[order][1:] != rows[order][:-1], values=True)]
@@ -82,9 +83,9 @@ class Liveness:
         self.assumed[rows[newest]] = assumed[newest]
 
     def silent(self, since: float) -> bytes:
-        """Return what is known of the series not heard since a time of arrival, as bytes.
+        """Return the records of the series not heard since a time of arrival, as bytes.
 
-        It must outlive their readings: a journal keeps none that arrived before such a time.
+        They must outlive the readings: a journal keeps none that arrived before such a time.
         """
         rows = np.flatnonzero((self.heard < since) & ~np.isnan(self.last_reading))
         found = np.zeros(rows.size, _SILENT)
@@ -102,7 +103,7 @@ class Liveness:
         self._any_assumed |= bool(found["assumed"].any())
 
     def mark_new(self, row: int) -> None:
-        """Mark a series to be written."""
+        """Mark a series for writing."""
         self._new.add(row)
 
     def drain_new(self) -> list[int]:
@@ -118,14 +119,14 @@ _DAYS: Final = np.dtype("<i4")
 
 
 class EvictionSummary(NamedTuple):
-    """The rows evicted, and the day each row was last heard, packed, from row 0 on."""
+    """The evicted rows, and the day on which each row was last heard, packed, from row 0 on."""
 
     gone: list[int]
     days: bytes
 
 
 class Eviction:
-    """State: the rows evicted, and the day since 1970 on which each row was last heard."""
+    """State: the evicted rows, and the day since 1970 on which each row was last heard."""
 
     def __init__(self, capacity: int) -> None:
         self.evicted: Final[set[int]] = set()
@@ -168,7 +169,7 @@ class Eviction:
         )
 
     def recall(self, summary: EvictionSummary) -> None:
-        """Load a summary, as far as there are rows for it."""
+        """Load a summary, as far as this has rows for it."""
         days = np.frombuffer(summary.days, _DAYS)[: self._days.size]
         self._days[: days.size] = days
         self._noted = days.size
@@ -187,7 +188,7 @@ RefusalSummary = dict[str, tuple[float, float]]  # refused and all messages, fad
 
 @dataclass
 class _Faded:
-    """Refused and all messages, both decayed, as of a count of accepted messages."""
+    """Refused and all messages, both decayed, at a count of accepted messages."""
 
     refused: float
     all: float
@@ -213,7 +214,7 @@ class Refusals:
         return {sensor: known[sensor] for sensor in most}
 
     def recall(self, summary: RefusalSummary) -> None:
-        """Load a summary, which includes all that came until now."""
+        """Load a summary, which includes all messages until now."""
         self._taken[:] = 0
         self._refused.clear()
         self._faded = {sensor: _Faded(*of, 0) for sensor, of in summary.items()}
@@ -231,7 +232,7 @@ class Refusals:
         refused: Mapping[str, int],
         faded: Mapping[str, tuple[float, float, int]],
     ) -> None:
-        """Restore exactly what was dumped; other rows have no messages."""
+        """Restore exactly what :meth:`dump` returned; other rows have no messages."""
         self._taken[:] = 0
         self._taken[: len(taken)] = taken
         self._refused = dict(refused)
@@ -262,7 +263,7 @@ class Refusals:
         return shares
 
     def _fade(self, sensor: str, taken: int) -> float:
-        """Add what came since the last call; return the share as of now."""
+        """Add the messages since the last call; return the present share."""
         refused = self._refused.pop(sensor, 0)
         known = self._faded.get(sensor)
         if known is None:

@@ -1,9 +1,9 @@
 """Which references several sensors share, and which of those look wrong.
 
 Rules of this file: a verdict is a function of the windows and of the references held, so a restart
-changes nothing. A reference is examined again when the window of one of its series changed. A pair
+changes nothing. A reference is examined again when the window of one of its series changes. A pair
 whose reference was evicted counts only where its series has a single reference. Measurements that
-come under several subjects belong to one reference where their messages say so (``reference_id``).
+come under several subjects belong to one reference if their messages say so (``reference_id``).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from monitor.core.steps import Steps, finish, portions
 from monitor.core.verdict import Estimate
 
 _BUFFERS_AT_ONCE: Final = 8192
-_TAIL_MIN: Final = 8  # last pairs of each series that are looked at, at least
-# The last pairs of each series that tell whether a reference was wrong, at most, and of all.
+_TAIL_MIN: Final = 8  # least number of last pairs of each series that are looked at
+# Most of the last pairs of each series, and of all, that show whether a reference was wrong.
 _FORMER: Final = 96
 _FORMER_PAIRS: Final = 16_384
 
@@ -62,7 +62,7 @@ class Station(NamedTuple):
 
 
 class SeriesFacts(NamedTuple):
-    """The name, unit and patience of one series, and what is declared of systematic effects."""
+    """The name, unit and patience of one series, and its declared systematic effects."""
 
     name: tuple[str, str]
     unit: str
@@ -71,7 +71,7 @@ class SeriesFacts(NamedTuple):
 
 
 class MeetingPairs(NamedTuple):
-    """The last pairs (``MEETING``) of the series of one reference, those that are its own.
+    """The last pairs (``MEETING``) with one reference, of all its series.
 
     Pairs are in event order, series by series; ``first`` describes the first series by name.
     """
@@ -122,7 +122,7 @@ def _sharing(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> Steps[
 def _by_id(
     reference_buffers: Iterable[tuple[str, ReferenceBuffer]], is_shared: IsShared
 ) -> dict[tuple[str, str], list[ReferenceBuffer]]:
-    """Return by (quantity, reference_id); each buffer has references with one."""
+    """Return buffers by (quantity, reference_id); each contains references with one."""
     found: dict[tuple[str, str], list[ReferenceBuffer]] = {}
     for quantity, references in reference_buffers:
         for name in sorted({each.reference_id for each in references.entries} - {""}):
@@ -158,7 +158,7 @@ def _station_by_id(
 def _stations(
     quantity: str, subject: str, reference_buffers: list[ReferenceBuffer], referred: dict[int, int]
 ) -> list[Station]:
-    """Return one station, or one a subject where references of all subjects concern the series."""
+    """Return one station, or one a subject if references of all subjects concern the series."""
     rows = np.array(sorted(reference_buffers[0].scope.series), dtype=np.int64)
     by_subject: dict[str, list[int]] = {subject: []} if subject else {}
     for references in reference_buffers:
@@ -182,7 +182,7 @@ def _stations(
 
 
 class ReferenceStations:
-    """State: the references that look wrong, or did a short while ago."""
+    """State: the references that look wrong, or did until recently."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], Suspect] = {}
@@ -192,7 +192,7 @@ class ReferenceStations:
         return tuple(each for each in self._found.values() if np.isinf(each.until))
 
     def former(self) -> tuple[Suspect, ...]:
-        """Return those that looked wrong, of which some sensors' alerts may still be."""
+        """Return the references that looked wrong and may still explain alerts of sensors."""
         return tuple(each for each in self._found.values() if np.isfinite(each.until))
 
     def steps(
@@ -220,12 +220,12 @@ class ReferenceStations:
 
 
 def tail(series: int) -> int:
-    """Return how many last pairs each of so many series contributes."""
+    """Return how many last pairs each of ``series`` series contributes."""
     return max(_newest(series), min(_FORMER, _FORMER_PAIRS // series))
 
 
 def _newest(series: int) -> int:
-    """Return how many of these a reference is suspected by."""
+    """Return how many of these pairs a suspicion uses."""
     return max(_TAIL_MIN, 2 * PAIRS // series)
 
 
@@ -257,12 +257,12 @@ def gathered(
 def examined_reference(
     pairs: Records, first: SeriesFacts, series: int, *, by_id: bool
 ) -> Suspicion | None:
-    """Return what is wrong with a reference, with by how much it reads high, None if it is right.
+    """Return what is wrong with a reference, and by how much it reads high; None if it is right.
 
-    Or what was, if that has an ``until``. ``series`` is how many have it. ``first`` is the first
-    of them by name, whose patience and declarations hold for it.
-    ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: what
-    comes at one instant is read in that order.
+    With an ``until`` it is what was wrong. ``series`` is how many series share the reference.
+    ``first`` describes the first of them by name, whose patience and declarations apply.
+    ``pairs`` (``MEETING``) are in event order, series by series in the order of their names: pairs
+    of one instant are read in that order.
     """
     if np.unique(pairs["series"]).size < SENSORS_MIN:
         return None
@@ -311,7 +311,7 @@ def _examine(
 
 
 def _rounds(pairs: Records) -> Int:
-    """Return which measurement each pair is of, where its name differs from subject to subject.
+    """Return which measurement each pair belongs to, where its name differs between subjects.
 
     One measurement has one value and uncertainty, and a series meets it once: the k-th pair of a
     series with a value belongs to the k-th measurement of that value.

@@ -4,8 +4,8 @@ Rules of this file: pure functions of the pairs with one reference (a station, a
 one measurement of it, and each sensor has at most one pair in a round. The pairs of a round share
 the reference's own error, which is subtracted from all but the first as far as the reference states
 it. A few sensors cannot accuse a reference: those that lean most towards the verdict are left out,
-the others must reach it alone, and most sensors must be off that way. A sensor that shows
-a larger u among the others than it claims counts with the one it shows.
+the others must reach it alone, and most sensors must be off in that direction. A sensor that shows
+a larger u among the others than it claims counts with the u it shows.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ from monitor.core.verdict.verdict import LEVEL, Estimate
 from monitor.core.verdict.words import direction, with_unit
 
 SENSORS_MIN: Final = 5
-SHORTEST: Final = 3  # rounds that a departure must last to be one
-PAIRS: Final = 1024  # the last pairs of a reference that are looked at
-LEFT_OUT: Final = 0.1  # of the sensors, and one more
+SHORTEST: Final = 3  # rounds that a departure must last to count
+PAIRS: Final = 1024  # last pairs of a reference that are looked at
+LEFT_OUT: Final = 0.1  # share of the sensors left out, plus one sensor
 _NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
-_SURE: Final = 0.995  # of the interval of the sensors' median that must be off
+_SURE: Final = 0.995  # level of the interval of the sensors' median that must exclude 0
 _MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
 _OFFSET: Final = FAMILIES.index("offset")
 _VARIES: Final = ("offset", "understated", "outliers")  # families of a reference that errs
 _NOTHING_DECLARED: Final = Systematic()
-LONG: Final = 24  # rounds from which their autocorrelation can be told
+LONG: Final = 24  # rounds from which their autocorrelation can be estimated
 
 
 class Suspect(NamedTuple):
     """A reference that looks wrong; ``estimate`` is by how much it reads high, in ``unit``.
 
-    Of ``sensors`` that met it since ``since`` (s UTC) ``agree`` disagree with it the same way;
-    ``rows`` are all series that it is a reference of; "" is the name of one that has none.
-    ``nature`` says whether it is off, noisy, stands still or has a gain; ``cleared`` are the rows
-    that are right among the others. One that looked wrong ``until`` a time (s UTC) no longer does.
+    Of the ``sensors`` that met it since ``since`` (s UTC), ``agree`` disagree with it the same way.
+    ``rows`` are all series that it is a reference of; a reference without a name is "". ``nature``
+    says whether it is off, noisy, stands still or has a gain; ``cleared`` are the rows that are
+    right among the others. ``until`` (s UTC) is finite for a reference that no longer looks wrong.
     """
 
     reference: str
@@ -105,7 +105,7 @@ _ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
 }
 
 
-# A pair of a reference as it is judged: ``series`` is any number in the order of the series,
+# A pair of a reference under judgement: ``series`` are numbers in the order of the series,
 # ``back`` counts from the newest pair of the series' window, ``measured`` names the measurement.
 MEETING: Final = np.dtype(
     [
@@ -147,7 +147,7 @@ class Met(NamedTuple):
 
 
 def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Met:
-    """Return the last pairs (``MEETING``) of one reference; ``rounds`` names what each is of."""
+    """Return the last pairs (``MEETING``) of one reference; ``rounds`` names the round of each."""
     series, time = pairs["series"], pairs["time"]
     kept = np.argsort(time, kind="stable")
     _, first = np.unique(np.stack([rounds[kept], series[kept]]), axis=1, return_index=True)
@@ -166,9 +166,10 @@ def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Met:
 def innovations(pairs: Met) -> Float:
     """Return z of each pair given those before it in its round: N(0, 1) if all is as stated.
 
-    The reference's error is a common part of a round's errors, of variance u_shared^2; what the
-    round's earlier pairs tell of it is subtracted, and what is left of its variance is added. An
-    error beyond 4 u counts as 4 u there: one sensor that is far off must not tell of the others.
+    The reference's error is a common part of a round's errors, of variance u_shared^2. Its estimate
+    from the round's earlier pairs is subtracted, and its remaining variance is added. An error
+    beyond 4 u counts as 4 u in that estimate, so that one sensor far off does not affect the
+    others.
     """
     weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
     begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
@@ -199,9 +200,10 @@ def _clipped(pairs: Met) -> Float:
 
 
 def _shares(pairs: Met, of: Systematic) -> tuple[float, float]:
-    """Return which share of a pair's, and of a round's, uncertainty the reference has for life.
+    """Return which share of a pair's, and of a round's, uncertainty is the reference's for life.
 
-    The largest of all: what a round's earlier pairs told of it has been subtracted from the later.
+    It is the largest of all pairs, because the estimate from a round's earlier pairs has been
+    subtracted from the later ones.
     """
     if not (of.reference_value or of.reference_share):
         return 0.0, 0.0
@@ -218,8 +220,8 @@ def _shares(pairs: Met, of: Systematic) -> tuple[float, float]:
 def accuses(pairs: Met, patience: float, systematic: Systematic = _NOTHING_DECLARED) -> bool:
     """Whether the detector fires for an offset at the last of ``pairs``.
 
-    It reads them pair by pair, which finds a large offset within a round, or round by round, which
-    finds a small one sooner where many sensors share a reference that is uncertain itself.
+    Either pair by pair, which finds a large offset within a round, or round by round, which finds a
+    small one sooner where many sensors share a reference that is uncertain itself.
     """
     by_pair, by_round = _shares(pairs, systematic)
     return _fires(innovations(pairs), patience, by_pair) or _fires(
@@ -232,7 +234,7 @@ def _fires(z: Float, patience: float, share: float) -> bool:
 
 
 def _fired(z: Float, patience: float, share: float) -> str:
-    """Return the family for which the detector fires at the last of ``z``, "" if it does not."""
+    """Return the family of bets that fires at the last of ``z``, "" if none does."""
     detector, one = Detector(np.full(1, patience)), np.zeros(1, np.int64)
     detector.systematic[:] = share
     changes = detector.advance(one, one, z)
@@ -241,10 +243,11 @@ def _fired(z: Float, patience: float, share: float) -> str:
 
 
 class Suspicion(NamedTuple):
-    """What the pairs of one reference say of it: ``estimate`` is the sensors' common error.
+    """What the pairs of one reference say about it: ``estimate`` is the sensors' common error.
 
-    Since when (s UTC), of how many sensors, how many agree, what is wrong with it, and the series
-    that are right among the others; until when (s UTC) if it no longer is.
+    ``since`` when (s UTC), for how many ``sensors``, of which how many ``agree``, and what is wrong
+    with it; ``cleared`` are the series that are right among the others; ``until`` is when it ended
+    (s UTC), inf if it has not.
     """
 
     estimate: Estimate
@@ -262,8 +265,8 @@ def suspicion(
     """Return what is wrong with a reference, None if nothing is or fewer than five met it.
 
     It is off, or its errors vary more than it and its sensors state. The u of a sensor is what it
-    states, or what it shows among the others if that is more; ``systematic`` is what the reference
-    may be off for life.
+    states, or what it shows among the others if that is more; ``systematic`` declares how far the
+    reference may be off for life.
     """
     if np.unique(pairs.series).size < SENSORS_MIN:
         return None
@@ -290,7 +293,7 @@ def suspicion(
     kind = nature(rounds, since)
     is_told = kind.kind != "offset" or error.size < FEW
     if not (is_told or _middle(_mean_errors(pairs, since), _SURE).excludes(0.0)):
-        return None  # each sensor is off by its own, which do not cancel
+        return None  # each sensor has an offset of its own, and these do not cancel
     return Suspicion(estimate, since, varies.names.size, varies.cleared.size, kind, varies.cleared)
 
 
@@ -299,8 +302,8 @@ def _off(
 ) -> tuple[Estimate, float, int, int] | None:
     """Return (sensors' common error, since when, sensors, how many share its sign), or None.
 
-    The u of a pair is what its sensor shows; ``systematic`` is what the reference may be off for
-    life.
+    The u of a pair is what its sensor shows; ``systematic`` declares how far the reference may be
+    off for life.
     """
     if not accuses(pairs, patience, systematic):
         return None
@@ -333,7 +336,7 @@ def _mean_errors(pairs: Met, since: float) -> Float:
 
 
 def _middle(means: Float, level: float) -> Estimate:
-    """Return the median of the sensors' mean errors; the interval is by their median deviation."""
+    """Return the median of the sensors' mean errors, its interval from their median deviation."""
     centre = float(np.median(means))
     spread = _NORMAL_MAD * float(np.median(np.abs(means - centre)))
     half = float(scipy.special.stdtrit(means.size - 1.0, 0.5 + 0.5 * level)) * _MEDIAN * spread
@@ -342,7 +345,7 @@ def _middle(means: Float, level: float) -> Estimate:
 
 
 def _rho(z: Float) -> float:
-    """Return the lag-1 autocorrelation of z as the detector learns it."""
+    """Return the lag-1 autocorrelation of z as the detector estimates it."""
     q = np.clip(z, -4.0, 4.0)
     one, two = np.diff(q)[1:], q[2:] - q[:-2]
     far = q[12:] - q[:-12]
@@ -354,7 +357,7 @@ def change_point(z: Float, rho: float) -> int:
     """Return the index from which ``z`` departs most from N(0, 1): maximum likelihood with BIC.
 
     Each tail of at least three pairs is tried with a mean, a spread, or both; the last two cost
-    by Schwarz's criterion. With fewer pairs than that, 0.
+    by Schwarz's criterion. 0 if there are fewer than three pairs.
     """
     if z.size < SHORTEST:
         return 0

@@ -36,10 +36,11 @@ class Scope:
 class ReferenceBuffer:
     """References that agree in quantity and match key, in event order.
 
-    ``reading_buffers`` are those joined to it. Buffers that differ in their key alone share a
-    ``scope``; ``digest`` names the buffer. ``has_reference_ids`` once a reference stated what
-    measured it. ``last_match_time`` caches the time of the reading that the last reference is
-    paired with, for a buffer joined to a single reading buffer: NaN where it must be looked up.
+    ``reading_buffers`` are those joined to it. Buffers that differ only in their key share a
+    ``scope``; ``digest`` names the buffer. ``has_reference_ids`` is true once a reference has
+    stated what measured it. ``last_match_time`` caches the time of the reading that the last
+    reference is paired with, for a buffer joined to a single reading buffer: NaN where it must be
+    looked up.
     """
 
     __slots__ = (
@@ -65,7 +66,7 @@ class ReferenceBuffer:
         self.reading_buffers: list[ReadingBuffer] = []
         self.has_reference_ids = False
         self.last_match_time = NAN
-        self.span_seconds = 0.0  # how far a reference's interval reaches from its time, at most
+        self.span_seconds = 0.0  # the furthest that a reference's interval reaches from its time
 
     def insert(self, reference: Reference, identity: Identity) -> int:
         """Insert a reference at its place and return the place."""
@@ -139,7 +140,7 @@ class ReferenceBuffer:
 
 
 class Join(NamedTuple):
-    """When, and at what distance, the references of a buffer concern a reading buffer."""
+    """When (s UTC), and at what distance, the references of a buffer concern a reading buffer."""
 
     references: ReferenceBuffer
     start: float = -float("inf")
@@ -152,11 +153,11 @@ class ReadingBuffer:
 
     ``times`` are the readings' times less the series' lag: when a matching reference was measured.
     ``full_readings`` holds the readings that state more than a value and u, and is empty until the
-    first of them: an object for each would take ten times the memory. ``is_plain`` says whether
-    plain readings may come through staging. A reading newer than all others can only affect
-    references later than its predecessor less ``reach_seconds``. ``in_order`` while their times of
-    arrival ascend with their own. ``watermark`` is the buffer's number in ``watermarks``.
-    ``apart_seconds`` is the largest distance between reading and reference of the pairs restored
+    first of them: an object for each reading would take ten times the memory. ``is_plain`` says
+    whether plain readings may come through staging. A reading newer than all others can only affect
+    references later than its predecessor less ``reach_seconds``. ``in_order`` is true while the
+    times of arrival ascend with the times. ``watermark`` is the buffer's number in ``watermarks``.
+    ``apart_seconds`` is the largest distance between reading and reference in the pairs restored
     from a journal, which other rules may have made.
     """
 
@@ -253,7 +254,7 @@ class ReadingBuffer:
                 for time, (reading, received) in timed
                 if self.insert(time, reading, received) < 0
             ]
-        # Others may have been appended by the column in between: the arrivals themselves tell.
+        # A batch may have been appended in between, so the arrivals themselves decide.
         self.in_order = bool((np.diff(np.frombuffer(self.received)) >= 0.0).all())
         return duplicates
 
@@ -310,7 +311,7 @@ class ReadingBuffer:
         self.watermarks.newest[self.watermark] = self.times[-1] if self.times else -math.inf
 
     def may_match(self, before: float) -> bool:
-        """Return whether a reading newer than all may pair, given the time of the one before it."""
+        """Return whether a reading newer than all may pair, given the time of the one before."""
         return before < self.until
 
     def record_reference(self, reference: float) -> None:

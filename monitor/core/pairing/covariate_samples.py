@@ -1,10 +1,10 @@
 """Covariates join pairs by event time: the newest number at or before a reading, if not too old.
 
 Rules of this file: a number holds for one series, for all quantities of a sensor, or for all. A
-pair takes its numbers when it is made, of the samples that are known by then, in whatever order
-they came; a pair that is made anew keeps those that it has (see ``BESIDE``). Samples wait as long
-as readings do, and are as many at most; so what a pair takes follows from the samples and the pairs
-in the order of their batches, and is the same bits after a crash.
+pair takes its numbers when it is made, from the samples known by then, in whatever order they came;
+a pair that is made again keeps the numbers it has (see ``BESIDE``). Samples wait as long as
+readings do, and have the same limit. So the numbers of a pair follow from the samples and pairs in
+the order of their batches, and are the same bits after a crash.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from monitor.core.registry import SeriesKey
 
 
 class CovariateRule(NamedTuple):
-    """A covariate that is watched: whom its samples are about, and how old one may be, s.
+    """A watched covariate: what its samples are about, and how old one may be, s.
 
-    ``scope`` "none" is for those that are made of the pairs themselves.
+    ``scope`` "none" is for covariates that are made from the pairs themselves.
     """
 
     name: str
@@ -35,7 +35,7 @@ class CovariateRule(NamedTuple):
 
 
 class _Buffer(NamedTuple):
-    """Samples of one covariate about one holder, by event time; when each came, s UTC."""
+    """Samples of one covariate about one holder, by event time; ``received`` in s UTC."""
 
     times: array[float]
     numbers: array[float]
@@ -74,7 +74,7 @@ class CovariateSamples:
         return True
 
     def beside(self, pairs: Records, names: Sequence[SeriesKey]) -> Records:
-        """Return the numbers (of ``BESIDE``) of pairs that were made, where there are any."""
+        """Return the numbers (of ``BESIDE``) beside pairs that were made, where there are any."""
         rows = []
         stands = pairs[~pairs["removed"]]
         keys = (stands[name].tolist() for name in ("series", "id", "time"))
@@ -112,7 +112,7 @@ class CovariateSamples:
                 del self._buffers[key]
 
     def drop_excess(self) -> None:
-        """Drop the quarter that came first if there are too many, which is rare."""
+        """Drop the quarter that came first if there are too many samples, which is rare."""
         if self.held <= self._most:
             return
         arrivals = np.concatenate(

@@ -2,7 +2,8 @@
 
 Rules of this file: the set of pairs is a function of the set of observations, whatever their order,
 repetition or lateness. Changes are rows (``PAIR``), a removed pair with its ``removed`` flag set.
-There is no clock: the time of arrival is handed in and only decides how long things are held.
+There is no clock: the caller passes the time of arrival, which only decides how long observations
+are held.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ __all__ = ["Added", "Concern", "MatchKey", "Pairing"]
 
 Added = Literal["accepted", "duplicate"]
 BufferOf = Callable[[Reading], ReadingBuffer | str]
-_Recalled = tuple[ReadingBuffer, list[tuple[Reading, float]]]  # what enters it, in order of arrival
+_Recalled = tuple[ReadingBuffer, list[tuple[Reading, float]]]  # with its readings as they arrived
 
 
 class Pairing:
@@ -88,7 +89,7 @@ class Pairing:
         """The buffers of references, by (quantity, subject, key)."""
         return self._index.reference_buffers
 
-    # -- what comes in ----------------------------------------------------------------------
+    # -- ingestion --------------------------------------------------------------------------
 
     def add_reading(self, reading: Reading, series: int, received: float) -> Added:
         """Ingest one reading of ``series``; :meth:`drain_changes` returns what it changed."""
@@ -96,7 +97,7 @@ class Pairing:
         return self.ingest_reading(readings, reading, received)
 
     def buffer_of(self, reading: Reading) -> ReadingBuffer | None:
-        """Return the buffer of a reading, None if it is the first of its series (and key)."""
+        """Return the buffer of a reading, None if it is the first of its series and key."""
         return self._index.buffer_of(reading)
 
     def open_buffer(self, reading: Reading, series: int) -> ReadingBuffer:
@@ -118,14 +119,14 @@ class Pairing:
 
     @property
     def is_recalling(self) -> bool:
-        """Whether observations come back from a journal."""
+        """Whether a journal is restoring observations."""
         return self._reconciler.is_recalling
 
     def hold_again(self, readings: Sequence[Reading], buffers: BufferOf, received: float) -> Int:
-        """Hold readings again that a journal gives back; return the row of the series of each.
+        """Hold readings that a journal restores; return the row of the series of each.
 
-        ``buffers`` gives the buffer of a reading that is the first of its buffer, or says why its
-        series is refused; the row is then -1.
+        ``buffers`` returns the buffer for a reading that is the first of its buffer, or the reason
+        why its series is refused; the row is then -1.
         """
         by_key, recalled, rows = self._index.by_key, self._recalled, []
         for reading in readings:
@@ -144,7 +145,7 @@ class Pairing:
         return found_rows
 
     def ingest_plain(self, plain: PlainReadings, received: float) -> Int:
-        """Ingest the readings that are newer than all others of their buffers: most are.
+        """Ingest the readings that are newer than all others of their buffers, as most are.
 
         Returns the row of the series of each, -1 for those left to :meth:`ingest_reading`.
         """
@@ -156,9 +157,9 @@ class Pairing:
         return rows
 
     def ingest_in_order(self, observations: Sequence[Observation], received: float) -> list[int]:
-        """Ingest the references that are new and later than all others of their buffers: most are.
+        """Ingest the references that are new and later than all others of their buffers, as most.
 
-        Returns the places of what is left to :meth:`add_reference`.
+        Returns the places of the observations left to :meth:`add_reference`.
         """
         found = self._in_order.candidates(observations)
         near = self._in_order.nearest(found)
@@ -173,13 +174,13 @@ class Pairing:
                 readings.in_order = False
 
     def look_up(self, observations: Sequence[Observation]) -> None:
-        """Read at once what the history has of the references among the next observations."""
+        """Read from the history, in one pass, all about the references in the next observations."""
         found = [
             each
             for each in observations
             if type(each) is Reference and (each.identity or each.revision)
         ]
-        is_recalling = self._reconciler.is_recalling  # and recall looks them up
+        is_recalling = self._reconciler.is_recalling  # then recall looks them up
         identities = () if is_recalling else map(reference_identity, found)
         self.references.look_up(identities, [each.identity for each in found if each.identity])
 
@@ -230,7 +231,7 @@ class Pairing:
         return "accepted"
 
     def _install(self, identity: Identity, held: HeldReference, pairs: Sequence[Row] = ()) -> None:
-        """Hold a reference with the pairs it made before; pair it if it is not void."""
+        """Hold a reference with the pairs it has already made; pair it if it is not void."""
         self.references.put(identity, held)
         if not held.reference.void:
             self._index.mark_changed(held.references)
@@ -242,9 +243,9 @@ class Pairing:
     def _revise_evicted(
         self, came: Reference, effective: Reference, identity: Identity
     ) -> list[Row] | None:
-        """Revise the pairs of a reference that was evicted, and return those that stand.
+        """Revise the pairs of an evicted reference, and return those that stand.
 
-        Returns None if ``came`` was superseded before.
+        Returns None if ``came`` was already superseded.
         """
         if not is_revisable(came):
             return []
@@ -257,7 +258,7 @@ class Pairing:
         return [] if effective.void else rows
 
     def add_concern(self, sensor: str, concern: Concern) -> None:
-        """From now on the references of a subject concern a sensor, whenever they came."""
+        """Make the references of a subject concern a sensor from now on, whenever they came."""
         for (name, quantity, key), readings in list(self.reading_buffers.items()):
             if name == sensor:
                 references = self._index.reference_buffer(concern.subject, quantity, key)
@@ -265,7 +266,7 @@ class Pairing:
                 self._reconciler.reconcile_all(readings, references)
 
     def drain_changes(self) -> Records:
-        """Return the changes since the last call; of rows with one id the last one counts."""
+        """Return the changes since the last call; the last row of an id counts."""
         return self._reconciler.drain_changes()
 
     # -- how long things are held -----------------------------------------------------------
@@ -292,10 +293,10 @@ class Pairing:
 
     @contextmanager
     def recalling(self) -> Iterator[None]:
-        """Within it observations come back from a journal: they are held and make no pairs.
+        """Within this context a journal restores observations: they are held and make no pairs.
 
-        :meth:`recall` brings those. Readings enter their buffers at its end, all of a buffer at
-        once.
+        :meth:`recall` restores the pairs. Readings enter their buffers at the end of the context,
+        all of a buffer at once.
         """
         self._reconciler.is_recalling = True
         try:
@@ -313,22 +314,22 @@ class Pairing:
         self._recalled.clear()
 
     def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:
-        """Give the references held the pairs they made, as a journal knows them, and no others.
+        """Restore the pairs of the references held, exactly as a journal has them.
 
         ``standing`` are the places among ``pairs`` of all that stand, in event order, ``names`` the
-        (sensor, quantity) of each series. Pairing anew would not do: readings and references that
-        were evicted had their part in it.
+        (sensor, quantity) of each series. Pairing anew would give other pairs, because evicted
+        readings and references contributed to them.
         """
         self._index.staging.flush()
         restore_all(self._index, self._reconciler, self.references, pairs, standing, names)
 
     @property
     def limited_references(self) -> int:
-        """How often a reference came to have as many pairs with a series as it may have."""
+        """How often a reference reached the maximum number of pairs with a series."""
         return self._reconciler.limited
 
     def oldest_readings(self) -> dict[int, float]:
-        """Return the event time, s UTC, of the oldest reading that is held of each series."""
+        """Return the event time, s UTC, of the oldest reading held of each series."""
         found: dict[int, float] = {}
         for readings in self.reading_buffers.values():
             if readings.times:
@@ -337,7 +338,7 @@ class Pairing:
         return found
 
     def oldest(self, share: float) -> float:
-        """Return the time of arrival below which ``share`` of all that is held arrived."""
+        """Return the time of arrival before which ``share`` of everything held arrived."""
         return self._held.oldest(share, self.references.arrivals())
 
     # -- queries ----------------------------------------------------------------------------
@@ -347,13 +348,13 @@ class Pairing:
         return self._index.rules[series]
 
     def drain_changed_series(self) -> set[int]:
-        """Return the series whose references are others than at the last call."""
+        """Return the series whose references have changed since the last call."""
         return self._index.drain_changed_series()
 
     def availability(self, series: int, first: float) -> float:
         """Return the share of the references held that came with a usable reading of a series.
 
-        Counted from ``first``, the time of its first reading, on; NaN if none concerns it.
+        It counts from ``first`` on, the time of the first reading; NaN if no reference concerns it.
         """
         return self._index.availability(series, first)
 

@@ -42,7 +42,7 @@ def combine(one: int, other: int) -> int:
 
 
 def reading_digest(reading: Reading) -> int:
-    """Return the identity of a reading: its sequence number at its time, else its content."""
+    """Return the identity of a reading: from its sequence number and time, else its content."""
     if reading.sequence:
         return digest(reading.sensor, reading.quantity, reading.time, reading.sequence)
     return digest(reading)
@@ -80,8 +80,8 @@ REMOVED: Final = 13  # place of the flag
 class Match(msgspec.Struct, eq=False, gc=False):
     """The pairs that one reference made with the readings of one buffer.
 
-    ``frozen`` once a reading it used was evicted: from then on only revisions of the reference
-    change the pairs.
+    ``frozen`` once a reading that it used has been evicted: from then on only revisions of the
+    reference change the pairs.
     """
 
     rows: list[Row]
@@ -103,7 +103,7 @@ def same_row(one: Row | None, other: Row) -> bool:
 # -- names as numbers -----------------------------------------------------------------------------
 
 T = TypeVar("T")
-UNKNOWN: Final = -1  # the name has no number yet: it is looked up again
+UNKNOWN: Final = -1  # the name has no number yet and will be looked up again
 NONE: Final = -2  # the name will never have one
 
 

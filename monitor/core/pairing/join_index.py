@@ -43,9 +43,9 @@ class Concern(NamedTuple):
 class JoinIndex:
     """State: the buffers of both sides by their keys, and the rules of each series.
 
-    ``rules_of(sensor, quantity)`` gives the rules of a series; ``match_on`` names what must agree
+    ``rules_of(sensor, quantity)`` returns the rules of a series; ``match_on`` names what must agree
     besides the quantity: ``subject``, ``key``, both or neither. ``concerns_of(sensor)`` names the
-    subjects besides the sensor itself whose references are its own.
+    subjects besides the sensor itself whose references concern it.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class JoinIndex:
     # -- readings ---------------------------------------------------------------------------
 
     def buffer_of(self, reading: Reading) -> ReadingBuffer | None:
-        """Return the buffer of a reading, None if it is the first of its series (and key)."""
+        """Return the buffer of a reading, None if it is the first of its series and key."""
         return self.reading_buffers.get(self.key_of(reading))
 
     def key_of(self, reading: Reading) -> BufferKey:
@@ -114,14 +114,14 @@ class JoinIndex:
             self.mark_changed(references)
 
     def flush_staged(self, buffers: Iterable[ReadingBuffer]) -> None:
-        """Flush what waits in staging for some buffers, so that they hold all their readings."""
+        """Flush staged readings into some buffers, so that they hold all their readings."""
         staged = self.watermarks.staged
         behind = [readings.watermark for readings in buffers if staged[readings.watermark]]
         if behind:
             self.staging.flush(np.array(behind))
 
     def close_buffer(self, name: BufferKey, readings: ReadingBuffer) -> None:
-        """Drop a buffer that is empty."""
+        """Drop an empty buffer."""
         for join in readings.joins:
             if readings in join.references.reading_buffers:
                 join.references.reading_buffers.remove(readings)
@@ -139,7 +139,7 @@ class JoinIndex:
         return self.reference_buffer(reference.subject, reference.quantity, reference.key)
 
     def reference_buffer(self, subject: str, quantity: str, key: str) -> ReferenceBuffer:
-        """Return the buffer of the references that agree in this, a new one if there is none."""
+        """Return the buffer of references that match this, a new one if there is none."""
         match = (quantity, subject if self._by_subject else "", key if self.by_key else "")
         references = self.reference_buffers.get(match)
         if references is None:
@@ -158,7 +158,7 @@ class JoinIndex:
     # -- what changed -----------------------------------------------------------------------
 
     def mark_changed(self, references: ReferenceBuffer) -> None:
-        """Mark the series that a buffer concerns: its references, or its joins, changed."""
+        """Mark the series that a buffer concerns, because its references or its joins changed."""
         self._changed.add(references.scope)
 
     def drain_changed_series(self) -> set[int]:
@@ -169,7 +169,7 @@ class JoinIndex:
     def availability(self, series: int, first: float) -> float:
         """Return the share of the references held that came with a usable reading of a series.
 
-        Counted from ``first``, the time of its first reading, on; NaN if none concerns it.
+        It counts from ``first`` on, the time of the first reading; NaN if no reference concerns it.
         """
         reading_buffers = self._buffers_of.get(series)
         if not reading_buffers:
@@ -193,7 +193,7 @@ def _count_covered(joins: Sequence[Join], first: float) -> int:
 
 
 def _count_in_scope(joins: Sequence[Join], first: float) -> int:
-    """Count those of joins that share one scope and are sorted by their starts."""
+    """Count the references of joins that share one scope and are sorted by their starts."""
     times, count, place = joins[0].references.scope.times, 0, 0
     for join in joins:
         begin = max(place, bisect_left(times, max(join.start, first)))

@@ -1,9 +1,9 @@
 """Observations of a batch: plain readings as columns, all else one by one; watermarks of buffers.
 
-Rules of this file: a plain reading states a time, a value and u, and nothing besides. Most readings
-do, and as columns they cost a fraction of an object each; who asks for one gets a ``Reading``.
-Watermarks are what a new reading is compared with: one number a buffer in each column, so that a
-whole batch of readings is compared in a few numpy calls.
+Rules of this file: a plain reading states a time, a value and u, and nothing else. Most readings
+are plain, and as columns they cost a fraction of an object each; a caller that asks for one gets a
+``Reading``. Watermarks are compared with new readings: one number a buffer in each column, so that
+a few numpy calls compare a whole batch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Name = tuple[str, str]  # sensor, quantity
 
 
 def is_plain(reading: Reading) -> bool:
-    """Return whether a reading states a value and u alone."""
+    """Return whether a reading states only a value and u."""
     return (
         type(reading) is Reading
         and not (reading.key or reading.sequence or reading.assumed)
@@ -40,10 +40,10 @@ def columns_of(readings: Sequence[Reading]) -> tuple[Float, Float, Float]:
 
 
 class PlainReadings:
-    """Readings that state a value and u alone: columns of equal length.
+    """Readings that state only a value and u: columns of equal length.
 
-    ``which`` says for each whose it is: a place in ``names``, which only ever grows. ``times`` are
-    s since 1970 UTC, ``values`` and ``us`` in the unit of their series.
+    ``which`` is the place of each reading's series in ``names``, which only grows. ``times`` are s
+    since 1970 UTC, ``values`` and ``us`` in the unit of their series.
     """
 
     __slots__ = ("names", "times", "us", "values", "which")
@@ -79,9 +79,9 @@ NOTHING: Final = PlainReadings(
 
 
 def in_order(plain: PlainReadings, places: Int) -> tuple[Int, Int]:
-    """Return some places by name and time, without those of readings that repeat another's bits.
+    """Return some places by name and time without repeated readings, and the places of repeats.
 
-    Beside them the latter; of equal readings the first one stays.
+    A repeat has the same bits as another reading; the first of equal readings stays.
     """
     places = places[np.lexsort((plain.times[places], plain.which[places]))]
     columns = (plain.which, plain.times, plain.values, plain.us)
@@ -94,7 +94,7 @@ def in_order(plain: PlainReadings, places: Int) -> tuple[Int, Int]:
 
 
 class Observed(Sequence[Observation]):
-    """What a batch says: ``plain`` first, then ``others``; a place counts over both."""
+    """The observations of a batch: ``plain`` first, then ``others``; a place counts over both."""
 
     __slots__ = ("others", "plain")
 
@@ -131,15 +131,15 @@ class Observed(Sequence[Observation]):
 
 
 def observed(observations: Sequence[Observation]) -> Observed:
-    """Return observations as a batch; those that are one already as they are."""
+    """Return observations as a batch, unchanged if they are one already."""
     return observations if isinstance(observations, Observed) else Observed(NOTHING, observations)
 
 
 class PackedReadings(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=5):
-    """Plain readings as they are kept: the rows of their series, times, values and u, as bytes.
+    """Plain readings as they are stored: the rows of their series, times, values and u, as bytes.
 
-    Where series and u are often those of the reading before, ``rows`` and ``us`` have one number
-    for all such in a row, and ``runs`` says for how many.
+    If series and u often repeat those of the reading before, ``rows`` and ``us`` have one number a
+    run of such readings, and ``runs`` has the lengths.
     """
 
     rows: bytes
@@ -165,7 +165,7 @@ Durable = Observation | PackedReadings | Sample
 
 
 def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
-    """Return plain readings of the series ``rows``, but those whose row is below 0."""
+    """Return plain readings of the series ``rows``, except those whose row is below 0."""
     if rows.size and rows.min() < 0:
         kept = np.flatnonzero(rows >= 0)
         rows, plain = rows[kept], plain.part(kept)
@@ -182,7 +182,7 @@ def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
 
 
 def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
-    """Return what was kept of a batch but its samples; ``names`` says who each row is."""
+    """Return the stored observations of a batch except its samples; ``names`` names each row."""
     plain, others = NOTHING, []
     for each in kept:
         if isinstance(each, PackedReadings):
@@ -198,8 +198,8 @@ def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
 class Watermarks:
     """State: ``series``, ``newest``, ``until`` and ``staged`` of each reading buffer.
 
-    ``newest`` is the time of the buffer's newest reading. A reading that is newer than that changes
-    no pair if the reading before it is not before ``until``: every reference is then older.
+    ``newest`` is the time of the buffer's newest reading. A reading newer than that changes no pair
+    if the reading before it is not before ``until``: then every reference is older.
     ``staged`` counts the buffer's readings that still wait in staging.
     """
 
@@ -226,5 +226,5 @@ class Watermarks:
         return number
 
     def close(self, number: int) -> None:
-        """Give a number back."""
+        """Release the number of a buffer."""
         self._free.append(number)

@@ -1,11 +1,10 @@
-"""What a pairing rule is, and what rules are made of: probes, and the references that are affected.
+"""What a pairing rule is, and what rules are made of: probes, and affected references.
 
-Rules of this file: a probe is one reference looking into one reading buffer; it makes pairs with a
-single reading or with the weighted mean of several, and which readings belong to it is decided by a
-rule. A function that names the references that must be paired again may name more than change,
-never fewer; those it leaves out are not looked at again. The brute-force oracle of the tests holds
-it to that. A rule is behaviour, needs and words in one object; nothing here knows a rule by its
-name.
+Rules of this file: a probe is one reference looking into one reading buffer. It makes pairs with a
+single reading or with the weighted mean of several; a rule decides which readings belong to it. A
+function that names the references to pair again may name more than change, never fewer: those it
+leaves out are not looked at. The brute-force oracle of the tests checks that. A rule is behaviour,
+needs and words in one object; nothing here knows a rule by its name.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def nearest(times: Sequence[float], time: float) -> int:
 
 
 def is_nearest(times: Sequence[float], at: int, time: float) -> bool:
-    """Return whether ``nearest(times, time)`` is ``at``, by a look at its neighbours only."""
+    """Return whether ``nearest(times, time)`` is ``at``, looking only at its neighbours."""
     own = times[at]
     if at and not (times[at - 1] < own and time - times[at - 1] > own - time):
         return False
@@ -90,7 +89,7 @@ def row_of(probe: Probe, reading: Reading, time: float, seconds: float, identity
 
 
 def pair_with(probe: Probe, at: int) -> list[Row]:
-    """Return the pair of a reference with the reading at a place, named by the reference."""
+    """Return the pair of a reference with the reading at a place; its id is by the reference."""
     reading = probe.readings.reading(at)
     identity = combine(probe.readings.digest, probe.join.references.digests[probe.at])
     seconds = probe.readings.times[at] - probe.time
@@ -156,7 +155,7 @@ def between(readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules
 def between_and_not_nearer(
     readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
 ) -> list[int]:
-    """Return those of :func:`between` with no reading, or with one that is not nearer."""
+    """Return the references of :func:`between` with no reading, or one that is not nearer."""
     affected = []
     for place in between(readings, references, at, rules):
         match = readings.matches.get(references.identities[place])
@@ -188,7 +187,7 @@ def by_interval(
 def its_nearest(
     readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
 ) -> tuple[int, ...]:
-    """Return the reference nearest to a reading, none if that has all it may and all are nearer."""
+    """Return the reference nearest to a reading, none if it has its maximum of nearer ones."""
     time = readings.times[at]
     place = nearest(references.times, time)
     match = readings.matches.get(references.identities[place])
@@ -221,7 +220,7 @@ def its_neighbours(readings: ReadingBuffer, references: ReferenceBuffer, at: int
 
 
 def neighbours(references: ReferenceBuffer, at: int) -> range:
-    """Return the references that one competes with: those of its own time and the times beside."""
+    """Return the references that one competes with: of the same time and the adjacent times."""
     times = references.times
     if at == len(times) - 1 and (at < 2 or times[at - 2] < times[at - 1] < times[at]):
         return range(max(at - 1, 0), at + 1)
@@ -233,7 +232,7 @@ def neighbours(references: ReferenceBuffer, at: int) -> range:
 
 
 def losing_neighbours(readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> list[int]:
-    """Return the new reference, and those beside it whose reading may be nearer to it."""
+    """Return the new reference and the neighbours whose reading may be nearer to the new one."""
     times, lag = references.times, readings.lag_seconds
     affected = []
     for other in neighbours(references, at):
@@ -251,7 +250,7 @@ def losing_neighbours(readings: ReadingBuffer, references: ReferenceBuffer, at: 
 
 
 def last_may_lose(readings: ReadingBuffer, references: ReferenceBuffer, time: float) -> bool:
-    """Return whether the reading of the last reference may be nearer to one at a later time."""
+    """Return whether the reading of the last reference may be nearer to one at a later ``time``."""
     times = references.times
     if len(times) > 1 and times[-1] == times[-2]:
         return True
@@ -263,7 +262,7 @@ def last_may_lose(readings: ReadingBuffer, references: ReferenceBuffer, time: fl
 
 
 def always(readings: ReadingBuffer, references: ReferenceBuffer, time: float) -> bool:
-    """Return True: the rule has no cheap way to tell."""
+    """Return True: the rule has no cheap way to decide."""
     del readings, references, time
     return True
 
@@ -277,8 +276,8 @@ def never(readings: ReadingBuffer, references: ReferenceBuffer, time: float) -> 
 # -- the rule -------------------------------------------------------------------------------------
 
 Duration = Callable[[float], str]  # seconds -> text such as "3.5 h"
-# (reading, reference, rules, how to write a duration) -> why the two are not a pair, "" for the
-# reason that holds for every rule: too far apart, or another one is nearer
+# (reading, reference, rules, how to write a duration) -> why the two are not a pair; "" for the
+# reason common to all rules: too far apart, or another one is nearer
 WhyUnpaired = Callable[[Reading, Reference, Rules, Duration], str]
 
 
@@ -291,22 +290,22 @@ def _no_reason(reading: Reading, reference: Reference, rules: Rules, duration: D
 class PairingRule:
     """One rule: how it pairs, what it needs, and its words.
 
-    ``pairs`` are those of one reference in one reading buffer. ``affected_by_reading`` and
+    ``pairs`` returns the pairs of one reference in one reading buffer. ``affected_by_reading`` and
     ``affected_by_reference`` return the references that an arrival may change, and
     ``last_is_affected`` whether a reference later than all others may change the last of them.
-    ``pair_newest``, where there is one, is an accelerator: it returns what ``pairs`` would for a
-    plain reference later than all others, None to leave it to ``pairs``.
-    ``is_local``: a reading affects no reference that lies before the reading before it.
-    ``is_of_several``: a pair is made of several readings, so that retention cannot tell from the
-    pair alone which ones it needs.
+    ``pair_newest`` is an optional accelerator: it returns what ``pairs`` would for a plain
+    reference later than all others, or None to leave it to ``pairs``.
+    ``is_local``: a reading affects no reference earlier than the reading before it.
+    ``is_of_several``: a pair is made from several readings, so that retention cannot derive from
+    the pair alone which ones it needs.
 
     ``is_candidate``: chosen by ``pairing.candidates``, else by ``pairing.mode``. ``help`` is its
     line in the settings' documentation, ``sentence`` how ``monitor explain`` puts it, with
     ``{tolerance}``, ``{reading}`` and ``{completeness}``. ``needs`` names settings of a series
     (of :class:`.Rules`) that must not be 0, each with the reason.
     ``why_unpaired`` says why two observations are not a pair. ``unmet_cause`` and ``unmet`` say why
-    a whole quantity has no pairs although times are within tolerance, or whatever the times are
-    where the rule has none (``uses_tolerance``).
+    a whole quantity has no pairs although times are within tolerance, or at any times if the rule
+    has no tolerance (``uses_tolerance``).
     """
 
     name: str

@@ -33,7 +33,7 @@ from monitor.core.pairing.series_rules import Rules
 
 
 def _within(probe: Probe) -> range:
-    """Return the readings within tolerance of the reference whose nearest reference it is."""
+    """Return the readings within tolerance of the reference that have no nearer reference."""
     times, rules = probe.readings.times, probe.rules
     reach = rules.tolerance_seconds + MARGIN_SECONDS
     first = bisect_left(times, probe.time - reach)
@@ -106,7 +106,7 @@ def _mutually_nearest_newest(
 
 
 def _every(probe: Probe) -> list[Row]:
-    """Pair every reading within tolerance with its nearest reference, up to so many a reference."""
+    """Pair every reading within tolerance with its nearest reference, up to a maximum for each."""
     readings, references = probe.readings, probe.join.references
     rows = []
     for at in _nearest_of(_within(probe), probe):
@@ -119,7 +119,7 @@ def _every(probe: Probe) -> list[Row]:
 def _nearest_of(places: range, probe: Probe) -> range:
     """Return the readings nearest to the reference, as many as may pair with it.
 
-    Of two that are equally far the earlier one counts, so that this hangs on the readings alone.
+    Of two equally near ones the earlier counts, so that the result depends on the readings alone.
     """
     times, most = probe.readings.times, probe.rules.max_pairs_per_reference
     low, high = places.start, max(places.stop - most, places.start)
@@ -139,7 +139,7 @@ def _first(probe: Probe) -> list[Row]:
 
 
 def _only(probe: Probe) -> list[Row]:
-    """Pair a reference with its reading if there is just one; several are too doubtful."""
+    """Pair a reference with its reading if there is exactly one; several are ambiguous."""
     within = _within(probe)
     return pair_with(probe, within[0]) if len(within) == 1 else []
 

@@ -1,7 +1,7 @@
 """The pairs of every reference, made again wherever an arrival or a revision may change them.
 
-Rules of this file: changes are rows (``PAIR``), a removed pair with its ``removed`` flag set. Of
-one arrival the removed pairs come first, so that a pair that moves between references stays.
+Rules of this file: changes are rows (``PAIR``), a removed pair with its ``removed`` flag set. The
+removed pairs of an arrival come first, so that a pair that moves between references stays.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from monitor.core.pairing.reference_revisions import HeldReference, ReferenceSto
 class Reconciler:
     """State: the changes of pairs that nobody has drained yet.
 
-    While it ``is_recalling`` nothing is paired: a journal has the pairs of what it gives back.
+    While it ``is_recalling`` nothing is paired: a journal has the pairs of what it restores.
     """
 
     def __init__(self, index: JoinIndex, references: ReferenceStore) -> None:
         self._index: Final = index
         self._references: Final = references
         self.is_recalling = False
-        self.limited = 0  # references that came to have as many pairs with a series as they may
+        self.limited = 0  # references that reached the maximum number of pairs with a series
         self._changes: list[Row] = []
         self._removed: Final[list[Row]] = []
         self._added: Final[list[Row]] = []
 
     def drain_changes(self) -> Records:
-        """Return the changes since the last call; of rows with one id the last one counts."""
+        """Return the changes since the last call; the last row of an id counts."""
         rows, self._changes = self._changes, []
         return pair_records(rows)
 
@@ -71,7 +71,7 @@ class Reconciler:
     ) -> None:
         """Pair the last reference of a buffer, which affects no other, with its one reading buffer.
 
-        ``near`` is the reading nearest to it; None if it must be looked for.
+        ``near`` is the reading nearest to it; None if it must be searched for.
         """
         if self.is_recalling:
             return
@@ -194,6 +194,6 @@ class Reconciler:
     def _rescored(
         self, readings: ReadingBuffer, references: ReferenceBuffer, at: int, rows: list[Row]
     ) -> list[Row]:
-        """Return pairs with the CRPS of their readings' distributions where those are held."""
+        """Return pairs with the CRPS of their readings' distributions, as far as those are held."""
         known = {repr(row[:CRPS]): row for row in self._pairs(readings, references, at)}
         return [known.get(repr(row[:CRPS]), row) for row in rows]

@@ -2,7 +2,7 @@
 
 Rules of this file: the highest revision of a reference counts, in any order of arrival. A void that
 names a sample and no subject voids every reference with that identity, later ones too unless their
-revision is higher. What was evicted is looked up in the history.
+revision is higher. Evicted references are looked up in the history.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from monitor.core.pairing.identities import (
 
 
 class History(Protocol):
-    """What was made durable: pairs and references that memory may no longer hold."""
+    """Durable pairs and references, which memory may no longer hold."""
 
     def pairs_of(self, series: int) -> Records:
         """Return all standing pairs of one series in event order."""
 
     def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
-        """Return what :meth:`pairs_of` does of each series, in one pass, from an event time on."""
+        """Return :meth:`pairs_of` of each series, in one pass, from an event time on."""
 
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made, in event order.
 
-        References that cannot be revised need not be known: nobody asks for their pairs.
+        It may return none for a reference that cannot be revised: nobody asks for its pairs.
         """
 
     def named(self, identity: str) -> Iterable[tuple[str, str]]:
         """Return (subject, quantity) of every reference that came with this identity, sorted."""
 
     def revisions(self, reference_ids: Collection[int]) -> dict[int, int]:
-        """Return the highest revision that came of each reference; those not known are left out."""
+        """Return the highest revision received of each reference, without unknown references."""
 
 
 class _NoHistory:
-    """The history where nothing was made durable yet."""
+    """The history while nothing is durable yet."""
 
     def pairs_of(self, series: int) -> Records:
         """Return no pairs."""
@@ -85,12 +85,12 @@ def is_revisable(reference: Reference) -> bool:
 
 
 def name_alone(identity: str) -> int:
-    """Return the name under which a void is known that gives an identity and no subject."""
+    """Return the key of a void that names an identity and no subject."""
     return digest("", "", identity)
 
 
 def names_nobody(reference: Reference) -> bool:
-    """Return whether a reference is a void that gives an identity and no subject."""
+    """Return whether a reference is a void that names an identity and no subject."""
     return reference.void and not reference.subject and not reference.quantity
 
 
@@ -98,7 +98,7 @@ def names_nobody(reference: Reference) -> bool:
 
 
 class HeldReference(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A reference, its buffer, when it came, and the revisions it superseded."""
+    """A reference, its buffer, its time of arrival, and the revisions it superseded."""
 
     reference: Reference
     references: ReferenceBuffer
@@ -154,7 +154,7 @@ class ReferenceStore:
                 del self._voids[name]
 
     def evict(self, identity: Identity) -> None:
-        """Hold a reference no longer."""
+        """Drop a reference that is held."""
         held = self._held.pop(identity)
         named = self._named.get(held.reference.identity)
         if named is not None:
@@ -163,15 +163,15 @@ class ReferenceStore:
                 del self._named[held.reference.identity]
 
     def arrivals(self) -> list[float]:
-        """Return when each reference and void arrived."""
+        """Return the time of arrival of each reference and void."""
         return [held.received for held in self._held.values()] + [
             received for _, received in self._voids.values()
         ]
 
     def look_up(self, identities: Iterable[Identity], names: Iterable[str]) -> None:
-        """Read at once what the history has of some references, and of voids by some names.
+        """Read from the history, in one pass, some references and the voids by some names.
 
-        It is used until the next call: nothing about these may be made durable before.
+        The answer is used until the next call: nothing about these may become durable before.
         """
         ids = {digest(*identity) for identity in identities}
         distinct = list(set(names))
@@ -185,7 +185,7 @@ class ReferenceStore:
     ) -> list[Reference] | None:
         """Void all references of one identity: return a void for each, None for a duplicate.
 
-        ``recalled`` marks one that a journal gives back: evicted references were voided before.
+        ``recalled`` marks a void that a journal restores: evicted references are voided already.
         """
         known = self._voids.get(void.identity)
         if known is not None and known[0].revision >= void.revision:
@@ -211,7 +211,7 @@ class ReferenceStore:
         return msgspec.structs.replace(reference, void=True, value=NAN, revision=voided)
 
     def evicted_revision(self, identity: Identity) -> int:
-        """Return the highest revision of a reference that was evicted, else -1."""
+        """Return the highest revision of an evicted reference, -1 if there is none."""
         return self._revision(digest(*identity))
 
     def _revision(self, reference_id: int) -> int:
@@ -221,12 +221,12 @@ class ReferenceStore:
         return found
 
     def is_outdated(self, reference_id: int, held: HeldReference) -> bool:
-        """Return whether a revision that was evicted superseded a reference of that digest."""
+        """Return whether an evicted revision superseded the reference of that digest."""
         reference = held.reference
         return is_revisable(reference) and self._revision(reference_id) > reference.revision
 
     def evicted_pairs(self, identity: Identity) -> Records:
-        """Return the pairs of a reference that was evicted."""
+        """Return the pairs of an evicted reference."""
         return self._history.made_by(digest(*identity))
 
 
@@ -240,7 +240,7 @@ def rank(reference: Reference) -> tuple[object, ...]:
 
 
 def is_in_place(old: Reference, new: Reference) -> bool:
-    """Return whether a revision changes the reference's value alone."""
+    """Return whether a revision changes only the value of the reference."""
     places = [(each.time, each.key, repr(each.start), repr(each.end)) for each in (old, new)]
     return not (old.void or new.void) and places[0] == places[1]
 

@@ -1,9 +1,9 @@
-"""Retention: what is evicted when it has waited too long, and how a journal's pairs are restored.
+"""Retention: what is evicted after waiting too long, and how a journal's pairs are restored.
 
-Rules of this file: a pair outlives what it was made of. A reference whose readings are gone cannot
-be paired again; its pairs are frozen and change with its own revisions only. Whether they are is a
-function of the pairs and of what is held, so that a journal need not store it. Pairs that a journal
-kept are given back to the references that made them, never made anew.
+Rules of this file: a pair outlives what it was made from. A reference whose readings are gone
+cannot be paired again; its pairs are frozen and change only with its own revisions. Whether they
+are frozen follows from the pairs and from what is held, so a journal need not store it. The pairs
+of a journal are restored to the references that made them, never made anew.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def expire_readings(
 ) -> tuple[int, int]:
     """Evict readings that arrived before a time; return how many, and how many were unpaired.
 
-    ``leaving`` are the references evicted with them; ``same`` tells whether the readings held still
-    make the pairs of a reference.
+    ``leaving`` are the references evicted with them; ``same`` returns whether the readings held
+    still make the pairs of a reference.
     """
     gone = _arrived_before(readings, received_before)
     if not gone:
@@ -60,7 +60,7 @@ def expire_readings(
 
 
 def _arrived_before(readings: ReadingBuffer, time: float) -> Sequence[int]:
-    """Return the places of what arrived before a time: a range from 0 where all came in order."""
+    """Return the places of readings that arrived before a time: a range if all came in order."""
     if readings.in_order:
         return range(bisect_left(readings.received, time))
     return [at for at, arrival in enumerate(readings.received) if arrival < time]
@@ -73,7 +73,7 @@ def is_frozen(
     rules: Rules,
     same: Callable[[ReadingBuffer, Identity], bool],
 ) -> bool:
-    """Return whether a reading that the pairs of a reference were made of is gone."""
+    """Return whether a reading that the pairs of a reference were made from is gone."""
     if PAIRING_RULES[rules.mode].is_of_several:
         return not same(readings, identity)
     return not all(_holds(readings, row[2] - rules.lag_seconds, row[3]) for row in match.rows)
@@ -88,7 +88,7 @@ def _holds(readings: ReadingBuffer, time: float, value: float) -> bool:
 def _used(
     readings: ReadingBuffer, rules: Rules, times: Sequence[float]
 ) -> tuple[bytearray, list[tuple[Identity, Match]]]:
-    """Return 1 for each of sorted ``times`` that a pair used, else 0; and who used them."""
+    """Return 1 for each of sorted ``times`` that a pair used, else 0, and the matches near them."""
     reach, lag = 0.0, rules.lag_seconds
     if PAIRING_RULES[rules.mode].is_of_several:
         reach, lag = rules.tolerance_seconds, 0.0
@@ -111,7 +111,7 @@ def _used(
 def _matches_near(
     readings: ReadingBuffer, rules: Rules, first: float, last: float
 ) -> list[tuple[Identity, Match]]:
-    """Return the matches of references near a range of times: all that may use it, and more."""
+    """Return the matches of references near a range of times: all that may use it, or more."""
     apart = max(rules.tolerance_seconds, readings.apart_seconds) + MARGIN_SECONDS
     matches, found = readings.matches, []
     for join in readings.joins:
@@ -125,7 +125,7 @@ def _matches_near(
 
 
 def drop_reference(reference: Reference, references: ReferenceBuffer, identity: Identity) -> None:
-    """Remove a reference from its buffer; the pairs it made stand, and nothing changes them."""
+    """Remove a reference from its buffer; its pairs stand and do not change any more."""
     if reference.void:
         return
     references.remove(references.find(reference, identity))
@@ -134,7 +134,7 @@ def drop_reference(reference: Reference, references: ReferenceBuffer, identity: 
 
 
 def drop_references(references: ReferenceBuffer, leaving: Mapping[Identity, Reference]) -> None:
-    """Remove several references of a buffer, a leading run of them at once."""
+    """Remove several references of a buffer, a leading run of them in one step."""
     first = 0
     for identity in references.identities:
         if identity not in leaving:
@@ -150,7 +150,7 @@ def drop_references(references: ReferenceBuffer, leaving: Mapping[Identity, Refe
 
 
 class ReadingCount:
-    """State: how many readings are held, in all and by the time of their arrival."""
+    """State: how many readings are held, in total and by time of arrival."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -166,7 +166,7 @@ class ReadingCount:
         return is_set_back
 
     def remove(self, received: float) -> None:
-        """Count a reading that arrived then no longer."""
+        """Uncount a reading that arrived at that time."""
         self.total -= 1
         self._arrivals[received] -= 1
 
@@ -176,7 +176,7 @@ class ReadingCount:
             del self._arrivals[time]
 
     def oldest(self, share: float, others: Iterable[float]) -> float:
-        """Return the time below which ``share`` of these and ``others`` arrived, 0 for none."""
+        """Return the time before which ``share`` of these and ``others`` arrived, 0 for none."""
         arrivals = self._arrivals + Counter(others)
         place = int(share * sum(arrivals.values()))
         time = 0.0
@@ -198,9 +198,9 @@ def restore_all(
     standing: Int,
     names: Sequence[tuple[str, str]],
 ) -> None:
-    """Give the references held the pairs they made, those at the places ``standing``.
+    """Restore to the references held their pairs, those at the places ``standing``.
 
-    References that a later revision superseded are dropped: the journal has the pairs of that.
+    References that a later revision superseded are dropped: the journal has its pairs instead.
     """
     index.names.update(enumerate(names))
     held: dict[int, tuple[Identity, HeldReference]] = {}
@@ -230,7 +230,7 @@ def restore_pairs(
     held: HeldReference,
     rows: Iterable[Row],
 ) -> None:
-    """Give a reference the pairs it made before, each in the reading buffer it belongs to."""
+    """Restore the pairs of a reference, each in the reading buffer it belongs to."""
     restored: list[ReadingBuffer] = []
     for row in rows:
         name = (*index.names[row[0]], held.reference.key if index.by_key else "")

@@ -10,9 +10,9 @@ from annotated_types import Ge, Le, doc
 
 from monitor.core.model import Float
 
-# Of an error's standard uncertainty: some of it is always by chance.
+# Share of an error's standard uncertainty: some of it is always by chance.
 MOST_SYSTEMATIC: Final = 0.95
-COVERAGE_FACTOR: Final = 2.0  # GUM 6.2: of systematic effects, as of any expanded uncertainty
+COVERAGE_FACTOR: Final = 2.0  # GUM 6.2: for systematic effects, as for any expanded uncertainty
 
 PerDistance = Annotated[float, Ge(0), Le(1e15)]
 
@@ -79,7 +79,7 @@ class Systematic(NamedTuple):
 def explained(systematic: Number) -> Number:
     """Return the largest bias that systematic effects account for, in the unit of ``systematic``.
 
-    Detector, verdict and advice take it from here: what is within it is nobody's fault.
+    Detector, verdict and advice take it from here: a bias within it is nobody's fault.
     """
     return COVERAGE_FACTOR * systematic
 
@@ -90,8 +90,8 @@ class Rules(NamedTuple):
     ``lag_seconds`` is how much later than the reference the readings see the same thing,
     ``reading_seconds`` how long a reading stands for, ``completeness`` the share of a reference's
     interval that readings must cover, and ``correlation`` that between the errors of the readings
-    that one pair is made of. Of the readings that could pair with one reference of a series only
-    ``max_pairs_per_reference`` do, the nearest in time.
+    that make up one pair. At most ``max_pairs_per_reference`` readings of a series, the nearest in
+    time, pair with one reference.
     """
 
     mode: str = "nearest"
@@ -107,9 +107,9 @@ class Rules(NamedTuple):
 class SeriesRules(NamedTuple):
     """The settings that hold for one series.
 
-    ``tolerance`` is the largest error that is allowed, in its unit; None: its typical standard
-    uncertainty. ``due``: say when it will leave its tolerance whatever is known of it. ``timed``:
-    the times of its pairs are real ones; without them nothing is dated.
+    ``tolerance`` is the largest allowed error, in its unit; None: its typical standard uncertainty.
+    ``due``: say when it will leave its tolerance, however little is known of it. ``timed``: the
+    times of its pairs are real; without them nothing is dated.
     """
 
     group: str = ""

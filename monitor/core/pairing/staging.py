@@ -1,8 +1,8 @@
 """Staging: plain readings that wait, as columns over all buffers, to be appended to their buffers.
 
 Rules of this file: a staged reading is newer than all others of its buffer and affects no pair, and
-those of one buffer are in event order. Whoever looks into a buffer flushes it first. Appending many
-readings to a buffer at once costs a fraction of appending each.
+those of one buffer are in event order. Code that reads a buffer flushes it first. Appending many
+readings to a buffer at once costs a fraction of appending them one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from monitor.core.pairing.observations import Name, PlainReadings, Watermarks
 
 STAGED_MAX: Final = 65_536
 BUFFERS_MAX: Final = 8192  # a flush takes some microseconds a buffer and blocks everything else
-SCALAR_MAX: Final = 128  # up to so many readings a loop costs less than columns
+SCALAR_MAX: Final = 128  # up to this many readings a loop costs less than columns
 
 
 class _StagedBlock(NamedTuple):
@@ -56,15 +56,15 @@ class Staging:
         self._buffers[readings.watermark] = readings
 
     def close(self, readings: ReadingBuffer) -> None:
-        """Accept none of a buffer any more; it must have no staged readings."""
+        """Accept no more readings of a buffer; it must have no staged ones."""
         del self._numbers[readings.name], self._buffers[readings.watermark]
         self._interner.forget()
 
     def ingest(self, plain: PlainReadings, received: float, *, may_pair: bool = True) -> Int:
         """Stage the readings that are newer than all others of their buffers and affect no pair.
 
-        Without ``may_pair`` no reading affects a pair. Returns the row of the series of each, -1
-        for those that must go to their buffers.
+        Without ``may_pair`` no reading affects a pair. Returns the series' row of each reading, -1
+        for readings that must go to their buffers.
         """
         rows = np.full(len(plain), -1)
         if len(plain) <= SCALAR_MAX:
@@ -85,7 +85,7 @@ class Staging:
     def nearest(self, buffers: Int, times: Float) -> list[NearestReading | None]:
         """Return the reading nearest to each of some times in a buffer; the earlier on a tie.
 
-        None where it may not be among the readings that came last.
+        None where it may not be among the latest readings.
         """
         block = self._latest
         if not block.buffers.size:
@@ -103,7 +103,7 @@ class Staging:
         ]
 
     def flush(self, wanted: Int | None = None) -> None:
-        """Append what waits for the buffers ``wanted``, None for all, to them."""
+        """Append the waiting readings to their buffers: those ``wanted``, or all if None."""
         if not self._staged_readings or (
             wanted is not None and not self._watermarks.staged[wanted].any()
         ):
@@ -125,7 +125,7 @@ class Staging:
     def _ingest_few(
         self, plain: PlainReadings, received: float, rows: Int, *, may_pair: bool
     ) -> None:
-        """Append them to their buffers at once: columns would cost more."""
+        """Append a few readings straight to their buffers: columns would cost more."""
         self.flush()
         columns = (plain.which.tolist(), plain.times.tolist(), plain.values.tolist())
         for at, (which, time, value, u) in enumerate(zip(*columns, plain.us.tolist(), strict=True)):
@@ -186,7 +186,7 @@ def _part(block: _StagedBlock, which: Bool) -> _StagedBlock:
 
 
 def _bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:
-    """Return where each wanted time belongs between two places: before what equals it."""
+    """Return where each wanted time belongs between two places: before times equal to it."""
     while (is_open := low < high).any():
         middle = (low + high) // 2
         is_later = is_open & (times[np.minimum(middle, times.size - 1)] < wanted)
@@ -195,7 +195,7 @@ def _bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:
 
 
 def _firsts(buffers: Int) -> Bool:
-    """Return which of sorted ``buffers`` is the first of its kind."""
+    """Return which entries of sorted ``buffers`` are the first of their number."""
     is_first = np.ones(buffers.size, dtype=np.bool_)
     is_first[1:] = buffers[1:] != buffers[:-1]
     return is_first

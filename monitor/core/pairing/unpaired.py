@@ -69,7 +69,7 @@ class _QuantityBuffers(NamedTuple):
 
 
 def examine(pairing: Pairing) -> list[Unpaired]:
-    """Return for each quantity that is held what became of it, those without pairs first."""
+    """Return the state of each quantity held, those without pairs first."""
     names = {quantity for _, quantity, _ in pairing.reading_buffers}
     names |= {
         match[0] for match, references in pairing.reference_buffers.items() if references.times
@@ -118,7 +118,7 @@ def _examine(pairing: Pairing, quantity: str) -> Unpaired:
 
 
 def _names(held: _QuantityBuffers, known: Unpaired) -> Unpaired | None:
-    """Compare whom the references are about, then the keys; None if some agree in both."""
+    """Compare the subjects of the references, then the keys; None if some agree in both."""
     met = {
         id(join.references) for readings in held.reading_buffers.values() for join in readings.joins
     }

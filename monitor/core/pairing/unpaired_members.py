@@ -1,7 +1,7 @@
-"""Which sensors and subjects do not pair, or state strange times, though others of theirs pair.
+"""Sensors and subjects that do not pair, or state strange times, while others of the quantity pair.
 
 Rules of this file: it reads what pairing holds and changes nothing; it looks at a bounded part, and
-in detail only at what has no pair. What is true of a whole quantity is :mod:`unpaired`'s.
+in detail only at members without a pair. :mod:`unpaired` covers what holds for a whole quantity.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _CLOCK_SECONDS: Final = 60.0
 
 
 class Member(NamedTuple):
-    """A sensor (or, of cause ``no_sensor``, a subject) that stands out; causes: MEMBER_CAUSES.
+    """A sensor (or, for the cause ``no_sensor``, a subject) that stands out; see MEMBER_CAUSES.
 
     ``readings``, ``references`` and ``paired`` count what is held of it. ``nearest`` is a pair of
     names or keys that nearly agree. ``gap_seconds`` is the median time from a reference to its
-    nearest reading; ``late_seconds`` the least time from what a reading states to its arrival,
+    nearest reading; ``late_seconds`` the least time from a reading's stated time to its arrival,
     ``usual_seconds`` the median of that over the other sensors; NaN where none was compared.
     """
 
@@ -107,9 +107,9 @@ def _by_quantity(pairing: Pairing) -> dict[str, _Held]:
 
 
 def _late(buffers: Sequence[ReadingBuffer]) -> float:
-    """Return the least time from what a sensor's latest readings state to when they came, s.
+    """Return the least time from the stated time to the arrival of a sensor's latest readings, s.
 
-    The least, since many gather readings and send them together: the last one is then in time.
+    The least, because many sensors send readings in batches: the last one is then in time.
     """
     seconds = [
         received - time - readings.lag_seconds
@@ -199,7 +199,7 @@ def _orphans(
     held: _Held,
     taken: set[str],
 ) -> Iterable[Member]:
-    """Yield the subjects that no sensor is concerned by, but for those a sensor's line names."""
+    """Yield the subjects that concern no sensor, except those that a sensor's line names."""
     for subject in islice(orphans, _DETAILED_MAX):
         if subject not in taken:
             count = sum(len(each.times) for each in orphans[subject])

@@ -4,9 +4,9 @@ What and why
     A score is one number a pair, lower is better; a statistic is one number a window. Scores are
     proper: over many pairs a sensor does best by stating what it believes. So they judge what was
     stated (value, u, interval) and nothing else. Statistics of calibration ask whether errors are
-    as large as stated; they use u_eff, which counts the uncertainty of the reference and of the
-    pairing, for a poor reference makes an honest sensor look wrong. Beside each score stands what
-    the sensor's own claim predicts for it, so that "high" needs no threshold for each sensor.
+    as large as stated; they use u_eff, which includes the uncertainty of the reference and of the
+    pairing, because a poor reference makes an honest sensor look wrong. Beside each score stands
+    the value that the sensor's own claim predicts, so that "high" needs no threshold a sensor.
     docs/papers.md maps every row of the three papers to a function and a test here.
 
 Where things are
@@ -20,16 +20,16 @@ Invariants
       bits alone as among ten thousand: sums go over the series by ``np.add.reduceat``.
     * A common shift of values, references and intervals changes nothing; another unit changes a
       statistic as its entry says. Errors are differences first, and squares come after.
-    * What is not defined is NaN, never a guess: no coverage without an interval, no spread of one
-      pair, no interval below twenty.
+    * An undefined number is NaN, never a guess: no coverage without an interval, no spread of one
+      pair, no interval below twenty pairs.
     * Steps that several statistics need are done once a portion (``Columns.once``).
 
 Tried and rejected
-    * Running sums that add a pair and take off the one that leaves: one value of 1e20 leaves them
-      wrong for ever, and the naive variance of values near 1e9 loses every digit. A thousand pairs
+    * Running sums that add each new pair and subtract the one that leaves: one value of 1e20 spoils
+      them for ever, and the naive variance of values near 1e9 loses every digit. A thousand pairs
       are summed in a microsecond.
     * The bootstrap (BCa) for live intervals of ZMS: it needs thousands of replicates and a seed,
-      and verdicts near the limit hang on the seed. The saddlepoint interval is nearer to BCa's
+      and verdicts near the limit depend on the seed. The saddlepoint interval is nearer to BCa's
       limit than ABC, and deterministic. BCa stays for ``monitor score --bca``.
     * Alarms from statistics: at twenty pairs a calibrated sensor with heavy tails fails the test of
       ZMS one time in five. Alerts come from evidence (core/detector); thresholds on statistics are
@@ -38,5 +38,5 @@ Tried and rejected
 What breaks first
     The published interval of ZMS takes pairs as independent. With a lag-1 correlation of 0.8 it
     holds the truth 6 times in 10 (docs/statistics.md): read ``calibration_z_lag1`` beside it. And
-    every statistic is of a window: a fault that began in its middle is averaged away.
+    every statistic covers a whole window: a fault that began in its middle is averaged away.
 """

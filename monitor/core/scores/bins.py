@@ -1,7 +1,7 @@
 """Calibration in parts: bins of nearly equal count along u or another covariate.
 
-Rules of this file: bins as ``numpy.array_split`` makes them after a stable sort; a bin of one pair
-says nothing, so that series of fewer than two pairs a bin have no figure (NaN).
+Rules of this file: bins are those of ``numpy.array_split`` after a stable sort; a bin of one pair
+says nothing, so series of fewer than two pairs a bin have no figure (NaN).
 Source: Pernot (arXiv 2402.10043v2), cited as B.
 """
 
@@ -23,8 +23,9 @@ PLACES: Final = (1 << 13) - 1
 def order_within(c: Columns, rows: Float) -> Int:
     """Rows' numbers, series by series, by ascending ``rows``; ties in event order (stable).
 
-    Rows without a sign are sorted as integers that carry their place in the last bits, three times
-    as fast as an indirect sort; lines where that lost an order of near neighbours are sorted again.
+    Rows without a negative number are sorted as integers that carry their place in the last bits,
+    three times as fast as an indirect sort; lines in which that swapped near neighbours are sorted
+    again.
     """
     longest = int(c.counts.max())
     if longest > PLACES or rows.min() < 0.0:
@@ -53,7 +54,7 @@ def _packed(matrix: Float) -> Int:
 
 
 def _mended(matrix: Float, order: Int, wrong: Bool) -> Int:
-    """Return the last columns of the stable order of ``matrix``, sorting again what is not so."""
+    """Return the last columns of the stable order of ``matrix``; sort the ``wrong`` lines again."""
     ordered = in_lines(matrix, order)
     wrong |= (ordered[:, 1:] < ordered[:, :-1]).any(axis=1)
     if wrong.any():
@@ -72,7 +73,7 @@ def in_lines(matrix: Float, places: Int) -> Float:
 def last_in_order(matrix: Float, kept: int) -> Int:
     """Return the places of the ``kept`` largest numbers of each line, ascending, ties stable.
 
-    The end of what a stable sort gives; negative numbers come first in any order.
+    They are the end of a stable sort; negative numbers come first in any order.
     """
     length = matrix.shape[1]
     if length > PLACES:
@@ -80,7 +81,7 @@ def last_in_order(matrix: Float, kept: int) -> Int:
     packed = _packed(matrix)
     near = np.zeros(matrix.shape[0], dtype=np.bool_)
     if kept < length:
-        # What was cut off may be the larger one where the keys agree but for the places.
+        # Where keys differ in their place bits only, the number cut off may be the larger one.
         near = packed[:, -kept] - packed[:, -kept - 1] <= PLACES
     return _mended(matrix, packed[:, -kept:] & PLACES, near)
 

@@ -1,7 +1,7 @@
 """Calibration: do the errors agree with the stated uncertainties, on average and in parts.
 
-Rules of this file: one number a series, NaN where it is not defined; calibration uses u_eff (the
-reference's uncertainty counted), only NLL judges u alone, as the scores do. Variances take two
+Rules of this file: one number a series, NaN where it is not defined; calibration uses u_eff (with
+the reference's uncertainty), only NLL judges u alone, as the scores do. Variances take two
 passes. Source: Pernot (arXiv 2402.10043v2), cited as B, with its RCE identity corrected:
 for constant u it is RCE = 1 - sqrt(ZMS). Bins and sortings are in ``bins``.
 """
@@ -20,7 +20,7 @@ from monitor.core.scores.proper_scores import log_u, norm, stated_z
 
 # A spread below this many units in the last place of the mean is rounding, not spread.
 ROUNDING: Final = 16.0 * np.finfo(np.float64).eps
-# Below this share of all spread, what the others have is worked out without the first or the last.
+# If dropping the first or the last pair leaves less than this share of the spread, sums are redone.
 _RULED: Final = 0.05
 
 
@@ -107,14 +107,14 @@ def z_lag1(c: Columns) -> Float:
     defined = (c.counts > 2) & (np.minimum(earlier, later) > floor)
     spread = np.sqrt(np.where(defined, earlier, 0.0)) * np.sqrt(np.where(defined, later, 0.0))
     found = ratio(c.sum(products) - first * last / others, spread)
-    # Where the first or the last rules the spread, taking it off again would cancel.
+    # Where the first or the last pair dominates the spread, subtracting it would cancel digits.
     for row in np.flatnonzero(defined & (np.minimum(earlier, later) < _RULED * square)):
         found[row] = _lag1_apart(c.z[c.starts[row] : c.starts[row] + c.counts[row]])
     return np.clip(found, -1.0, 1.0)
 
 
 def _lag1_apart(z: Float) -> float:
-    """Return the correlation of each z of one series with the next, by means of their own."""
+    """Return the correlation of each z of one series with the next, about their own means."""
     earlier, later = z[:-1] - np.mean(z[:-1]), z[1:] - np.mean(z[1:])
     spread = math.sqrt(float(np.sum(earlier * earlier))) * math.sqrt(float(np.sum(later * later)))
     return float(np.sum(earlier * later)) / spread if spread > 0.0 else math.nan
@@ -123,8 +123,8 @@ def _lag1_apart(z: Float) -> float:
 def u_ref_ratio(c: Columns) -> Float:
     """Root mean square of u_ref (with u_pair) over that of u.
 
-    Above about 1/3 the reference takes part in the verdict (the rule of the test uncertainty ratio:
-    a reference a third as uncertain adds 5 % to the error's uncertainty).
+    Above about 1/3 the reference affects the verdict (the rule of the test uncertainty ratio: a
+    reference a third as uncertain adds 5 % to the error's uncertainty).
     """
     return np.sqrt(ratio(c.sum(c.u_ref_square), c.sum(c.u_square)))
 
@@ -139,12 +139,12 @@ def n_effective(c: Columns) -> Float:
 
 
 def nll_calibration(c: Columns) -> Float:
-    """Part of NLL that errors make: <(error/u)^2>/2 (B-10)."""
+    """Part of NLL from the errors: <(error/u)^2>/2 (B-10)."""
     return 0.5 * c.mean(np.square(c.once(stated_z)))
 
 
 def nll_sharpness(c: Columns) -> Float:
-    """Part of NLL that the stated u makes: (<ln u^2> + ln 2 pi)/2 (B-10)."""
+    """Part of NLL from the stated u: (<ln u^2> + ln 2 pi)/2 (B-10)."""
     return c.mean(c.once(log_u)) + 0.5 * math.log(2.0 * math.pi)
 
 
@@ -159,10 +159,10 @@ def coverage(c: Columns) -> Float:
 
 
 def coverage_stated(c: Columns) -> Float:
-    """Mean probability, by the claim, that an interval holds the reference: the coverage due.
+    """Mean probability, under the claim, that an interval holds the reference: the coverage due.
 
-    The stated p for an exact reference, less for an uncertain one: each side of the interval is
-    read through the normal, and the reference's uncertainty adds to it in quadrature.
+    It is the stated p for an exact reference, less for an uncertain one: each side of the interval
+    is read as that of a normal, and the reference's uncertainty adds to it in quadrature.
     """
     noisy = np.flatnonzero(c.u_ref)
     if not noisy.size:

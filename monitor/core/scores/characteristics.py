@@ -52,7 +52,7 @@ def bands(c: Columns) -> Bands:
     active, half = np.where(c.error > 0.0, below, above), 0.5 * c.width
     distance = np.abs(c.own_error)
     if np.minimum(below, above).min() > BAND_FLOOR * half.max():
-        # No band is near zero, whichever the series: the same numbers without the exceptions.
+        # No band of any series is near zero: the same numbers without the exceptions.
         sound = np.ones(active.size, dtype=np.bool_)
         return Bands(active, half, distance, distance / active, sound, ~sound)
     valid = np.minimum(below, above) >= 0.0
@@ -115,10 +115,10 @@ def auucc_constant(c: Columns) -> Float:
 def auucc_gain(c: Columns) -> Float:
     """Area saved, 1 - AUUCC/AUUCC_constant (C eq. 6, its "gain").
 
-    Equally cov(band, critical scale)/MAE: 0 for a constant uncertainty, about 0 for an honest one
-    too (its critical scales do not hang on its bands), above 0 where u is too small when it is
-    large, below 0 where the uncertainty misleads. Whether a varying uncertainty informs shows in
-    :func:`auucc_partial_gain`.
+    It equals cov(band, critical scale)/MAE: 0 for a constant uncertainty, about 0 for an honest one
+    too (its critical scales do not depend on its bands), above 0 where u is too small when it is
+    large, below 0 where the uncertainty misleads. :func:`auucc_partial_gain` shows whether a
+    varying uncertainty informs.
     """
     return 1.0 - ratio(c.once(auucc), c.once(auucc_constant))
 
@@ -158,7 +158,7 @@ def scale_optimal(c: Columns) -> Float:
     allowed = (share * c.sum(b.half))[:, None]
     scales, widths = c.grid(b.scale, -1.0), c.grid(b.active, 0.0)
     length = scales.shape[1]
-    # About that share of pairs lies beyond the optimum: most often the largest scales tell.
+    # About that share of pairs lies beyond the optimum: mostly the largest scales suffice.
     for kept in (min(int(2.0 * share.max() * length) + 1, length), length):
         largest = last_in_order(scales, kept)[:, ::-1]
         beyond = np.cumsum(in_lines(widths, largest), axis=1)
@@ -202,9 +202,9 @@ def tail_area(c: Columns, ordered: Float, largest: float) -> Float:
 def auucc_partial_gain(c: Columns) -> Float:
     """Information: area saved over miss rates of 0 to 0.5 alone, the part in use (C-15, C-16).
 
-    0 for a constant uncertainty, above for an informative one, 1 for |error| itself; NaN where a
+    0 for a constant uncertainty, above 0 for an informative one, 1 for |error| itself; NaN where a
     constant band leaves no area (one pair, equal errors). A common factor on u changes nothing.
-    Honest normal errors of a lognormal u have 0.22, 0.45 and 0.51 where the standard deviation of
+    Honest normal errors with a lognormal u give 0.22, 0.45 and 0.51 where the standard deviation of
     ln u is 0.5, 1 and 1.25.
     """
     b = c.once(bands)

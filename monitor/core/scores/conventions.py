@@ -1,9 +1,9 @@
-"""What metrology's and laboratories' conventions say of the same pairs, for those who know them.
+"""What the conventions of metrology and laboratories say of the same pairs.
 
 Rules of this file: pure functions of columns, no alarm of their own: each limit is meant for one
-look, and met at every pair it raises false alarms by design (docs/detection.md has how often). En:
-ISO/IEC 17043; zeta and its bands: ISO 13528; rules and chart: Westgard et al. 1981, Levey, Jennings
-1950, the chart's standard deviation being the one each pair states.
+look, and applied at every pair it raises false alarms by design (docs/detection.md has how often).
+En: ISO/IEC 17043; zeta and its bands: ISO 13528; rules and chart: Westgard et al. 1981, Levey,
+Jennings 1950, with the standard deviation that each pair states for the chart.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float
 from monitor.core.scores.proper_scores import Rows
 
-COVERAGE_FACTOR: Final = 2.0  # of En's expanded uncertainties
+COVERAGE_FACTOR: Final = 2.0  # of the expanded uncertainties in En
 WARNING: Final = 2.0
 ACTION: Final = 3.0
 EN_EXPECTED: Final = 0.0455  # share of honest normal |En| > 1 at k = 2
 
 
 def en(c: Columns) -> Float:
-    """Return En of each pair, error / sqrt(U^2 + U_ref^2) with U = 2 u; beyond 1 it fails."""
+    """Return En of each pair, error / sqrt(U^2 + U_ref^2) with U = 2 u; |En| > 1 is a failure."""
     return c.z / COVERAGE_FACTOR
 
 
 def performance_bands(c: Columns) -> tuple[Bool, Bool]:
-    """Return which pairs are in the warning band of ISO 13528 (2 < |zeta| <= 3), in the action."""
+    """Return which pairs are in ISO 13528's warning band (2 < |zeta| <= 3) and action band."""
     size = np.abs(c.z)
     return (size > WARNING) & (size <= ACTION), size > ACTION
 
 
 def _in_series(c: Columns, back: int) -> Bool:
-    """Whether a series has a pair so many before each of its own."""
+    """Whether each pair has a pair of its own series ``back`` places before it."""
     place = np.arange(c.z.size) - np.repeat(c.starts, c.counts)
     before: Bool = place >= back
     return before
@@ -46,7 +46,7 @@ def _one_beyond(limit: float) -> Callable[[Columns], Bool]:
 
 
 def _run(count: int, limit: float) -> Callable[[Columns], Bool]:
-    """Return the rule of so many pairs in a row beyond a limit on one side."""
+    """Return the rule of ``count`` pairs in a row beyond a limit on one side."""
 
     def violated(c: Columns) -> Bool:
         found = np.zeros(c.z.size, np.bool_)

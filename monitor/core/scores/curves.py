@@ -80,9 +80,9 @@ def curve(below: Float, above: Float, error: Float, *, nearer: bool = True) -> C
 
 
 def _turned(wider: Float, distance: Float, at: Float) -> Float:
-    """Return what the excess loses where the far end has become the nearer one.
+    """Return how much less the excess is where the far end has become the nearer one.
 
-    That is so from scale 2 distance / (active - opposite) on, for active > opposite.
+    This holds from scale 2 distance / (active - opposite) on, for active > opposite.
     """
     some = np.flatnonzero((wider > 0.0) & (2.0 * distance <= wider * at[-1]))
     if some.size == 0:
@@ -110,7 +110,7 @@ def trapezoid_area(x: Float, y: Float) -> float:
 def excess_deficit_area(points: Curve) -> float:
     """Return the area under the excess-deficit curve from scale 0 on (C-11, C-14), unit squared.
 
-    Between two critical scales both go straight with the scale, so the area is exact for symmetric
+    Between two critical scales both are linear in the scale, so the area is exact for symmetric
     bands; asymmetric ones may bend in between, where the far end becomes the nearer one.
     """
     return trapezoid_area(points.excess, points.deficit)
@@ -156,7 +156,7 @@ def bandwidth_at(points: Curve, miss: Float) -> Float:
 def crossovers(one: Curve, other: Curve) -> Float:
     """Return the miss rates at which the narrower of two curves changes (C-28), descending.
 
-    Each is the first level, coming from 1, at which the other one is the narrower.
+    Each is the first miss rate, coming from 1, at which the other curve is the narrower one.
     """
     levels = np.unique(np.concatenate([one.miss, other.miss]))[::-1]
     a, b = bandwidth_at(one, levels), bandwidth_at(other, levels)
@@ -210,7 +210,7 @@ def _rounding(of_means: Callable[[Float], Float], rows: Float) -> float:
 
 
 def _apart(of_means: Callable[[Float], Float], a: Float, b: Float) -> tuple[float, float]:
-    """Return how far the statistics of two sets of rows are apart, and from where they tie."""
+    """Return the difference of a statistic of two sets of rows, and the least that ties with it."""
     difference = float(of_means(a.mean(axis=0)) - of_means(b.mean(axis=0)))
     return difference, abs(difference) - _rounding(of_means, a) - _rounding(of_means, b)
 
@@ -257,9 +257,9 @@ def shuffle_test(
 ) -> tuple[float, float]:
     """Return the difference of a statistic of two sets of events and its two-sided p-value.
 
-    As :func:`permutation_test`, for sets that have no event in common, such as a sensor before and
-    after it was adjusted: under the null hypothesis any events, in blocks of ``block`` successive
-    ones, may be those of the first set.
+    Like :func:`permutation_test`, for sets that have no event in common, such as a sensor before
+    and after it was adjusted: under the null hypothesis any events, in blocks of ``block``
+    successive ones, may be those of the first set.
     """
     a, b = np.stack(one, axis=1), np.stack(other, axis=1)
     difference, least = _apart(of_means, a, b)

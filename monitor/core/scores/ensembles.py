@@ -1,8 +1,8 @@
-"""CRPS of what a sensor states as an ensemble of members or as quantiles: one number a pair.
+"""CRPS of a sensor that states an ensemble of members or quantiles: one number a pair.
 
 Rules of this file: members and quantiles lie along the last axis, the reference has the axes before
 it; lower is better, unit: quantity. Everything starts from differences of nearby values, so that a
-common shift changes nothing; but for the fair score all terms are not negative: nothing cancels.
+common shift changes nothing. Except in the fair score no term is negative, so nothing cancels.
 
 Sources: Gneiting, Raftery, JASA 102 (2007) section 4.2; Hersbach, Weather and Forecasting 15
 (2000); Ferro, QJRMS 140 (2014) (fair); Laio, Tamea, HESS 11 (2007) (CRPS and pinball loss).
@@ -19,7 +19,7 @@ from monitor.core.columns import ratio
 from monitor.core.model import Bool, Float
 
 _PACKED: Final = "<f8"
-# What lies beyond the outer quantiles: the outer segments go on to 0 and 1, or all of it at them.
+# Beyond the outer quantiles: the outer segments continue to 0 and 1, or all probability is at them.
 Tails = Literal["linear", "point"]
 
 
@@ -40,9 +40,9 @@ def crps_ensemble(members: Float, reference: Float) -> Float:
 def crps_ensemble_fair(members: Float, reference: Float) -> Float:
     """Return the fair CRPS of ``members`` (... x m): half the mean of the m (m - 1) distances.
 
-    Its mean is that of an ensemble without end, whatever m, so that sensors of different m compare
-    (Ferro 2014). The estimator by probability-weighted moments (PWM) is the same number. It may be
-    negative; NaN for one member.
+    Its mean is that of an infinite ensemble, whatever m, so that sensors of different m can be
+    compared (Ferro 2014). The estimator by probability-weighted moments (PWM) is the same number.
+    It may be negative; NaN for one member.
     """
     m = members.shape[-1]
     own = _mean_distance(members)
@@ -50,7 +50,7 @@ def crps_ensemble_fair(members: Float, reference: Float) -> Float:
 
 
 def crps_ensemble_expected(members: Float) -> Float:
-    """Return what :func:`crps_ensemble` is on average for a reference that is one more member.
+    """Return the mean of :func:`crps_ensemble` for a reference that is one more member.
 
     (m + 1)/(2 m) times the mean distance of two members; NaN for one member.
     """
@@ -59,7 +59,7 @@ def crps_ensemble_expected(members: Float) -> Float:
 
 
 def pinball(quantiles: Float, levels: Float, reference: Float) -> Float:
-    """Return the pinball loss (level - 1{reference < quantile}) (reference - quantile), each."""
+    """Return each pinball loss (level - 1{reference < quantile}) (reference - quantile)."""
     above = np.asarray(reference)[..., None] - quantiles
     return np.maximum(levels * above, (levels - 1.0) * above)
 

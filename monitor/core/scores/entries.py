@@ -1,4 +1,4 @@
-"""What an entry of ``STATISTICS`` says, and the entries that every proper score has alike."""
+"""The fields of an entry of ``STATISTICS``, and the entries that all proper scores share."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from monitor.core.scores.summaries import (
     trimmed_of,
 )
 
-# How a statistic changes when the series is given in another unit.
+# How a statistic changes when the series is converted to another unit.
 Unit = Literal["quantity", "1/quantity", "quantity^2", "log", "none"]
-# What a sensor that is right, or good, has; empty where only a comparison tells.
+# The value for a sensor that is right, or good; empty where only a comparison can show it.
 Good = Literal["low", "high", "0", "1", "within 1", "as stated", ""]
 
 
 class Live(NamedTuple):
-    """How a statistic is published at every round.
+    """How a statistic is published in every round.
 
-    ``name`` is its name in snapshots, in the API and in the settings; ``monitor_`` before it makes
-    the metric, which has ``help``: one without is in the API only. The statistics of the two
+    ``name`` is its name in snapshots, in the API and in the settings; with ``monitor_`` before it,
+    that of the metric. A statistic without ``help`` is in the API only. The statistics of the two
     densities share a name, and a series has that of the ``density`` its sensor states. ``alias`` is
-    another name under which the same number is published.
+    a second name under which the same number is published.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Statistic:
     """One number a window. ``source``: row of the papers (docs/papers.md).
 
     With ``threshold`` the settings may put a limit on it. ``expected`` is the published name of
-    what the sensor's own claim predicts for it, ``expected_ratio`` of the ratio to that.
+    the value that the sensor's own claim predicts, ``expected_ratio`` that of the ratio to it.
     """
 
     function: Rows
@@ -54,16 +54,16 @@ class Statistic:
     expected_ratio: str = ""
 
     def name(self, key: str) -> str:
-        """Return its published name, given its key in ``STATISTICS``; on request, the key."""
+        """Return its published name, given its key in ``STATISTICS``; the key if not published."""
         return key if self.live is None else self.live.name
 
     def names(self, key: str) -> tuple[str, ...]:
-        """Return its published name and, where it has one, its other name."""
+        """Return its published name and its alias, if it has one."""
         alias = "" if self.live is None else self.live.alias
         return (self.name(key), alias) if alias else (self.name(key),)
 
 
-# The scores that are published, and how /metrics names them: with the unit, and without.
+# The published scores, and their names on /metrics: with the unit, and without.
 _LIVE_SCORES: Final = {
     "crps": ("CRPS in the unit of the quantity", "CRPS"),
     "quadratic": ("quadratic score (Brier, Martin et al.) in 1/unit", "quadratic score"),

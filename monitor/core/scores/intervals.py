@@ -1,8 +1,8 @@
-"""Intervals of calibration statistics that cost no resampling, and what they say.
+"""Intervals of calibration statistics without resampling, and what they say.
 
-Rules of this file: deterministic, vectorised over series, closed in sums over the window; below
-``MIN_PAIRS`` pairs there is no interval (NaN). ABC and saddlepoint approximate the BCa bootstrap
-of independent pairs; :data:`zms_interval`, which is published everywhere, counts autocorrelation.
+Rules of this file: deterministic, vectorised over series, a function of sums over the window; below
+``MIN_PAIRS`` pairs there is no interval (NaN). ABC and saddlepoint approximate the BCa bootstrap of
+independent pairs; :data:`zms_interval`, which is published everywhere, allows for autocorrelation.
 
 Sources: DiCiccio and Efron, Statistical Science 11 (1996) section 4 (ABC); Pernot
 (arXiv 2402.10043v2) eq. 13-15.
@@ -32,9 +32,9 @@ LEVEL: Final = 0.95
 # Below this many pairs there is no interval; below APPROXIMATE it is too narrow by some percent.
 MIN_PAIRS: Final = 20
 APPROXIMATE: Final = 500
-# |zeta| this near to 1 hangs on the seed or on the method: 10 000 replicates move it by 0.02.
+# |zeta| this near to 1 depends on the seed or the method: 10 000 replicates move it by 0.02.
 UNDECIDED: Final = 0.05
-# Largest acceleration that fewer effective pairs make: ABC's ends go to infinity at 1/1.96.
+# Largest acceleration allowed for few effective pairs: ABC's ends go to infinity at 1/1.96.
 STEEPEST: Final = 0.3
 
 
@@ -118,7 +118,7 @@ def abc_ends(estimate: Float, spread: Float, a: Float) -> tuple[Float, Float]:
 
 
 def abc_p_value(estimate: Float, spread: Float, a: Float, target: float) -> Float:
-    """Return the two-sided p-value of ``target``: one less the level whose ABC end it is.
+    """Return the two-sided p-value of ``target``: 1 - the level of the ABC interval ending there.
 
     An end lies w/(1 - a w)^2 standard errors off, w = a + z(tail); this is solved for the tail.
     A target that no level reaches gets the p-value of the last that one does.
@@ -190,7 +190,7 @@ def saddlepoint_zms(c: Columns) -> Interval:
 
 
 def zms_inflation(c: Columns) -> Float:
-    """Return how many dependent pairs tell as much of ZMS as one independent pair; 1 or more.
+    """Return how many dependent pairs say as much about ZMS as one independent pair; 1 or more.
 
     With z = m + x, x an AR(1) series of variance s^2 and lag-1 correlation r, z^2 - m^2 has the
     parts 2 m x and x^2, of variances 4 m^2 s^2 and 2 s^4 and correlations r^k and r^2k: the mean of
@@ -208,9 +208,9 @@ def zms_inflation(c: Columns) -> Float:
 def effective_zms(c: Columns) -> Interval:
     """Return the interval of ZMS for pairs that may depend on each other.
 
-    The saddlepoint interval's arms, each times what :func:`zms_inflation` makes of the ABC
-    interval's: a mean of n/inflation pairs has its standard error and its acceleration times
-    sqrt(inflation). Of independent pairs it is the saddlepoint interval.
+    Each arm of the saddlepoint interval is stretched as :func:`zms_inflation` stretches that of the
+    ABC interval: a mean of n/inflation pairs has its standard error and its acceleration times
+    sqrt(inflation). For independent pairs it is the saddlepoint interval.
     """
     plain = saddlepoint_zms(c)
     estimate, spread, a = zms_moments(c)

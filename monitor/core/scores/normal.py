@@ -11,7 +11,7 @@ import scipy
 from monitor.core.model import Float
 
 SQRT_2PI: Final = math.sqrt(2.0 * math.pi)
-# From here on the tail is below 1e-23 and the density does not count beside it.
+# From here on the tail is below 1e-23 and the density is negligible too.
 LAST: Final = 10.0
 
 

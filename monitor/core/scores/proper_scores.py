@@ -29,13 +29,13 @@ Unit = Literal["quantity", "1/quantity", "log", "none"]
 Rows = Callable[[Columns], Float]
 
 SQRT_PI: Final = math.sqrt(math.pi)
-# An interval of fewer of the reference's spreads is a point beside it.
+# An interval narrower than this many spreads of the reference counts as a point.
 NARROW: Final = 0.01
 
 
 @dataclass(frozen=True)
 class Score:
-    """One proper score: ``rows`` a pair, ``expected`` what the claim predicts (None: infinite)."""
+    """One proper score: ``rows`` a pair, ``expected`` under the claim (None: infinite)."""
 
     rows: Rows
     expected: Rows | None
@@ -170,10 +170,10 @@ def quadratic_tophat(c: Columns) -> Float:
 
 
 def _noisy_tail(c: Columns) -> tuple[Float, Float, Float, Float]:
-    """Return, for rows of an uncertain reference, what lies beyond an end of the interval.
+    """Return, for rows of an uncertain reference, the normal tail beyond an end of the interval.
 
-    Read through the normal about the middle: half-width over the reference's spread, that spread,
-    and the density at one end and the probability beyond it.
+    The interval is read as that of a normal about its middle: half-width over the reference's
+    spread, that spread, the density at one end and the probability beyond it.
     """
     noisy = c.once(_noisy)
     half = 0.5 * c.width[noisy]
@@ -189,7 +189,7 @@ def _noisy_tail(c: Columns) -> tuple[Float, Float, Float, Float]:
 def miss_expected(c: Columns) -> Float:
     """Probability of a miss under the claim: alpha, and more for an uncertain reference.
 
-    The interval is read through the normal at its coverage probability, about its middle.
+    The interval is read as that of a normal about its middle, at its coverage probability.
     """
     rows = c.alpha.copy()
     rows[c.once(_noisy)] = 2.0 * c.once(_noisy_tail)[3]
@@ -213,7 +213,7 @@ def _exact_reference_factor(p: Float) -> Float:
 
 
 def interval_expected(c: Columns) -> Float:
-    """E interval score, the interval read through the normal about its middle, spread with u_ref.
+    """E interval score, the interval read as that of a normal about its middle, u_ref added.
 
     Both densities use it: a top hat says nothing about how far out its misses lie.
     """

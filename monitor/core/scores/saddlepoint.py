@@ -1,7 +1,7 @@
 """Quantiles of a resampled mean by its saddlepoint approximation, in place of replicates.
 
-A root is searched for every series and both ends at once; each series stops by itself, so that no
-number hangs on its neighbours. Source: Davison and Hinkley, Biometrika 75 (1988).
+The search finds a root for every series and both ends at once. Each series stops by itself, so that
+no number depends on its neighbours. Source: Davison and Hinkley, Biometrika 75 (1988).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import scipy
 
 from monitor.core.model import Float, Int
 
-# The root search: a point suffices where it is NEAR in units of normal quantiles (the
-# line, and the cubic through two, is then right to 1e-4 of the interval's width); else at most
-# STEPS with a bracket until FOUND.
+# The root search: a point suffices if it is NEAR in units of normal quantiles (the line, or the
+# cubic through two points, is then right to 1e-4 of the interval's width); otherwise a bracketed
+# search takes at most STEPS until FOUND.
 NEAR: Final = 0.05
 FOUND: Final = 1e-3
 STEPS: Final = 24
@@ -78,9 +78,10 @@ def _tilted(scaled: PairRows, tilt: Float) -> _Point:
 
 
 def _first_tilt(a: Float, fourth: Float, target: Float) -> Float:
-    """Return about the tilts at ``target``, from the cumulants up to the ``fourth`` (6 a: third).
+    """Return the approximate tilts at ``target``, from the cumulants up to the ``fourth``.
 
-    Two steps of Newton's method on r* of those cumulants alone, from the tilt of the ABC end.
+    The third is 6 ``a``. Two steps of Newton's method on r* of those cumulants alone, from the tilt
+    of the ABC end.
     """
     off = target - a
     start = off * (1.0 + a * off)
@@ -102,9 +103,9 @@ def saddlepoint_ends(
 
     ``a`` is BCa's acceleration and z0, ``fourth`` the fourth cumulant of the scaled rows.
 
-    The line through the point at a good first tilt, where that is near; else the cubic through it
-    and the next of Newton's method; series where that is not near either (a few pairs rule their
-    mean) are searched with a bracket. Each series goes its own way, whatever the others do.
+    If the point at a good first tilt is near, the line through it gives the end; else the cubic
+    through it and the next point of Newton's method. Series where that is not near either (a few
+    pairs dominate their mean) are searched with a bracket. No series depends on the others.
     """
     w = a + scipy.special.ndtri(np.array(tails))[:, None]
     target = a + w / (1.0 - a * w)
@@ -146,7 +147,7 @@ def _bracket(target: Float) -> tuple[Float, Float]:
 def _searched_ends(scaled: PairRows, target: Float, tilt: Float) -> Float:
     """Return the same ends by Newton's method within a bracket that narrows at every step.
 
-    An end that is found stays as it is, so that no series' number hangs on its neighbours.
+    An end that is found does not change, so that no series' number depends on its neighbours.
     """
     below, above = _bracket(target)
     tilt = np.clip(tilt, below, above)
@@ -162,7 +163,7 @@ def _searched_ends(scaled: PairRows, target: Float, tilt: Float) -> Float:
         newton = _newton(tilt, at, target)
         inside = (newton > below) & (newton < above)
         tilt = np.where(inside, newton, 0.5 * (below + above))
-    # Where one pair rules the mean the equation may have no root: then the mean at the bracket.
+    # If one pair dominates the mean there may be no root; the mean at the bracket stands in.
     return np.where(found, ends, at.mean)
 
 

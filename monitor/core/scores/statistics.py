@@ -1,4 +1,4 @@
-"""STATISTICS: every number a window of pairs is summed up in, one entry a statistic.
+"""STATISTICS: every number that summarises a window of pairs, one entry a statistic.
 
 Whatever lists statistics takes the list from here: ``monitor score --json`` computes all of them;
 a snapshot, ``/metrics`` and ``/api/v1`` have those with a :class:`Live` entry; ``thresholds`` may
@@ -7,8 +7,8 @@ write the function where it belongs and an entry here.
 
 A statistic is a function ``f(Columns) -> one number a series``, NaN where it is not defined. It
 must give a series the same bits alone as among others, and must not depend on the origin; its
-``unit`` says what becomes of it in another unit. tests/core/test_statistics.py holds every entry
-to that.
+``unit`` says how it changes in another unit. tests/core/test_statistics.py checks this of every
+entry.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "low",
         Live(
             "calibration_ence",
-            "Mean relative calibration error in ten bins of u; compare only.",
+            "Mean relative calibration error in ten bins of u; for comparison only.",
         ),
         threshold=True,
     ),
@@ -253,7 +253,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     },
 }  # fmt: skip
 
-# What is published of a series like its statistics, and is no function of its window's pairs.
+# Published like the statistics of a series, but not a function of its window's pairs.
 AVAILABILITY: Final = Live(
     "availability_ratio",
     "Share of the references held that came with a usable reading, since its first one.",
@@ -262,25 +262,24 @@ AVAILABILITY: Final = Live(
 
 ASSUMED: Final = Live(
     "uncertainty_assumed",
-    "1 where the sensor states no uncertainty, and that of its last reading is assumed by the "
-    "settings.",
+    "1 if the sensor states no uncertainty and the settings assume that of its last reading.",
 )
-# What is published of a series while something is wrong with it: numbers of its verdict.
+# Numbers of its verdict that are published of a series while something is wrong with it.
 OF_VERDICTS: Final = (
     Live(
         "error_now",
-        "Error now while an alert gathers or fires, in the unit of the quantity, as its sentence "
-        "says where that tells one, above 0 if it reads high. None of a sensor that is stuck, late "
-        "or of the wrong sign: its error changes with what it measures.",
+        "Error now while an alert is pending or fires, in the unit of the quantity, as in its "
+        "sentence if that states one; above 0 if it reads high. Absent for a sensor that is "
+        "stuck, late or of the wrong sign: its error changes with what it measures.",
     ),
     Live("error_now_lower", "Lower end of the error's 95 % interval."),
     Live("error_now_upper", "Upper end of the error's 95 % interval."),
-    Live("drift_per_day", "Change of the error a day while the fault is a drift."),
-    Live("fault_since_timestamp_seconds", "When the fault that an alert tells of began."),
+    Live("drift_per_day", "Change of the error per day while the fault is a drift."),
+    Live("fault_since_timestamp_seconds", "When the fault behind an alert began."),
     Live(
         "due_seconds",
-        "Seconds until a drift leaves its tolerance, as far as it will; with `alerts.due` until "
-        "the error of any series does, below 0 once it has.",
+        "Seconds until a drift leaves its tolerance, if it will; with `alerts.due`, until the "
+        "error of any series does; below 0 once it has.",
     ),
 )
 
@@ -288,7 +287,7 @@ OF_VERDICTS: Final = (
 def compute(columns: Columns, names: Iterable[str], cells: int = CELLS) -> dict[str, Float]:
     """Return the named statistics, one number a series; whatever is not finite is NaN.
 
-    Worked out in portions of about ``cells`` rows; shared steps are done once for each portion.
+    It works in portions of about ``cells`` rows; shared steps are done once for each portion.
     Numbers beyond the supported range (|x| <= 1e15, 1e-12 <= u <= 1e15) may overflow: they become
     NaN too, without a warning.
     """
@@ -304,7 +303,7 @@ def compute(columns: Columns, names: Iterable[str], cells: int = CELLS) -> dict[
 
 
 def live_statistics(density: Density) -> dict[str, str]:
-    """Return, for each published name, the statistic that fills it for series of a density."""
+    """Return, for each published name, the statistic that series of this density publish there."""
     return {
         name: key
         for key, each in STATISTICS.items()
@@ -341,7 +340,7 @@ def over_expected(name: str, published: Mapping[str, Float]) -> Float:
 
 
 def over_usual(name: str, values: Float, usual: Float) -> Float:
-    """Return a statistic over what is usual for it: above 1 is worse if lower is better."""
+    """Return a statistic over its usual value: above 1 is worse if lower is better."""
     if threshold_statistics()[name].good == "low":
         return 1.0 + (values - usual) / np.abs(usual)
     return values / usual

@@ -1,7 +1,7 @@
-"""From rows to one number a series: mean, median, trimmed mean, ratio to what was expected.
+"""From rows to one number a series: mean, median, trimmed mean, ratio to the expected score.
 
 Rules of this file: each function takes rows (``f(Columns) -> one number a pair``) and returns a
-statistic (``f(Columns) -> one number a series``); what two statistics share is worked out once.
+statistic (``f(Columns) -> one number a series``); what two statistics share is computed once.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def expected_ratio_of(rows: Rows, expected: Rows) -> Rows:
 
     1 where the sensor keeps its claim, above 1 where it is worse, whichever the sign of the score:
     S/E for a score above zero, 2 - S/E for the quadratic score, whose expectation is below zero.
-    NaN where E has not that sign: a reference so uncertain that no quadratic score below zero is
-    to be expected would divide chance by nearly nothing.
+    NaN where E does not have that sign: with a reference so uncertain that the expected quadratic
+    score is not below zero, chance would be divided by nearly nothing.
     """
     sign = -1.0 if expected in QUADRATIC_EXPECTED else 1.0
 
@@ -82,7 +82,7 @@ def expected_ratio_of(rows: Rows, expected: Rows) -> Rows:
 
 
 def log_finite_mean(c: Columns) -> Float:
-    """Mean log score of the top hat over the hits; NaN where there is none."""
+    """Mean log score of the top hat over the hits; NaN if there are none."""
     rows = c.once(proper_scores.log_tophat)
     finite = np.isfinite(rows)
     return ratio(c.sum(np.where(finite, rows, 0.0)), c.sum(finite.astype(np.float64)))
@@ -94,7 +94,7 @@ def log_infinite_count(c: Columns) -> Float:
 
 
 def crps_stated(c: Columns) -> Float:
-    """Mean CRPS of the distributions that were stated; NaN where there is none."""
+    """Mean CRPS of the stated distributions; NaN if there are none."""
     if c.stated_crps is None:
         return np.full(c.starts.size, np.nan)
     stated = np.isfinite(c.stated_crps)

@@ -1,8 +1,8 @@
 """One round: from windows and evidence to a snapshot.
 
 It refreshes the series that changed and owns none of the rules it applies. It works in steps
-between which pairs may come: all numbers of a series are as of one moment between the first step
-and the last, or from before if it had not changed by then.
+between which pairs may come: all numbers of a series belong to one moment between the first step
+and the last, or to an earlier one if the series had not changed by then.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ from monitor.core.steps import Steps, portions, weighed
 from monitor.core.windows.series_rings import History
 from monitor.core.windows.windows import Windows
 
-# Series are looked at so many pairs at a time: a few milliseconds, temporaries stay in the cache.
+# Pairs processed at a time: a step takes a few milliseconds, and temporaries stay in the cache.
 _PAIRS_AT_ONCE: Final = 1 << 16
-_OF_SERIES: Final = 256  # pairs that a series weighs besides its own
-_OF_REPLAY: Final = 1 << 9  # and one whose evidence is to be made anew from its past
+_OF_SERIES: Final = 256  # cost of a series besides its pairs, in pairs
+_OF_REPLAY: Final = 1 << 9  # added cost of one whose evidence must be replayed from its past
 _REFERENCES_AT_ONCE: Final = 1024
 
 
 class SnapshotSources(NamedTuple):
-    """What a snapshot is derived from, and the settings of it."""
+    """What a snapshot is derived from, and its settings."""
 
     windows: Windows
     detector: Detector
@@ -61,13 +61,13 @@ class SnapshotSources(NamedTuple):
     fleet: FleetRules
     thresholds: Sequence[Threshold]
     arrivals: HeardTimes
-    disturbed: Collection[int]  # series whose evidence is that of a past which changed since
-    settle: Callable[[Int], None]  # makes it that of their windows
-    events_of: Callable[[int], list[Event]]  # what was done to the sensor of a series
+    disturbed: Collection[int]  # series whose evidence belongs to a past that has changed since
+    settle: Callable[[Int], None]  # recomputes that evidence from their windows
+    events_of: Callable[[int], list[Event]]  # events of the sensor of a series
 
 
 class SnapshotBuilder:
-    """State: what was derived of each series, and what of it is out of date."""
+    """State: everything derived from each series, and which of it is out of date."""
 
     def __init__(self, sources: SnapshotSources) -> None:
         self._sources: Final = sources
@@ -93,7 +93,7 @@ class SnapshotBuilder:
         self.stats.mark(series)
 
     def forget(self, row: int, since: float = -math.inf) -> None:
-        """Note that from an event time on the past of a series is another now."""
+        """Note that the past of a series changed from an event time on."""
         self.reports.forget(row, since)
         self._states.thresholds.forget(row, since)
 
@@ -118,17 +118,17 @@ class SnapshotBuilder:
 
     @property
     def thresholds(self) -> Thresholds:
-        """Return who is beyond which threshold."""
+        """Return which series are beyond which threshold."""
         return self._states.thresholds
 
     def fault_report(self, row: int) -> FaultReport | None:
-        """Return what is known of a series that is not calm, as of the last snapshot."""
+        """Return the report on a series that is not calm, as of the last snapshot."""
         return self.reports.get(row)
 
     def steps(
         self, now: float, names: tuple[SeriesName, ...], rejected: Float, judged_most: int | None
     ) -> Steps[Snapshot]:
-        """Look at what changed and return all that is known of ``names`` at ``now``.
+        """Refresh what changed and return all that is known of ``names`` at ``now``.
 
         ``rejected`` is the share of messages of each series' sensor that could not be used. At most
         ``judged_most`` series that are not calm are judged anew, None for all.
@@ -186,7 +186,7 @@ class SnapshotBuilder:
         return weights
 
     def _refresh(self, series: Int) -> Int:
-        """Take all there is of ``series`` anew; return those that have pairs."""
+        """Refresh everything about ``series``; return those that have pairs."""
         self._sources.settle(series)
         present = self.stats.refresh(series)
         if present.size < series.size:
@@ -196,9 +196,9 @@ class SnapshotBuilder:
         return present
 
     def _baseline(self, row: int, metric: str, pairs: int) -> tuple[float, float]:
-        """Return a live statistic of the first pairs of a series' epoch and the last one's time.
+        """Return a live statistic of the first ``pairs`` pairs of a series' epoch.
 
-        NaN if there are fewer.
+        Also the time of the last of them. NaN if there are fewer.
         """
         sources = self._sources
         history = sources.history(row)

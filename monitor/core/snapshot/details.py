@@ -1,6 +1,6 @@
 """More than a line of the snapshot, made on request: a series, a contest or an occasion in full.
 
-Immutable values of at most ``PAIRS_MAX`` pairs each, the last ones. Reading them changes nothing.
+They are immutable values of at most the last ``PAIRS_MAX`` pairs each. Reading changes nothing.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Made = tuple[Reference, Row]
 
 
 class Origin(NamedTuple):
-    """Where a pair's reference came from; empty and NaN once the reference is let go."""
+    """Where a pair's reference came from; empty and NaN once the reference has been evicted."""
 
     key: str = ""
     identity: str = ""
@@ -51,9 +51,9 @@ class Origin(NamedTuple):
 class Detail:
     """The window of one series with what its plots need.
 
-    ``pairs`` is None while there is none; ``origins`` has one entry a pair. ``total`` pairs are in
-    the window, of which the last are here. ``events`` are all that is known of the sensor, in time
-    order. ``level`` is the coverage probability given to a sensor that states u only.
+    ``pairs`` is None while there are none; ``origins`` has one entry a pair. The window has
+    ``total`` pairs, of which the last are here. ``events`` are all known events of the sensor, in
+    time order. ``level`` is the coverage probability assigned to a sensor that states u only.
     """
 
     time: float
@@ -72,8 +72,8 @@ class Detail:
 class Occasion:
     """Pairs of all series whose references share a key or an identity.
 
-    One entry a pair in ``names`` and ``origins``; ``pairs`` (one series a pair) is None where
-    nothing is held of that name any more. ``densities`` are those of the pairs' scores.
+    One entry a pair in ``names`` and ``origins``; ``pairs`` (one series a pair) is None if nothing
+    of that name is held any more. ``densities`` are those of the pairs' scores.
     """
 
     time: float
@@ -85,14 +85,14 @@ class Occasion:
 
 
 class Contest(NamedTuple):
-    """Which series are to be ranked: of one quantity, a group (None: all) or some sensors."""
+    """Which series are to be ranked: of one quantity, a group (None: all), sensors (empty: all)."""
 
     quantity: str
     group: str | None = None
     sensors: tuple[str, ...] = ()
 
     def invites(self, name: SeriesName) -> bool:
-        """Return whether a series is meant."""
+        """Return whether a series is to be ranked."""
         return (
             name.quantity == self.quantity
             and self.group in (None, name.group)
@@ -102,11 +102,11 @@ class Contest(NamedTuple):
 
 @dataclass(frozen=True)
 class Contenders:
-    """The windows of series that are to be ranked; ``event`` says whose reference a pair has.
+    """The windows of series that are to be ranked; ``event`` numbers the reference of a pair.
 
-    One entry a series in ``names``, one a pair in ``event``. ``left_out`` were too many: of those
-    invited the ones with most pairs are here. ``pairs`` is None where nobody has any.
-    ``profile`` is what most of their settings say counts.
+    One entry a series in ``names``, one a pair in ``event``. ``left_out`` counts invited series
+    beyond the limit; those with most pairs are here. ``pairs`` is None if no series has any.
+    ``profile`` is the one that most of their settings name.
     """
 
     time: float
@@ -129,7 +129,7 @@ class Contenders:
 
 
 def usual(profiles: Sequence[Profile]) -> Profile:
-    """Return the profile that most have; the first of equals, balanced for none."""
+    """Return the most frequent profile, the first on a tie; balanced if there are none."""
     return max(profiles, key=profiles.count, default="balanced")
 
 
@@ -152,7 +152,7 @@ def last(rows: Records) -> Records:
 
 
 class DetailSources(NamedTuple):
-    """The parts of a network that are looked into."""
+    """The parts of a network that details are read from."""
 
     registry: Registry
     rules: Sequence[SeriesRules]
@@ -166,13 +166,13 @@ class DetailSources(NamedTuple):
 
 
 class DetailReader:
-    """Looks into a network on request."""
+    """Reads details of a network on request."""
 
     def __init__(self, seen: DetailSources) -> None:
         self._seen: Final = seen
 
     def detail(self, key: SeriesKey, now: float) -> Detail | None:
-        """Return one series in full as it is at ``now``, None if there is no such series."""
+        """Return one series in full at ``now``, None if there is no such series."""
         row = self._seen.registry.get(*key)
         if row is None:
             return None
@@ -198,7 +198,7 @@ class DetailReader:
         )
 
     def contenders(self, contest: Contest, now: float) -> Contenders:
-        """Return the windows of the series that a contest invites, if they have any pair."""
+        """Return the windows of the series that a contest invites and that have a pair."""
         invited = [row for row, name in enumerate(self._seen.names()) if contest.invites(name)]
         every = np.array(invited, dtype=np.int64)
         every = every[self._seen.windows.counts(every) > 0]

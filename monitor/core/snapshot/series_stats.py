@@ -1,8 +1,8 @@
-"""What a snapshot shows of each series: its numbers, its evidence, its times, all as of one moment.
+"""What a snapshot shows of each series: its numbers, its evidence, its times, all of one moment.
 
-A series is refreshed when it changed, and all that is shown of it is taken then; its published
-statistics are computed again. Until the next time it keeps its numbers, which are the same as long
-as it did not change.
+A series is refreshed when it has changed: everything shown is then read anew, and its published
+statistics are computed again. Until the next refresh it keeps its numbers, which stay correct as
+long as it does not change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
 
 
 class StatisticColumns:
-    """The last statistics of up to ``capacity`` series, and which of them are out of date."""
+    """The latest statistics of up to ``capacity`` series, and which of them are out of date."""
 
     def __init__(self, capacity: int, asked: Sequence[str] = ()) -> None:
         self._asked: Final = {name: name for name in asked}
@@ -40,7 +40,7 @@ class StatisticColumns:
         self._changed[series] = True
 
     def drain_changed(self, among: Int | None = None) -> Int:
-        """Return which series' numbers are out of date, and forget that they are."""
+        """Return the series whose numbers are out of date, and unmark them."""
         changed = np.flatnonzero(self._changed) if among is None else among[self._changed[among]]
         self._changed[changed] = False
         return changed
@@ -61,14 +61,14 @@ class StatisticColumns:
             self.store(metric, series, computed[name])
 
     def store(self, name: str, series: Int, values: Float) -> None:
-        """Keep one statistic of ``series``."""
+        """Store one statistic of ``series``."""
         column = self._values.get(name)
         if column is None:
             column = self._values[name] = np.full(self._capacity, np.nan)
         column[series] = values
 
     def is_current(self, row: int) -> bool:
-        """Return whether the numbers of a series are those of its window."""
+        """Return whether the numbers of a series belong to its present window."""
         return not self._changed[row]
 
     def both(self, row: int, density: Density, window: Columns) -> tuple[bytes, bytes]:
@@ -80,23 +80,23 @@ class StatisticColumns:
         return b"".join(kept), b"".join(each.tobytes() for each in again._values.values())
 
     def clear(self, series: Int) -> None:
-        """Forget the numbers of ``series``: their windows are empty."""
+        """Drop the numbers of ``series``, whose windows are empty."""
         for column in self._values.values():
             column[series] = np.nan
 
     def columns(self) -> Iterable[tuple[str, Float]]:
-        """Return the statistics by name, one number a series; they change with the series."""
+        """Return the statistics by name, one number a series: the live arrays, not copies."""
         return self._values.items()
 
 
-# The last z of each series that the snapshot carries, for a line of the fleet.
+# How many of the last z of each series a snapshot carries, for its line on the fleet's page.
 RECENT: Final = 20
 RECENT_GAPS: Final = 20
 _COLUMNS_AT_ONCE: Final = 8
 
 
 class StatsSources(NamedTuple):
-    """Where numbers of series come from; ``availability`` of (row, time of its first reading)."""
+    """Where numbers of series come from; ``availability(row, time of its first reading)``."""
 
     windows: Windows
     detector: Detector
@@ -108,8 +108,8 @@ class StatsSources(NamedTuple):
 class SnapshotColumns(NamedTuple):
     """Columns of a snapshot, one entry a series: copies, which nobody changes.
 
-    ``pairs`` are held in memory; of them ``window_pairs`` are in the window of the series' own
-    settings, by count and by age, from which its statistics are.
+    ``pairs`` counts those in memory; ``window_pairs`` counts those in the window of the series' own
+    settings, by count and by age, from which its statistics come.
     """
 
     statistics: Mapping[str, Float]
@@ -127,10 +127,10 @@ class SnapshotColumns(NamedTuple):
 
 
 class SeriesStats:
-    """State: what is shown of up to ``capacity`` series, and which of it is out of date."""
+    """State: what is shown of up to ``capacity`` series, and which series are out of date."""
 
     def __init__(self, sources: StatsSources, asked: Sequence[str]) -> None:
-        """``asked`` are statistics that are wanted besides the live ones."""
+        """``asked`` are statistics to compute besides the live ones."""
         capacity = sources.windows.capacity
         self._sources: Final = sources
         self._columns: Final = StatisticColumns(capacity, asked)
@@ -143,7 +143,7 @@ class SeriesStats:
         self._last_pair = np.full(capacity, np.nan)
         self._last_reading = np.full(capacity, np.nan)
         self._heard = np.full(capacity, -np.inf)
-        # Zeros take no memory; a series is looked at before it is shown.
+        # Zeros take no memory; every series is refreshed before it is shown.
         self._recent_z: Any = np.zeros((capacity, RECENT), dtype=np.float32)
         self._intervals_only = np.zeros(capacity, dtype=np.bool_)
         self._known = 0
@@ -154,7 +154,7 @@ class SeriesStats:
         self._columns.mark(series)
 
     def drain_changed(self, count: int) -> Int:
-        """Return which of ``count`` series are to be refreshed; forget that they changed."""
+        """Return which of ``count`` series must be refreshed, and unmark them."""
         self._columns.mark(np.arange(self._known, count))
         self._known = count
         arrivals = self._sources.arrivals
@@ -182,7 +182,7 @@ class SeriesStats:
         return present
 
     def is_current(self, row: int) -> bool:
-        """Return whether a series did not change since it was refreshed."""
+        """Return whether a series has not changed since it was refreshed."""
         return row < self._known and self._columns.is_current(row)
 
     def both(self, row: int, density: Density, window: Columns) -> tuple[bytes, bytes]:
@@ -190,11 +190,11 @@ class SeriesStats:
         return self._columns.both(row, density, window)
 
     def drain_changed_of(self, series: Int) -> Int:
-        """Return which of ``series`` are to be refreshed; forget that they changed."""
+        """Return which of ``series`` must be refreshed, and unmark them."""
         return self._columns.drain_changed(series)
 
     def refresh_arrivals(self, series: Int) -> None:
-        """Refresh what is shown of ``series`` besides their pairs, which did not change."""
+        """Refresh everything shown of ``series`` except their pairs, which did not change."""
         self._shown = None
         arrivals = self._sources.arrivals
         self._last_reading[series] = arrivals.last_reading[series]
@@ -205,7 +205,7 @@ class SeriesStats:
         self._columns.store(ASSUMED.name, series, np.where(arrivals.assumed[series], 1.0, np.nan))
 
     def shown(self, count: int) -> Steps[SnapshotColumns]:
-        """Return copies of the columns of the first ``count`` series; those of before if the same.
+        """Return copies of the columns of the first ``count`` series; unchanged ones are reused.
 
         Nothing may be refreshed between the steps.
         """
@@ -256,7 +256,7 @@ def recent_z(windows: Columns) -> Float:
 def usual_gap(windows: Columns) -> Float:
     """Return the median time between the last pairs of each series, s; NaN with fewer than three.
 
-    Pairs of one instant are one.
+    Pairs of one instant count as one.
     """
     ends = windows.starts + windows.counts
     rows = ends[:, None] - np.arange(RECENT_GAPS + 1, 0, -1)

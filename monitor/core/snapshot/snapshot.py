@@ -1,6 +1,6 @@
 """What the daemon knows at one instant, immutable: the only thing readers ever see.
 
-Among it the state of each series, which follows by the column from evidence, pairs and times.
+It includes the state of each series, computed for whole columns from evidence, pairs and times.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ class Snapshot:
     """Derived numbers of every series, one entry a series in each column, ordered as ``names``.
 
     ``statistics`` maps a statistic's name (``STATISTICS``) to one number a series, NaN where it is
-    undefined. ``sentences`` say what is, ``advice`` what would mend it. ``alerts`` maps an alert's
-    name to whether it is active, ``paged`` marks series of which a fleet's list says that somebody
-    should be called; ``suspects`` are references that look wrong, and the offsets they explain are
-    no alerts, nor is what is left of them once these are ``former_suspects``. ``withdrawn`` marks
-    series that stopped: their state stays, their numbers are no longer shown. ``reports`` are those
-    on series that are not calm. ``recent_z`` (series x a few) are the last z of each in event
-    order, NaN where there are fewer; ``intervals_only`` marks series that state no u; ``profiles``
-    say what counts, balanced where there are none; ``gone`` are the rows of series that memory let
-    go of, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
+    undefined. ``sentences`` describe each series, ``advice`` says what would mend it. ``alerts``
+    maps an alert's name to whether it is active; ``paged`` marks the series on the fleet's list,
+    for which somebody should be called. ``suspects`` are references that look wrong; the offsets
+    they explain are not alerts, nor is what remains of these under ``former_suspects``.
+    ``withdrawn`` marks series that stopped: their state stays, their numbers are no longer shown.
+    ``reports`` are those on series that are not calm. ``recent_z`` (series x a few) are the last z
+    of each in event order, NaN where there are fewer; ``intervals_only`` marks series that state no
+    u; ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of evicted
+    series, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
     alert fires, and falls again after a false alarm. ``due`` has dates where settings ask for them,
-    None where no series does; ``corrected`` says what is done to the readings of each, None where
-    they are not published again; ``where`` what was found of each along the covariates that are
-    watched, None where none are.
+    None if no settings do; ``corrected`` says what is done to the readings of each, None if they
+    are not published again; ``where`` has the findings of each along the watched covariates, None
+    if there are none.
     """
 
     time: float
@@ -69,13 +69,13 @@ class Snapshot:
     where: Mapping[int, tuple[Conditional, ...]] | None = None
 
     def present(self) -> Bool:
-        """Return which series there are: all but those that are gone."""
+        """Return which series are present: all except those that are gone."""
         present = np.ones(len(self.names), dtype=np.bool_)
         present[list(self.gone)] = False
         return present
 
     def verdict(self, row: int) -> Verdict:
-        """Return the verdict on one series; a calm one is right, or it is not known yet."""
+        """Return the verdict on one series; a calm one is right or not known yet."""
         report = self.reports.get(row)
         if report is not None:
             return report.verdict
@@ -84,7 +84,7 @@ class Snapshot:
 
 
 def with_due_dates(now: Snapshot, dates: DueDates) -> Snapshot:
-    """Return a snapshot that tells due dates as well; those of its verdicts are among them."""
+    """Return a snapshot with due dates, which include those of its verdicts."""
     numbers = published_due_dates(dates, now.time)
     known = now.statistics.get("due_seconds")
     if known is not None:
@@ -107,16 +107,16 @@ STATE_NAMES: Final = (*STATES, "unknown", "stale")
 _UNKNOWN, _STALE = STATE_NAMES.index("unknown"), STATE_NAMES.index("stale")
 # Below this many pairs a calm series is "unknown": too few to call it right.
 FEW_PAIRS: Final = 20
-# A series is compared regularly while its last pair is not older than so many usual gaps.
+# A series is compared regularly while its last pair is not older than this many usual gaps.
 GAPS: Final = 3.0
 COMPARED, LATE, LOST = 0, 1, 2
 
 
 def compared(reading: Float, pair: Float, gap: Float, at_least: Float) -> Int:
-    """Return whether series are compared with references still: COMPARED, LATE or LOST.
+    """Return whether series are still compared with references: COMPARED, LATE or LOST.
 
-    Late when the last ``pair`` is older than the last ``reading`` by more than three usual gaps and
-    by more than ``at_least``, lost at twice that; times of events, in s. A series without a pair is
+    LATE if the last ``pair`` is older than the last ``reading`` by more than three usual gaps and
+    by more than ``at_least``, LOST at twice that; event times in s. A series without a pair is
     neither.
     """
     limit = np.fmax(GAPS * gap, at_least)
@@ -136,9 +136,9 @@ def state_codes(states: Int, pairs: Int, withdrawn: Bool, compared: Int) -> Int:
 
 
 def active(states: Int, faults: Int) -> dict[str, Bool]:
-    """Return for each fault which series it is active for: one fault a firing series.
+    """Return for each fault the series for which it is active: one fault a firing series.
 
-    ``faults`` are places in ``FAULTS``, other numbers for none of them.
+    ``faults`` are places in ``FAULTS``; any other number means none.
     """
     firing = states == FIRING
     return {fault: firing & (faults == at) for at, fault in enumerate(FAULTS)}

@@ -1,7 +1,7 @@
 """What a state means, in one plain sentence a series.
 
-A sentence depends on what is known of the series besides its own pairs: its references, its
-messages, the thresholds of the settings. Texts are copied for readers only when one of them
+A sentence also depends on what is known besides the series' own pairs: its references, its
+messages, the thresholds of the settings. Texts are copied for readers only when one of them has
 changed.
 """
 
@@ -27,9 +27,9 @@ BLURRED: Final = "calibration_u_ref_ratio"  # the statistic that a sentence depe
 class Circumstances(NamedTuple):
     """What is known besides a series' own pairs; 0 and "" where there is nothing to say.
 
-    ``uncompared_seconds`` since its last pair, if that is too long; share of its messages
-    ``rejected``, if too many; ``suspicion`` is what is said of its reference; ``beyond`` are the
-    settings' thresholds that it is beyond.
+    ``uncompared_seconds`` since its last pair, if that is too long; ``rejected`` is the share of
+    its messages, if too large; ``suspicion`` is the sentence on its reference; ``beyond`` names the
+    thresholds of the settings that it exceeds.
     """
 
     uncompared_seconds: float = 0.0
@@ -48,7 +48,7 @@ def state_sentence(
     numbers: Mapping[str, float],
     about: Circumstances = NOTHING,
 ) -> str:
-    """Return what is known of one series; ``numbers`` are its published statistics."""
+    """Return the sentence on one series; ``numbers`` are its published statistics."""
     told = _of_series(state, fault_report, pairs, numbers, about)
     if about.rejected:
         told = f"{told}; {100.0 * about.rejected:.0f} % of its messages could not be used"
@@ -96,7 +96,7 @@ def _pending(fault_report: FaultReport, pairs: int) -> str:
 
 
 def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:
-    """Return one series' numbers out of the columns."""
+    """Return the numbers of one series from the columns."""
     return {name: float(values[row]) for name, values in statistics.items()}
 
 
@@ -104,7 +104,7 @@ def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:
 
 
 class CircumstanceColumns(NamedTuple):
-    """What is known of each series besides its pairs; 0, False or absent where there is nothing."""
+    """What is known of each series besides its pairs; 0, False or absent for nothing."""
 
     uncompared: Float
     rejected: Float
@@ -112,7 +112,7 @@ class CircumstanceColumns(NamedTuple):
     suspicion: Mapping[int, str]
 
     def is_any(self) -> Bool:
-        """Return for which series there is anything."""
+        """Return the series of which anything is known."""
         found = (self.uncompared != 0.0) | (self.rejected != 0.0)
         for crossed in self.beyond.values():
             found |= crossed
@@ -129,7 +129,7 @@ class CircumstanceColumns(NamedTuple):
         )
 
     def changed_since(self, before: CircumstanceColumns) -> Int:
-        """Return the series of which something else was known ``before``."""
+        """Return the series whose circumstances were different ``before``."""
         known = before.uncompared.size
         other = self.uncompared[:known] != before.uncompared
         other |= self.rejected[:known] != before.rejected
@@ -147,7 +147,7 @@ class CircumstanceColumns(NamedTuple):
 
 
 class SeriesTexts:
-    """State: a text of every series; readers get a tuple, the same one while none changes."""
+    """State: one text a series; readers get a tuple, the same object while no text changes."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -158,7 +158,7 @@ class SeriesTexts:
         return len(self._texts)
 
     def grow(self, count: int) -> None:
-        """Hold texts of ``count`` series; new ones are empty."""
+        """Hold texts of ``count`` series; new texts are empty."""
         self._texts += [""] * (count - len(self._texts))
         self._is_changed |= len(self._shown) != count
 
@@ -169,7 +169,7 @@ class SeriesTexts:
             self._is_changed = True
 
     def all(self) -> tuple[str, ...]:
-        """Return the texts of all."""
+        """Return the texts of all series."""
         if self._is_changed:
             self._shown, self._is_changed = tuple(self._texts), False
         return self._shown

@@ -1,7 +1,7 @@
 """States, alerts and sentences of all series at one instant.
 
-A state or an alert is worked out by the column; a sentence series by series, and only where what
-it says changed.
+States and alerts are computed for whole columns; sentences series by series, and only where their
+content changed.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ from monitor.core.verdict import (
     Verdict,
 )
 
-_SAME_SIZE: Final = 2.0  # an offset up to so many times a reference's is explained by it
+_SAME_SIZE: Final = 2.0  # a reference explains an offset up to this many times its own
 _LIMITS: Final = ("stale_after_seconds", "reference_stale_seconds", "rejected_share")
 _FAULT_NUMBERS: Final = {fault: at for at, fault in enumerate(FAULTS)}
-_TOLD: Final = (BLURRED, ASSUMED.name)  # statistics that a sentence depends on
+_TOLD: Final = (BLURRED, ASSUMED.name)  # statistics that sentences depend on
 _NO_FAULT: Final = -1
 _NOBODY: Final = np.zeros(0, np.bool_)
 _SENTENCES_AT_ONCE: Final = 1024
@@ -61,7 +61,7 @@ _SERIES_AT_ONCE: Final = 8192
 
 
 class StatesInput(NamedTuple):
-    """What states are made from: numbers of every series at one instant, and reports on faults."""
+    """The input of states: numbers of every series at one instant, and reports on faults."""
 
     time: float
     names: tuple[SeriesName, ...]
@@ -71,7 +71,7 @@ class StatesInput(NamedTuple):
     rejected: Float  # share of the sensor's messages
     suspects: tuple[Suspect, ...]
     former: tuple[Suspect, ...]
-    # (row, statistic, how many of its first pairs) -> (its value, when the last of them was)
+    # (row, statistic, number of first pairs) -> (value of the statistic, time of the last of them)
     baseline: Callable[[int, str, int], tuple[float, float]]
 
 
@@ -97,9 +97,9 @@ class SeriesStates:
         )
 
     def steps(self, now: StatesInput, changed: Int) -> Steps[Snapshot]:
-        """Return what is known; the numbers or fault reports of ``changed`` are new.
+        """Return the snapshot; the numbers or fault reports of ``changed`` series are new.
 
-        The sentences of as many series are made in a step as take a few milliseconds.
+        A step makes as many sentences as take a few milliseconds.
         """
         shown, count = now.shown, len(now.names)
         yield from self._take_rules(now.rules[:count])
@@ -191,7 +191,7 @@ class SeriesStates:
             yield
 
     def _published(self, of_windows: Mapping[str, Float], now: float) -> Mapping[str, Float]:
-        """Return statistics of windows and numbers of verdicts; those of before if the same."""
+        """Return statistics of windows and numbers of verdicts; the previous ones if unchanged."""
         due = self._numbers["due_seconds"]
         if of_windows is not self._of_windows or self._is_told or np.isfinite(due).any():
             told = {name: column.copy() for name, column in self._numbers.items()}
@@ -200,7 +200,7 @@ class SeriesStates:
         return self._both
 
     def _alerts(self, now: StatesInput, age: Int) -> dict[str, Bool]:
-        """Return for each alert but the thresholds which series it is active for."""
+        """Return for each alert except thresholds the series for which it is active."""
         explained = _explained(now)
         users = explained.copy()
         for each in now.suspects:
@@ -218,7 +218,7 @@ class SeriesStates:
     def _word(
         self, now: StatesInput, codes: Int, about: CircumstanceColumns, changed: Int
     ) -> Steps[None]:
-        """Word again what changed: a series' numbers, its state, or its circumstances."""
+        """Reword the series whose numbers, state or circumstances changed."""
         known = len(self._states)
         stale = np.zeros(codes.size, np.bool_)
         stale[changed] = stale[known:] = True
@@ -248,7 +248,7 @@ class SeriesStates:
 
 
 def _numbers(found: Verdict) -> dict[str, float]:
-    """Return what is published of a verdict; ``due_seconds`` is when it is due, s UTC."""
+    """Return the published numbers of a verdict; ``due_seconds`` is its due date, s UTC."""
     level = found.level
     if not (level.is_known and FAULTS[found.fault].has_error_now):
         level = Estimate(NAN, NAN, NAN)
@@ -280,9 +280,9 @@ def _circumstances(
 
 
 def _explained(now: StatesInput) -> Bool:
-    """Return which firing series a reference explains that is suspect, or was.
+    """Return which firing series are explained by a reference that is suspect, or was.
 
-    They are right among the other sensors, or have its offset, seen the other way.
+    They are right among the other sensors, or have the reference's offset with opposite sign.
     """
     explained = np.zeros(now.shown.states.size, np.bool_)
     for each in now.former:
@@ -303,7 +303,7 @@ def mirrors(kind: Kind, alert: str) -> bool:
 
 
 def explains(reference: Estimate, sensor: Estimate) -> bool:
-    """Whether a reference that is off explains a sensor's offset: the same, seen the other way.
+    """Whether a reference that is off explains a sensor's offset: the same with opposite sign.
 
     A sensor much further off than the reference has an offset of its own.
     """

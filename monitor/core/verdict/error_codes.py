@@ -1,9 +1,10 @@
 """Error codes: a number that stands for no value, such as -999, among values or references.
 
-Rules of this file: a code is one number sent again and again, farther from all that is measured
-than that is wide, while the other side goes on as ever. One that is widely used as a code is taken
-for one from its second time on, any other once it has come, gone and come again: a step on a coarse
-scale repeats a number as well, and a value that is held is stuck.
+Rules of this file: a code is one number that is sent repeatedly and lies farther from the measured
+range than that range is wide, while the other side of the pair goes on as usual. A number that is
+widely used as a code counts as one from its second occurrence, any other number only once it has
+come, gone and come back: a step on a coarse scale repeats a number too, and a value that is held is
+stuck.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from monitor.core.verdict.verdict import (
 
 _FEWEST: Final = 8  # pairs without the code that show what is measured
 _TO_SD: Final = 1.4826
-# Of loggers (Campbell) and files of boreholes (LAS), and the ends of integers.
+# Codes of loggers (Campbell) and borehole files (LAS), and the limits of integer types.
 _KNOWN: Final = frozenset((6999.0, 7999.0, 999.25, 32767.0, 32768.0, 65535.0))
 _NINES_FROM: Final = 999.0
 _FILL_FROM: Final = 2.0**31 - 1.0  # fill values of integers and of NetCDF
-_ODDS: Final = 2.0 * math.log(1000.0)  # cost by which another fault must explain the other pairs
+_ODDS: Final = 2.0 * math.log(1000.0)  # cost another fault must save on the other pairs
 
 
 class CodedPairs(NamedTuple):
-    """The pairs ``at`` which one side is an error code, and all ``others``."""
+    """Indices of the pairs ``at`` which one side is an error code, and of all ``others``."""
 
     code: ErrorCode
     at: Int
@@ -47,14 +48,14 @@ class CodedPairs(NamedTuple):
 
 
 def among_others(alarm: int | None, coded: CodedPairs | None) -> int | None:
-    """Return where the pair that raised an alarm, or the last before it, is without the codes."""
+    """Return the index among the uncoded pairs of the alarm's pair, or of the last before it."""
     if alarm is None or coded is None:
         return alarm
     return max(int(np.searchsorted(coded.others, alarm, side="right")) - 1, 0)
 
 
 def coded_pairs(p: Pairs) -> CodedPairs | None:
-    """Return which pairs hold an error code, None where there is none."""
+    """Return which pairs hold an error code, None if no pair does."""
     if p.n < _FEWEST + 2:
         return None
     off = np.abs(p.error - median(p.error))
@@ -95,7 +96,7 @@ def _code(p: Pairs, far: Bool, typical: float, *, of_reference: bool) -> float |
 
 
 def is_known(number: float) -> bool:
-    """Whether a number is widely used to say that there is no value: -999, 65535 and the like."""
+    """Whether a number is widely used as a code for "no value": -999, 65535 and the like."""
     size = abs(number)
     nines = size >= _NINES_FROM and set(f"{size:.15g}") <= {"9", "."}
     return nines or size in _KNOWN or size >= _FILL_FROM
@@ -104,10 +105,10 @@ def is_known(number: float) -> bool:
 def with_code(
     found: Verdict, e: Evidence, p: Pairs, coded: CodedPairs, alarm: int | None
 ) -> Verdict:
-    """Return the verdict on ``p``, of whose other pairs one was ``found`` and ``e`` is shown.
+    """Return the verdict on ``p``, given the verdict ``found`` and evidence ``e`` without codes.
 
-    The codes are what is wrong unless the other pairs show a fault of their own, at the odds at
-    which an alert fires.
+    The codes are the fault unless the other pairs show one of their own, at the odds at which an
+    alert fires.
     """
     best = min(*e.best[1:], *(each.cost for each in e.rivals.values()))
     own = found.state == FAULT and found.fault != "outliers"
@@ -126,7 +127,7 @@ def with_code(
 def code_verdict(
     found: Verdict, p: Pairs, coded: CodedPairs, size: Estimate, state: str = FAULT
 ) -> Verdict:
-    """Return that a share ``size`` of the pairs holds a code; the level is as was ``found``."""
+    """Return the verdict that a share ``size`` of the pairs holds a code, with the level found."""
     return found._replace(
         state=state,
         fault="outliers",

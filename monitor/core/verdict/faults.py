@@ -1,14 +1,14 @@
-"""FAULTS: all that is said and done about each fault, one entry a fault.
+"""FAULTS: everything that is said and done about each fault, one entry a fault.
 
-Whatever lists faults takes the list from here: sentences and advice; the snapshot and the metrics
-their alerts; the settings the names that a threshold must not take; ``/api/v1`` its enumerations;
-docs/metrics.md its table; deploy/prometheus/rules.py the rules for Prometheus and what Alertmanager
-keeps quiet. docs/runbook.md has a section for each, under the name of its rule, which a test
-compares.
+Whatever lists faults takes the list from here: sentences and advice; the alerts of the snapshot and
+the metrics; the names that the settings refuse for a threshold; the enumerations of ``/api/v1``;
+the table in docs/metrics.md; the rules for Prometheus and the inhibitions for Alertmanager that
+deploy/prometheus/rules.py writes. docs/runbook.md has a section for each fault under the name of
+its rule, and a test compares the two.
 
 To add a fault, add an entry and let :func:`.naming.named_verdict` return its label. The detector's
-families of bets are faults too, for an alert bears the name of the family where a verdict is not
-clear yet; they come first, in their order.
+families of bets are faults too, because an alert carries the name of the family while the verdict
+is not yet clear; they come first, in their order.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from monitor.core.verdict import words
 from monitor.core.verdict.verdict import Verdict
 from monitor.core.verdict.words import Verbs
 
-LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has as well
+LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has too
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
     """A fault; the labels of ``FAULTS`` are the names of the alerts.
 
-    ``noun`` is its name in a sentence; ``means`` follows the sensor's "it" in tables. ``words``
-    follow the sensor's name, in a tense. ``shows`` says whether the intervals of a verdict exclude
-    that there is no such fault; ``look`` is what to do where no adjustment has proved itself. A
-    fault that ``mirrors`` a reference's is held against the reference where several sensors agree
-    on it. ``has_error_now``: its error is about the same from pair to pair, and not whatever the
-    measurand makes of it.
+    ``noun`` is its name in a sentence; ``means`` follows "it", the sensor, in tables. ``words``
+    follow the sensor's name, in the tense of the given verbs. ``shows`` says whether the intervals
+    of a verdict exclude that there is no such fault; ``look`` is what to do where no adjustment has
+    proved itself. A fault that ``mirrors`` one of the reference is blamed on the reference where
+    several sensors agree on it. ``has_error_now``: the error is about the same from pair to pair,
+    whatever the measurand does.
 
-    ``rule`` is the alert's name in Prometheus, of which the runbook's anchor is made; ``summary``
+    ``rule`` is the alert's name in Prometheus, from which the runbook's anchor is made; ``summary``
     follows the sensor's name and quantity there, ``description`` is a text in which
     ``{calibration_bias:%+.3g}`` stands for a metric's value and ``{unit}`` for the series' unit.
     """
@@ -55,22 +55,22 @@ class Fault:
 
     @property
     def runbook(self) -> str:
-        """Anchor of its section in docs/runbook.md."""
+        """Anchor of the fault's section in docs/runbook.md."""
         return self.rule.lower()
 
 
 def _is_level(found: Verdict) -> bool:
-    """Whether it is off by more than declared systematic effects account for."""
+    """Whether the level exceeds what declared systematic effects account for."""
     return found.size.is_beyond(found.explained)
 
 
 def _is_drift(found: Verdict) -> bool:
-    """Whether it moves, wherever it is now: some drifts pass through 0."""
+    """Whether the error moves, wherever it is now: some drifts pass through 0."""
     return found.slope_per_day.excludes(0.0) or found.level.is_beyond(found.explained)
 
 
 def _is_factor(found: Verdict) -> bool:
-    """Whether it is clear of 1; how far below may be open, and there is no lower end then."""
+    """Whether the factor is clear of 1; without a lower end, how far below 1 is open."""
     return found.size.lower > 1.0 or found.size.upper < 1.0
 
 
@@ -120,7 +120,7 @@ FAULTS: Final[dict[str, Fault]] = {
     ),
     "drift": Fault(
         noun="drift",
-        means="its error moves on and on, one way",
+        means="its error keeps moving in one direction",
         words=words.drift,
         shows=_is_drift,
         look="find what moves it, or calibrate it more often; no correction holds for long",
@@ -155,7 +155,7 @@ FAULTS: Final[dict[str, Fault]] = {
     ),
     "lag": Fault(
         noun="lag",
-        means="it shows late what it measures",
+        means="it follows what it measures too late",
         words=words.lag,
         has_error_now=False,
         look="check its filter, its place and its clock against the reference's",
@@ -176,7 +176,7 @@ FAULTS: Final[dict[str, Fault]] = {
     ),
 }
 
-# Alerts that are no fault of the sensor's: what else keeps it from being known to be right.
+# Alerts that are not a fault of the sensor: other reasons why nobody knows whether it is right.
 REFERENCE_STALE: Final = "reference_stale"
 REFERENCE_SUSPECT: Final = "reference_suspect"
 REJECTED_SHARE: Final = "rejected_share"
@@ -188,20 +188,20 @@ CIRCUMSTANCES: Final[dict[str, str]] = {
 
 
 def shows(found: Verdict) -> bool:
-    """Return whether there is a fault, and the intervals say what its name says."""
+    """Return whether there is a fault and the intervals confirm its name."""
     return bool(found.fault) and FAULTS[found.fault].shows(found)
 
 
 def noun_of(alert: str) -> str:
-    """Return what a sentence calls an alert."""
+    """Return the name of an alert in a sentence."""
     return FAULTS[alert].noun if alert in FAULTS else alert.replace("_", " ")
 
 
 def alert_meanings() -> dict[str, str]:
-    """Return every alert but the settings' thresholds, and what it means."""
+    """Return every alert except thresholds from the settings, with its meaning."""
     return {label: fault.means for label, fault in FAULTS.items()} | CIRCUMSTANCES
 
 
 def estimate_unit(alert: str, unit: str) -> str:
-    """Return the unit of an alert's estimate, given that of the series; empty for none."""
+    """Return the unit of an alert's estimate, given the series' unit; empty for none."""
     return unit if alert in FAULTS and FAULTS[alert].estimate_has_unit else ""

@@ -1,8 +1,8 @@
 """What is wrong with series, from the last pairs of each.
 
-Rules of this file: gather all that the pairs show, of many series at once, give it a name, try what
-would mend it, put it in words. Nothing is said twice from different pairs, and a series is judged
-alike alone and among others.
+Rules of this file: gather the evidence of many series at once, name the fault, try its remedies,
+put the result in words. No two statements of a verdict come from different pairs, and a series gets
+the same verdict alone and among others.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from monitor.core.verdict.verdict import (
     mixed,
 )
 
-FEWEST: Final = 4  # pairs below which nothing is said
-_MARGIN: Final = 12  # pairs to which it is known where a fault began
-_CHOSEN: Final = 1.25  # by what the choice of the segment widens the variance of a factor
+FEWEST: Final = 4  # pairs, fewer get no verdict
+_MARGIN: Final = 12  # pairs by which the place where a fault began is uncertain
+_CHOSEN: Final = 1.25  # factor by which choosing the segment widens the variance of a factor on u
 _CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be larger
 _LIVED_WITH: Final = 120  # pairs over which a gain that raised no alarm is not the fault
 _T_GAIN: Final = (4.0, 2.5)  # without, and with pairs from before the fault
-_ALIKE: Final = 0.25  # share of a level that the one before must have to be the same incident's
-# Cost by which a newest piece of another sort that begins after the alarm must be cheaper to rename
-# an incident: there are as many as pairs since, and each pair puts the cheapest to the test anew.
+_ALIKE: Final = 0.25  # share of a level that the one before must reach to be the same incident
+# Cost that a newest piece of another sort, begun after the alarm, must save to rename an incident.
+# The margin is large because there is a candidate for each pair since, and every pair tests anew.
 _CHANGED: Final = 10.0
 _DUE_MOST: Final = 1e10  # seconds
-_OF_A_FORM: Final = 40  # pairs of an incident in one form before it is said to have taken another
-_AT_ONCE: Final = 32  # series, whose numbers a processor keeps near
+_OF_A_FORM: Final = 40  # pairs in each form before an incident counts as having changed form
+_AT_ONCE: Final = 32  # series whose numbers fit in a processor's cache
 
 
 def judge(
@@ -66,13 +66,14 @@ def judge(
     tolerance: float = NAN,
     unit: str = "",
 ) -> Verdict:
-    """Say what is wrong with the sensor of these pairs, which are in event order.
+    """Return what is wrong with the sensor of these pairs, which are in event order.
 
-    ``alarm`` is the pair at which the detector fired (0 if it was before the first of these);
-    without it nothing is called a fault, only what it may be. Of an incident that lasts, pass what
-    was said at the alarm: ``began``, when it began (s UTC; the incident keeps it), and ``healthy``,
-    for when its healthy pairs have left the window. ``tolerance`` is the largest error that is
-    allowed, in the series' unit (NaN: its typical standard uncertainty), ``unit`` the series' unit.
+    ``alarm`` is the index of the pair at which the detector fired (0 if it fired before the first
+    of these). Without an alarm the verdict states no fault, only what it may be. For an incident
+    that lasts, pass on two fields of the verdict at the alarm: ``began`` (s UTC), so that the
+    incident keeps its beginning, and ``healthy``, because its healthy pairs may have left the
+    window. ``tolerance`` is the largest allowed error in the series' unit (NaN: its typical
+    standard uncertainty), ``unit`` the series' unit.
     """
     return judge_all(
         [p],
@@ -93,10 +94,10 @@ def judge_all(
     tolerance: Sequence[float] | None = None,
     unit: Sequence[str] | None = None,
 ) -> list[Verdict]:
-    """Return what :func:`judge` says of each of many series, several times quicker.
+    """Return the verdict of :func:`judge` on each of many series, several times faster.
 
-    The other arguments are one for each series, or None where all have what :func:`judge` takes
-    for granted.
+    The other arguments have one item for each series; None stands for the default of :func:`judge`
+    in all.
     """
     alarm, healthy = alarm or [None] * len(pairs), healthy or [None] * len(pairs)
     began, tolerance = began or [NAN] * len(pairs), tolerance or [NAN] * len(pairs)
@@ -136,9 +137,9 @@ def _too_few(p: Pairs, began: float) -> Verdict:
 def judged(
     side: Side, alarm: list[int | None], evidence: list[Evidence], cut: Cut
 ) -> tuple[list[Verdict], list[int]]:
-    """Return verdicts without remedies, and for how long a state before the present one held.
+    """Return verdicts without remedies, and for how many pairs an earlier state held.
 
-    ``evidence`` and ``cut`` are what :func:`gathered_evidence` returns of ``side``.
+    ``evidence`` and ``cut`` are what :func:`gathered_evidence` returns for ``side``.
     """
     found = [named_verdict(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
     some = [i for i, each in enumerate(found) if wants_model(each)]
@@ -154,7 +155,7 @@ def judged(
 
 
 def _changed(starts: list[int], kinds: list[int], found: Verdict, p: Pairs) -> float:
-    """Return when an incident took its newest form, NaN if it began with it, or nobody knows."""
+    """Return when an incident took its newest form, NaN if it began with it or this is unknown."""
     at = len(starts) - 1
     if not p.timed or found.state != FAULT or found.fault in RELATED or not at:
         return NAN
@@ -181,7 +182,7 @@ def _began(found: Verdict, p: Pairs, earlier: float) -> float:
 def gathered_evidence(
     p: Side, alarm: list[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Evidence], Cut]:
-    """Return all that the pairs of each series show."""
+    """Return everything that the pairs of each series show, and the cut it comes from."""
     rho = rho_of_differences(p)
     rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
     raised = np.array([-1 if each is None else each for each in alarm])
@@ -229,9 +230,10 @@ def gathered_evidence(
 
 
 def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:
-    """Return how the errors moved with the level before each fault: here, or as was ``known``.
+    """Return how the errors moved with the level before each fault, from here or as ``known``.
 
-    A few pairs that show a gain already were not healthy: the fault is older than it was noticed.
+    If few earlier pairs already show a gain they were not healthy: the fault is older than its
+    alarm.
     """
     found = [NO_SLOPES if each is None else each for each in known]
     some = [i for i, at in enumerate(since) if at >= HISTORY]
@@ -243,7 +245,7 @@ def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slop
 
 
 def _onsets(cut: Cut, alarm: list[int | None]) -> list[int]:
-    """Return where each incident began: its piece, and those before that are wrong alike."""
+    """Return where each incident began: its piece, or an earlier one that is wrong alike."""
     rows = zip(cut.starts, cut.kinds, cut.fit, alarm, strict=True)
     return [_onset(*row) for row in rows]
 
@@ -260,7 +262,7 @@ def _onset(starts: list[int], kinds: list[int], fit: Float, alarm: int | None) -
 
 
 def _alike(starts: list[int], kinds: list[int], fit: Float, at: int) -> bool:
-    """Whether the piece before is wrong as well: another level, or another spread."""
+    """Whether the piece before is wrong in the same way: both off in level, or both in spread."""
     earlier, later, begin = kinds[at - 1], kinds[at], starts[at]
     if earlier % WIDE and later % WIDE:
         return bool(abs(fit[begin - 1]) >= _ALIKE * abs(fit[begin]))
@@ -268,9 +270,9 @@ def _alike(starts: list[int], kinds: list[int], fit: Float, at: int) -> bool:
 
 
 def _now(cut: Cut, p: Side, after: Bool) -> tuple[list[Estimate], list[Estimate]]:
-    """Return level now and slope over the clock, given that there are any, over all rivals.
+    """Return the level now and the slope over the clock, each over all rivals that have one.
 
-    Lines that begin ``after`` the alarm are dearer for the slope: a short one knows little of it.
+    For the slope, lines that begin ``after`` the alarm weigh less: a short line says little of it.
     """
     last = cut.last
     plain = (np.arange(last.weight.shape[1]) % WIDE)[:, None]
@@ -317,18 +319,18 @@ def _gains(p: Side, rivals: list[Rival], before: list[Slopes]) -> list[tuple[Riv
 
 
 def _held(starts: list[int], found: Verdict) -> int:
-    """Return for how many pairs an earlier state of the incident held, before it changed."""
+    """Return the most pairs for which an earlier state of the incident held before it changed."""
     inside = [each for each in starts if found.since <= each <= found.segment]
     return max((later - each for each, later in itertools.pairwise(inside)), default=0)
 
 
 def _allowed(tolerance: float, typical: float) -> float:
-    """Return the error that is allowed: the tolerance, else the usual standard uncertainty."""
+    """Return the allowed error: the tolerance, else the usual standard uncertainty."""
     return tolerance if np.isfinite(tolerance) else typical
 
 
 def _due(found: Verdict, p: Pairs, most: float) -> float:
-    """Return when a drift leaves its tolerance, NaN if it has left it or never does."""
+    """Return when a drift leaves its tolerance (s UTC), NaN if it already has or never will."""
     rate = found.slope_per_day.value / 86_400.0
     if found.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
         return NAN

@@ -1,7 +1,7 @@
 """Which fault it is: the cheapest explanation of the newest pairs.
 
-Rules of this file: costs are twice negative log likelihoods and a penalty a parameter; a name is
-said as a fault only where the interval of its size says so too.
+Rules of this file: a cost is twice the negative log likelihood plus a penalty a parameter; a name
+becomes a fault only where the interval of its size confirms it.
 """
 
 from __future__ import annotations
@@ -27,27 +27,28 @@ from monitor.core.verdict.verdict import (
     Verdict,
 )
 
-_HINGE: Final = 1.25  # cost by which a drift that begins where the sensor was may be dearer
-_LINE: Final = 2.0  # cost by which one that begins with a step must be cheaper
-_WHOLE: Final = 4.0  # and one that fills the window, which every pair puts to the test anew
+# Costs against those of a level:
+_HINGE: Final = 1.25  # by which a drift that begins where the sensor was may be dearer
+_LINE: Final = 2.0  # by which a drift that begins with a step must be cheaper
+_WHOLE: Final = 4.0  # the same for one that fills the window, which every pair tests anew
 _OUTLIERS: Final = 2.0  # log likelihood by which outliers must explain more than a factor on u
-_SURPRISE: Final = 3.0  # log likelihood by which far errors must be more than usual
-_BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than the outliers' doing
+_SURPRISE: Final = 3.0  # log likelihood by which far errors must exceed the usual
+_BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than an effect of outliers
 _OVER: Final = 2.0  # cost by which being right again must be cheaper than any fault
 _MOST_FAR: Final = 0.3
-_CALM: Final = 20.0  # independent pairs from which a sensor that shows nothing is right
+_CALM: Final = 20.0  # independent pairs from which a sensor without a visible fault is right
 _FLAT: Final = (LEVEL, LEVEL + WIDE)
 _OFF: Final = (*_FLAT, LINE, HINGE, LINE + WIDE, HINGE + WIDE)
 
 
 class Evidence(NamedTuple):
-    """All that the pairs show, before anything of it is given a name.
+    """Everything that the pairs show, before it gets a name.
 
     ``newest`` is where the last piece of the best cut begins, ``best`` the least cost of each kind
-    of newest piece, ``lasting`` the same where a line after a level, or a level after a line, that
-    begins after the alarm must be cheaper by a margin, ``since`` where the incident began,
-    ``segment`` where the likeliest newest piece does, ``parts`` the typical u^2 and u_ref^2 from
-    there on.
+    of newest piece. ``lasting`` is the same with a margin: a line after a level, or a level after a
+    line, that begins after the alarm must be cheaper by it. ``since`` is where the incident began,
+    ``segment`` where the likeliest newest piece begins, ``parts`` the typical u^2 and u_ref^2 from
+    ``segment`` on.
     """
 
     newest: int
@@ -68,7 +69,7 @@ class Evidence(NamedTuple):
 
 
 class Name(NamedTuple):
-    """A fault's name with its size, where it began, and from where on the size is."""
+    """A fault's name with its size, where it began, and the first pair that its size is from."""
 
     fault: str
     size: Estimate
@@ -118,7 +119,7 @@ def _counted(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> _Counts:
 
 
 def is_over(e: Evidence, alarm: int) -> bool:
-    """Return whether nothing is wrong with the newest piece, which began after the alarm."""
+    """Return whether the newest piece began after the alarm and shows nothing wrong."""
     start = e.newest
     if e.stuck or start <= alarm or e.segment != start or e.far.surprise > _SURPRISE:
         return False
@@ -146,7 +147,7 @@ def _related(name: str, e: Evidence) -> Name:
 
 
 def _is_outliers(e: Evidence) -> bool:
-    """Whether a few far errors are all that is wrong."""
+    """Whether nothing is wrong except a few far errors."""
     explains = e.spread.outliers > _OUTLIERS
     plain, wide = e.best[RIGHT], e.best[RIGHT + WIDE]
     if not explains and (e.far.surprise <= _SURPRISE or wide < plain):
@@ -156,7 +157,7 @@ def _is_outliers(e: Evidence) -> bool:
 
 
 def _level_or_spread(e: Evidence) -> Name:
-    """Return a level where it explains more than a spread does, each alone, else the spread."""
+    """Return a level if it alone explains more than a spread alone, else the spread."""
     wide, factor = e.best[RIGHT + WIDE], e.spread.factor
     explains = min(e.best[LEVEL:WIDE]) < wide
     if explains or (min(e.best[kind] for kind in _OFF) < wide and not factor.excludes(1.0)):
@@ -168,7 +169,7 @@ def _level_or_spread(e: Evidence) -> Name:
 def _is_drift(e: Evidence) -> bool:
     """Whether a slope explains the newest errors better than a level does.
 
-    A slope that begins where the sensor was before is a drift as likely as a step is an offset; one
+    A slope that begins at the previous level is as likely a drift as a step is an offset. A slope
     that begins with a step must explain more. A window that drifts throughout shows no beginning.
     """
     flat = min(e.lasting[kind] for kind in _FLAT)
@@ -179,7 +180,7 @@ def _is_drift(e: Evidence) -> bool:
 
 
 def wants_model(found: Verdict) -> bool:
-    """Whether the error model is that of the newest pairs: no gain spoils it, none is known."""
+    """Whether to take the error model from the newest pairs: unknown, and no gain spoils it."""
     return found.error_model == UNDECIDED and found.fault not in ("", *RELATED)
 
 

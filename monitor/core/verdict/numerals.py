@@ -1,7 +1,7 @@
 """Numbers of a verdict as text: as many digits as their use needs, in one notation.
 
-Rules of this file: a number is rounded to a power of ten, its resolution. Of an estimate that is
-what its interval warrants, of advice what the sensor's uncertainty needs. Plain digits from 1e-4 to
+Rules of this file: a number is rounded to a power of ten, its resolution. The interval of an
+estimate sets its resolution, the sensor's uncertainty that of advice. Plain digits from 1e-4 to
 1e9, powers of ten beyond.
 """
 
@@ -15,13 +15,13 @@ from monitor.core.verdict.verdict import Estimate
 
 _PLAIN: Final = (1e-4, 1e9)
 _MOST_DIGITS: Final = 15  # that a double holds
-_ALMOST: Final = 1e-3  # of half an interval, within which its end is almost at nothing
+_ALMOST: Final = 1e-3  # share of half an interval within which its end is almost at nothing
 
 
 def estimated(estimate: Estimate, nothing: float = math.nan) -> tuple[str, str]:
     """Return an estimate and " (lower to upper)", to the digits that its interval warrants.
 
-    An interval without ``nothing`` (0 of a level, 1 of a factor) does not read as if it held it.
+    An interval that excludes ``nothing`` (0 for a level, 1 for a factor) still does so as text.
     """
     value, lower, upper = estimate
     half = 0.5 * (upper - lower)
@@ -83,7 +83,7 @@ def _written(number: float, last: int, *, is_plain: bool) -> str:
 
 
 def at_least(number: float) -> str:
-    """Return a factor above 1, rounded down to two digits, or as many as leave it above 1."""
+    """Return a factor above 1, rounded down to two digits, or to as many as keep it above 1."""
     places = 0 if number >= 10.0 else 1
     while places < _MOST_DIGITS and math.floor(number * 10.0**places) <= 10.0**places:
         places += 1

@@ -1,9 +1,9 @@
-"""Pairs as a verdict looks at them, their neighbours, and what autocorrelated ones are worth.
+"""Pairs as a verdict uses them, their neighbours, and what autocorrelated pairs are worth.
 
-Rules of this file: event order; every number finite; the error's standard uncertainty is never
-smaller than what double precision can tell of the value and the reference; a few far pairs never
-move a median. Many series stand side by side, padded to the right with what adds nothing, so that
-a series has the same numbers alone and among others.
+Rules of this file: event order; every number is finite; the error's standard uncertainty is never
+smaller than double precision resolves for the value and the reference; a few far pairs never move a
+median. Many series stand side by side, padded on the right with values that add nothing, so that a
+series has the same numbers alone and among others.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from monitor.core.pairing.series_rules import Systematic, explained
 FAR: Final = 4.0  # uncertainties from which an error is far off
 RHO_MAX: Final = 0.95
 _RESOLUTION: Final = 2.0**-51
-# An error is never more than 1e9 of its uncertainties, and none of them 1e9 times as certain as
-# most: larger ratios would spoil sums of squares.
+# An error is never more than 1e9 times its uncertainty, and no pair 1e9 times as certain as most:
+# larger ratios would spoil sums of squares.
 _LEAST_SHARE: Final = 1e-9
 _LEAST: Final = 1e-150
-_MOVING: Final = 0.2  # share of pairs whose time is another than that of the pair before
-_LANES: Final = 32  # a multiple of these pairs wide, sums come out alike however far it is padded
+_MOVING: Final = 0.2  # share of pairs whose time differs from that of the pair before
+_LANES: Final = 32  # rows a multiple of this wide have the same sums however far they are padded
 _AROUND: Final = 8
-_MOST_FAR: Final = 0.25  # share of far ones around a pair above which that is the spread there
+_MOST_FAR: Final = 0.25  # share of far neighbours above which that is the spread there
 _TO_SD: Final = 1.4826  # of a median absolute deviation, for the normal
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
@@ -42,9 +42,9 @@ class Pairs:
     """Pairs of one series in event order: time in s UTC, the rest in the series' unit.
 
     ``fixed`` is the standard uncertainty of each error from systematic effects, None where there
-    are none: the same in every pair, so that no number of pairs averages it out.
-    ``timed``: the times are real ones. A file without times has numbers instead, and nothing that
-    is said of it holds a date or a rate a day.
+    are none: the effect is the same in every pair, so no number of pairs averages it out.
+    ``timed``: the times are real. A file without times has pair numbers instead, and no statement
+    about it contains a date or a rate a day.
     """
 
     time: Float
@@ -78,7 +78,7 @@ class Pairs:
 
     @property
     def span_days(self) -> float:
-        """Days that the clock's 0 to 1 is."""
+        """Days that the clock takes from 0 to 1."""
         return float(self.time[-1] - self.time[0]) / 86_400.0
 
     def rows(self, part: slice | Int) -> Pairs:
@@ -95,9 +95,9 @@ class Pairs:
 
 
 class Side:
-    """Pairs of series side by side, [series, pairs]; to the right of the last of each all is 0.
+    """Pairs of series side by side, [series, pairs], padded with 0 after each series' last pair.
 
-    Only ``s`` is 1 there. Each row has at least one such place.
+    Only ``s`` is padded with 1. Each row has at least one padded place.
     """
 
     def __init__(self, pairs: Sequence[Pairs]) -> None:
@@ -118,9 +118,9 @@ class Side:
 
     @cached_property
     def s(self) -> Float:
-        """Standard uncertainty of the error by chance, and at least what a double resolves.
+        """Stated standard uncertainty of the error by chance, at least what a double resolves.
 
-        As stated, without the part of systematic effects.
+        The part of systematic effects is not in it.
         """
         least = _LEAST_SHARE * np.abs(self.error).max(axis=1, initial=0.0)
         stated = np.hypot(*self._parts)
@@ -143,12 +143,12 @@ class Side:
 
     @cached_property
     def most(self) -> Float:
-        """Level that systematic effects account for, in typical uncertainties [series]."""
+        """Largest level that systematic effects account for, in typical uncertainties [series]."""
         return explained(medians(self.fixed, self.live)) / self.unit
 
     @cached_property
     def is_resolved(self) -> Bool:
-        """Whether doubles as large as the values hold what the stated uncertainties claim."""
+        """Whether doubles as large as the values resolve the stated uncertainties."""
         stated, blur = (medians(each, self.live) for each in self._parts)
         return np.asarray(stated > blur)
 
@@ -164,22 +164,22 @@ class Side:
 
     @cached_property
     def h(self) -> Float:
-        """Typical standard uncertainty over that of the error."""
+        """Typical standard uncertainty over that of each error."""
         return np.where(self.live, self.unit[:, None] / self.s, 0.0)
 
     @cached_property
     def time(self) -> Float:
-        """Seconds since the first pair of each series, 0 where the times are not real ones."""
+        """Seconds since the first pair of each series, 0 where the times are not real."""
         return padded([p.time - p.time[0] if p.timed and p.n else p.time * 0.0 for p in self.pairs])
 
     @cached_property
     def clock(self) -> Float:
-        """Time from 0 to 1 along the pairs; their numbers where times do not tell them apart."""
+        """Time from 0 to 1 along the pairs; pair numbers where the times do not separate them."""
         return self.clock_of(np.zeros_like(self.n), self.n)[0]
 
     @cached_property
     def has_clock(self) -> Bool:
-        """Whether the times are fit to take a rate by: in order, and not all in a few places."""
+        """Whether the times allow a rate: in order, and not all in a few places."""
         return self.clock_of(np.zeros_like(self.n), self.n)[1]
 
     @cached_property
@@ -188,7 +188,7 @@ class Side:
         return steps > 0.0, steps < 0.0
 
     def clock_of(self, begin: Int, end: Int) -> tuple[Float, Bool]:
-        """Return the clock of the pairs from ``begin`` to ``end`` of each series, and its kind."""
+        """Return the clock of pairs ``begin`` to ``end``, and whether it runs on their times."""
         inside = (self.columns >= begin[:, None]) & (self.columns < end[:, None] - 1)
         forward, backward = self._steps
         n = end - begin
@@ -219,12 +219,12 @@ _OF_SERIES: Final = {
 
 
 def width_of(n: Int) -> int:
-    """Return how wide rows are that hold ``n`` numbers each, and at least one 0."""
+    """Return the width of rows that hold ``n`` numbers each and at least one 0."""
     return (int(n.max(initial=0)) // _LANES + 1) * _LANES
 
 
 def padded(rows: Sequence[Float]) -> Float:
-    """Return rows side by side, with 0 to the right of the last of each."""
+    """Return rows side by side, each padded with 0 on the right."""
     found = np.zeros((len(rows), width_of(np.array([row.size for row in rows]))))
     for goal, row in zip(found, rows, strict=True):
         goal[: row.size] = row
@@ -232,7 +232,7 @@ def padded(rows: Sequence[Float]) -> Float:
 
 
 def medians(rows: Float, mask: Bool) -> Float:
-    """Return the median of the places of each row that ``mask`` has."""
+    """Return the median of the places of each row where ``mask`` is true."""
     ordered = np.sort(np.where(mask, rows, np.inf), axis=1)
     n = np.count_nonzero(mask, axis=1)
     at, low = np.arange(n.size), np.maximum(n - 1, 0) // 2
@@ -245,7 +245,7 @@ def median(rows: Float) -> float:
 
 
 def robust_scales(off: Float, mask: Bool) -> Float:
-    """Return the standard deviation of deviations as their median tells it, at least 1."""
+    """Return the standard deviation of deviations, estimated from their median, at least 1."""
     return np.maximum(1.0, _TO_SD * medians(np.abs(off), mask))
 
 
@@ -258,7 +258,7 @@ _WIDTH: Final = 9
 
 
 def running_medians(rows: Float, live: Bool, n: Int) -> Float:
-    """Return the median of each row and its eight neighbours, at the ends that of the last nine."""
+    """Return the median of each pair and its eight neighbours, at the ends of the outer nine."""
     middle = rows.shape[1] - _WIDTH + 1
     window = [rows[:, k : k + middle] for k in range(_WIDTH)]
     for one, other in _EXCHANGES:
@@ -274,7 +274,7 @@ def running_medians(rows: Float, live: Bool, n: Int) -> Float:
 
 
 def near(off: Float, live: Bool, n: Int) -> Bool:
-    """Return which deviations are not far: where many are far around, that is the spread there."""
+    """Return which deviations are not far; where many neighbours are far, that is the spread."""
     far = (np.abs(off) > FAR * robust_scales(off, live)[:, None]) & live
     kept = live.copy()
     some = np.flatnonzero(far.any(axis=1))
@@ -290,12 +290,12 @@ def near(off: Float, live: Bool, n: Int) -> Bool:
 
 
 def dots(one: Float, other: Float) -> Float:
-    """Return the sums of products along each row, alike however far rows are padded with 0."""
+    """Return the sums of products along each row, the same however far rows are padded with 0."""
     return np.asarray(np.einsum("ij,ij->i", one, other))
 
 
 def sums(rows: Float) -> Float:
-    """Return the sum of each row, alike however far it is padded with 0."""
+    """Return the sum of each row, the same however far it is padded with 0."""
     return np.asarray(np.einsum("ij->i", rows))
 
 
@@ -305,7 +305,7 @@ def quotients(above: Float, below: Float, otherwise: float = 0.0) -> Float:
 
 
 def rho_of_differences(p: Side) -> Float:
-    """Return the lag-1 autocorrelation from differences: neither jumps nor ramps pass for it.
+    """Return the lag-1 autocorrelation from differences, which jumps and ramps do not imitate.
 
     For an AR(1), the mean squares of the differences at lag 2 and lag 1 are in the ratio 1 + rho.
     Errors with stated uncertainties that vary are scaled only once their level is gone.
@@ -337,20 +337,20 @@ def lag_ones(rows: Float, live: Bool, n: Int) -> Float:
 
 
 def inflation(rho: Float | float) -> Float:
-    """Return by what autocorrelation multiplies the variance of a mean."""
+    """Return the factor by which autocorrelation multiplies the variance of a mean."""
     return np.asarray((1.0 + rho) / (1.0 - rho))
 
 
 def inflation_of_squares(rho: Float | float) -> Float:
-    """Return by what autocorrelation multiplies the variance of a mean square."""
+    """Return the factor by which autocorrelation multiplies the variance of a mean square."""
     return np.asarray((1.0 + rho * rho) / (1.0 - rho * rho))
 
 
 def cautious_rho(rows: Float) -> float:
-    """Return the largest lag-1 autocorrelation that so few ``rows`` may have.
+    """Return the largest lag-1 autocorrelation that is compatible with so few ``rows``.
 
-    Two standard errors above the estimate, which is low by about (1 + 3 rho) / n (Marriott, Pope,
-    Biometrika 41, 1954).
+    It is two standard errors above the estimate, whose bias is about -(1 + 3 rho) / n (Marriott,
+    Pope, Biometrika 41, 1954).
     """
     n = rows.size
     found = float(lag_ones(rows[None], np.ones((1, n), dtype=np.bool_), np.array([n]))[0])
@@ -358,10 +358,10 @@ def cautious_rho(rows: Float) -> float:
 
 
 def long_inflation(rows: Float) -> float:
-    """Return by what dependence multiplies the variance of the mean of ``rows``, at any scale.
+    """Return the factor by which dependence at any scale multiplies the variance of the mean.
 
-    The variance of means of blocks of 1, 2, 4 ... pairs, as long as there are twelve of them; the
-    largest counts.
+    It is the largest of those from the means of blocks of 1, 2, 4 ... pairs, as long as there are
+    twelve blocks.
     """
     rows = rows - rows.mean()
     single = float(rows @ rows) / max(rows.size - 1, 1)

@@ -1,12 +1,12 @@
-"""The last pairs of series cut into pieces, and all rivals for the newest one of each.
+"""The last pairs of series cut into pieces, and all rivals for the newest piece of each.
 
-Rules of this file: a piece is right, off by a level, on a line, or too wide; least squares from
-cumulated sums, any number of pieces of any number of series at once; errors z over their stated
-uncertainty s, with h = typical s / s, so that a level in the series' unit is level h in z. A cost
-is twice a negative log likelihood (of spread 1) and a penalty a parameter, in which the evidence of
-autocorrelated pairs is divided by ``inflation``. The cut is optimal over places where pieces may
-begin (dynamic programming); the newest piece keeps its rivals, because what takes the best cut for
-certain is too sure.
+Rules of this file: a piece is right, off by a level, on a line, or too wide. Least squares use
+cumulative sums, for any number of pieces of any number of series at once. z is an error over its
+stated uncertainty s, and h = typical s / s, so that a level in the series' unit is level h in z. A
+cost is twice a negative log likelihood (of spread 1) plus a penalty a parameter; the evidence of
+autocorrelated pairs is divided by ``inflation`` first. Dynamic programming finds the optimal cut
+over the places where pieces may begin. The newest piece keeps its rivals, because an estimate that
+takes the best cut as certain is overconfident.
 
 Sources: Schwarz, Ann. Stat. 6 (1978); Jackson et al., IEEE Signal Process. Lett. 12 (2005) (optimal
 partitioning); Fearnhead, Stat. Comput. 16 (2006) (the posterior of change points).
@@ -25,16 +25,16 @@ from monitor.core.verdict.pairs import Side, near, running_medians
 RIGHT, LEVEL, LINE, HINGE = range(4)
 WIDE: Final = 4  # added where the piece has a spread of its own
 KINDS: Final = 2 * WIDE
-BOUNDS: Final = 64  # places where a piece may begin, about
+BOUNDS: Final = 64  # places where a piece may begin, approximately
 NEAREST: Final = 12  # pairs up to the alarm, each of which may begin one
-_PARAMETERS: Final = (1.0, 2.0, 3.0, 2.0)  # where it begins is one
+_PARAMETERS: Final = (1.0, 2.0, 3.0, 2.0)  # the beginning of the piece is one of them
 _SHORTEST: Final = (0, 3, 8, 8)  # pairs
-_SHORTEST_MORE: Final = 5  # pairs more for a spread
+_SHORTEST_MORE: Final = 5  # additional pairs for a spread
 _LEAST_VARIANCE: Final = 0.01
 _TINY: Final = 1e-100
-_LEAST_WEIGHT: Final = 1e-13  # of a pair, of that of all
-_PRIOR_PAIRS: Final = 8.0  # that a piece's spread is worth as stated
-_AT_ONCE: Final = 1 << 14  # numbers in one step of the search: what a processor keeps near
+_LEAST_WEIGHT: Final = 1e-13  # of a pair, as a share of the weight of all
+_PRIOR_PAIRS: Final = 8.0  # pairs of the stated spread that a piece's own spread starts from
+_AT_ONCE: Final = 1 << 14  # numbers in one step of the search: they fit in a processor's cache
 
 
 class Sums(NamedTuple):
@@ -50,7 +50,7 @@ class Sums(NamedTuple):
 
 
 class FittedLine(NamedTuple):
-    """A level at some time and a slope, with their variances where errors have spread 1."""
+    """A level at some time and a slope, with their variances if the errors have spread 1."""
 
     level: Float
     slope: Float
@@ -61,7 +61,7 @@ class FittedLine(NamedTuple):
 def segments(rows: Float, bounds: Int) -> Float:
     """Return the sums of rows [series, ..., pairs] from each of ``bounds`` to the next.
 
-    The last is 0, as are those from the end of a series on.
+    The last sum is 0, and so are those beyond the end of a series.
     """
     shape = (bounds.shape[0], -1, bounds.shape[1])
     each = np.arange(rows.size // rows.shape[-1]) * rows.shape[-1]
@@ -83,7 +83,7 @@ def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Float:
     kept = (h > 0.0).astype(np.float64)
     for goal, row in zip(found, (kept, hh, hht, hht * t, hz, hz * t, z * z), strict=True):
         np.cumsum(segments(row, bounds)[:, :-1], axis=1, out=goal[:, 1:])
-    # A piece of far less certain pairs than others has a weight, whatever their difference loses.
+    # Pieces of far less certain pairs keep some weight although the difference of sums loses it.
     found[1] += _LEAST_WEIGHT * found[1, :, -1:] * found[0]
     return found
 
@@ -96,7 +96,7 @@ def level_of(s: Sums) -> FittedLine:
 
 
 def line_of(s: Sums, at: Float | float) -> FittedLine:
-    """Return the weighted regression on time, its level at time ``at``."""
+    """Return the weighted regression on time, with its level at time ``at``."""
     hh = np.maximum(s.hh, _TINY)
     centre = s.hht / hh
     tt = np.maximum(s.htt - s.hht * centre, 1e-12 * hh + _TINY)
@@ -120,7 +120,7 @@ def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[FittedLin
 
 
 def allowed(s: Sums, most: Float) -> Float:
-    """Return the level within -+ ``most`` that explains a piece best: that of RIGHT."""
+    """Return the level of RIGHT: the one within +-``most`` that explains a piece best."""
     return np.clip(s.hz / np.maximum(s.hh, _TINY), -most, most)
 
 
@@ -141,9 +141,9 @@ def squares_left(s: Sums, most: Float) -> list[Float]:
 
 
 def constants_of(most: Float) -> Float:
-    """Return how many constants a piece has: one where systematic effects may have left one.
+    """Return the number of constants of a piece: one where systematic effects may have left one.
 
-    A drift within what they account for is not cheaper as many constants.
+    So a drift within what they account for does not become cheaper as a series of constants.
     """
     return np.where(most > 0.0, 1.0, 0.0)
 
@@ -151,10 +151,10 @@ def constants_of(most: Float) -> Float:
 def costs(
     n: Float, left: list[Float], penalty: Float, inflation: Float, constants: Float | float = 0.0
 ) -> list[Float]:
-    """Return costs of pieces of ``n`` pairs by what is left: with spread 1, then with their own.
+    """Return costs of pieces of ``n`` pairs, first with spread 1, then with a spread of their own.
 
-    ``left[kind]`` are sums of squares; the kinds come out twice, first those of spread 1. A piece
-    has ``constants`` parameters beside its own.
+    ``left[kind]`` are the sums of squares that each kind leaves; every kind is returned twice. A
+    piece has ``constants`` parameters besides those of its kind.
     """
     many, floor = np.maximum(n, 1.0), _LEAST_VARIANCE * n
     plain, own = [], []
@@ -179,7 +179,7 @@ def costs(
 class Last(NamedTuple):
     """Rivals for the newest piece, [series, kinds, places]: level now and slope, in typical u.
 
-    ``slope`` is over the whole clock; ``weight`` is a rival's likelihood, all together 1.
+    ``slope`` is the change over the whole clock; ``weight`` is a rival's likelihood; they sum to 1.
     """
 
     cost: Float
@@ -194,11 +194,10 @@ class Last(NamedTuple):
 class Cut(NamedTuple):
     """The pieces of each series by their ``starts`` and ``kinds``, and what they were found from.
 
-    ``fit`` [series, pairs] is the level that they give each pair, ``kept`` are the pairs that are
-    no outliers; ``before`` [series, places] is the least cost of all pairs before each of
-    ``bounds``, of which ``places`` are real, and ``kind`` that of the piece that ends there; a
-    parameter costs ``penalty``, evidence is divided by
-    ``inflation`` (of each series).
+    ``fit`` [series, pairs] is the level that the pieces give each pair; ``kept`` marks the pairs
+    that are not outliers. ``before`` [series, places] is the least cost of all pairs before each of
+    ``bounds``, of which the first ``places`` are real, and ``kind`` the kind of the piece that ends
+    there. For each series, a parameter costs ``penalty`` and evidence is divided by ``inflation``.
     """
 
     starts: list[list[int]]
@@ -239,8 +238,9 @@ def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
 def boundaries(z: Float, n: Int, alarm: Int) -> tuple[Int, Int]:
     """Return where pieces may begin, padded with n, and how many before the end are real.
 
-    A coarse grid, where neighbouring means differ most, and each of the pairs up to an ``alarm``
-    (negative: none), before which its fault began; every pair of a short series.
+    They are a coarse grid, the places where neighbouring means differ most, and each of the last
+    pairs up to an ``alarm`` (negative: none), because its fault began before it. In a short series
+    a piece may begin at every pair.
     """
     at = np.arange(z.shape[1])
     step = np.where(n <= BOUNDS, 1, -(-2 * n // BOUNDS))
@@ -261,7 +261,7 @@ def boundaries(z: Float, n: Int, alarm: Int) -> tuple[Int, Int]:
 
 
 def _jumps(cumulative: Float, width: int, n: Int) -> Bool:
-    """Return where the means of ``width`` pairs before and after differ more than nearby."""
+    """Return where the means of the ``width`` pairs before and after differ more than nearby."""
     padded = np.concatenate([np.zeros((n.size, 1)), cumulative], axis=1)
     middle = padded[:, width:-width]
     jump = np.abs(padded[:, 2 * width :] - 2.0 * middle + padded[:, : -2 * width])
@@ -304,7 +304,7 @@ def _search(of_all: Float, penalty: Float, inflation: Float, most: Float) -> tup
 
 
 def _least_cost(s: Sums, penalty: Float, most: Float) -> Float:
-    """Return the least of what :func:`costs` says of pieces, without inflation."""
+    """Return the least of the :func:`costs` of pieces, without inflation."""
     n = s.n
     per_n, floor = 1.0 / np.maximum(n, 1.0), _LEAST_VARIANCE * n
     best: Float | None = None
@@ -342,7 +342,7 @@ def _heights(of_all: Float, ends: Float, back: Int, kind: Int, most: Float) -> F
 def _rivals(
     whole: Sums, begin: Float, now: Float, heights: Float, most: Float
 ) -> tuple[list[FittedLine], list[Float]]:
-    """Return the lines from each place to the end, and the squares they leave, by plain kind."""
+    """Return the lines from each place to the end and the squares they leave, by plain kind."""
     nothing = np.zeros_like(begin)
     hinge, left = hinge_of(whole, begin, heights, now)
     right = FittedLine(allowed(whole, most[:, None]), nothing, nothing, nothing)

@@ -1,8 +1,8 @@
 """How the error moves with the level: error model, and the size of a gain.
 
-Rules of this file: whose error it is decides what an honest regression shows. A classical sensor
-errs independently of the reference, a predictive one (Berkson: a regression, a posterior) of its
-own value. A gain is said only where both regressions show it.
+Rules of this file: the error model decides which slopes an honest sensor shows. The errors of a
+classical sensor are independent of the reference, those of a predictive one (Berkson: a regression,
+a posterior) of its own value. The verdict is a gain only where both regressions show it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from monitor.core.verdict.verdict import (
 
 FEWEST: Final = 10
 _FAR: Final = 5.0
-_CHOSEN: Final = 1.15  # by what the choice of where it began widens a gain's standard error
+_CHOSEN: Final = 1.15  # factor by which choosing its beginning widens a gain's standard error
 
 
 def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
-    """Return how the errors move with reference and value, beyond a trend, from pair to pair."""
+    """Return slopes of the detrended error on reference and on value, ``begin`` to ``end``."""
     inside = (p.columns >= begin[:, None]) & (p.columns < end[:, None])
     kept = inside & _near(p, inside)
     n = np.count_nonzero(kept, axis=1)
@@ -100,9 +100,9 @@ def _without(
 def _slope(
     error: Float, level: Float, weight: Float, own: Float, live: Bool, n: Int
 ) -> tuple[list[float], list[float]]:
-    """Return slopes of ``error`` on ``level``; ``own`` are the squares of the level's own error.
+    """Return slopes of ``error`` on ``level``; ``own`` is the level's own squared uncertainty.
 
-    An error of the reference is in both, which pulls their covariance down by its variance.
+    An error of the reference is in both, which lowers their covariance by its variance.
     """
     of_level = weight * level
     square = dots(of_level, level) - own
@@ -126,7 +126,7 @@ class Gain(NamedTuple):
 
 
 def gain_by(now: Slopes, before: Slopes) -> Gain:
-    """Return what both regressions say of a gain, beside those of pairs that were right."""
+    """Return the evidence of a gain in both regressions, relative to pairs that were right."""
     model = before.model
     reference, value = (_beyond(each, was) for each, was in zip(now[:2], before[:2], strict=True))
     if reference * value <= 0.0:
@@ -141,14 +141,14 @@ def gain_by(now: Slopes, before: Slopes) -> Gain:
 
 
 def _beyond(now: Slope, was: Slope) -> float:
-    """Return t of a slope beyond what an honest sensor may show."""
+    """Return t of a slope in excess of the honest sensor's."""
     if not np.isfinite(was.se):
         return now.t
     return Slope(now.value - was.value, float(np.hypot(now.se, was.se))).t
 
 
 def _size(now: Slopes, model: str) -> Estimate:
-    """Return the gain: how far the value moves when what is measured moves by 1."""
+    """Return the gain: how far the value moves when the measurand moves by 1."""
     one, other = now.on_reference, now.on_value
     by_reference = t_interval(1.0 + one.value, _CHOSEN * one.se, now.pairs - 2.0)
     slope = t_interval(other.value, _CHOSEN * other.se, now.pairs - 2.0)

@@ -1,9 +1,9 @@
-"""What would mend a sensor, tried before it is told.
+"""What would mend a sensor, tried before the advice names it.
 
 Rules of this file: prequential. A remedy is chosen from the pairs of the fault so far and judged on
-the next ones, block by block; it is told only if it saved CRPS in every block, and more than chance
-does, by autocorrelated pairs and by the blocks among each other; the clearer, the slower the errors
-change. Nothing is ever applied.
+the next ones, block by block. The advice names it only if it saved CRPS in every block, and more
+than chance does, judged both by autocorrelated pairs and by the differences among blocks. The
+slower the errors change, the clearer the saving must be. Nothing is ever applied.
 
 Sources: Dawid, JRSS A 147 (1984); Gneiting, Raftery, JASA 102 (2007) (CRPS of the normal).
 """
@@ -39,17 +39,17 @@ from monitor.core.verdict.verdict import (
 
 _FEWEST: Final = 8  # pairs a remedy is chosen from
 _JUDGED: Final = 10  # pairs it must be judged on
-_WORTH_PAIRS: Final = 8.0  # and so many independent ones
-_BLOCKS: Final = 6  # at most, of at least so many pairs where there are more than three
+_WORTH_PAIRS: Final = 8.0  # independent pairs it must be judged on
+_BLOCKS: Final = 6  # at most; more than _FEWEST_BLOCKS only if each has at least _BLOCK pairs
 _FEWEST_BLOCKS: Final = 3
 _BLOCK: Final = 14
 _CLEAR: Final = 3.0  # standard errors
-# More of them where errors hang together, and little is saved: of what such a sensor may be like
-# its pairs have shown few states, each many times.
+# Additional standard errors where errors depend on each other and little is saved: such pairs have
+# shown few of the states the sensor may be in, each many times.
 _DEPENDENT: Final = 3.0
-_NEAR: Final = 0.5  # of what would be told, that its interval must reach to
-_DRIFTING: Final = 0.3  # more of it, where a line through few independent errors tells the end
-_WORTH: Final = 0.05  # of the CRPS, below which it is not worth telling
+_NEAR: Final = 0.5  # share of the advised change that its whole interval must exceed
+_DRIFTING: Final = 0.3  # added to that share for a drift, where few independent errors fix its end
+_WORTH: Final = 0.05  # share of the CRPS; a smaller saving is not worth advising
 _LONGER: Final = 1.5
 _LONG: Final = 100
 _NEWEST: Final = 24
@@ -61,10 +61,10 @@ _TO_SD: Final = 1.4826
 
 
 class JudgedBlocks(NamedTuple):
-    """The pairs of faults, each from where its size is [series, pairs], and the blocks judged.
+    """The pairs of each fault from its ``segment`` on [series, pairs], and the blocks judged.
 
-    ``edges`` [series, blocks + 1] are where blocks begin, padded with the last; ``judged`` are the
-    pairs in one, ``block`` says in which.
+    ``edges`` [series, blocks + 1] are where blocks begin, padded with the end of the last;
+    ``judged`` marks the pairs in a block, ``block`` is its number.
     """
 
     value: Float
@@ -107,10 +107,10 @@ def crps(error: Float, u: Float) -> Float:
 
 
 def remedies_for(p: Side, found: Sequence[Verdict], held: Sequence[int]) -> list[Remedy | None]:
-    """Return the remedy of each fault that helped on its pairs, or none; None where none is asked.
+    """Return the remedy of each fault that helped on its pairs, or NO_REMEDY; None for no fault.
 
-    ``held``: an earlier state of the same incident changed after so many pairs. What is now must
-    hold for longer before anything is built on it.
+    ``held``: for how many pairs an earlier state of the same incident held before it changed. The
+    present state must hold for longer before a remedy is built on it.
     """
     told: list[Remedy | None] = [NO_REMEDY if each.state == FAULT else None for each in found]
     rows = [
@@ -152,9 +152,9 @@ def _remedies(parts: JudgedBlocks, found: Sequence[Verdict]) -> list[Remedy]:
 
 
 def _is_sure(name: str, found: Verdict) -> bool:
-    """Whether all of the interval is nearer to what would be told than to nothing.
+    """Whether the whole interval lies nearer to the advised change than to no change.
 
-    To take off more than twice of what is wrong makes worse.
+    A correction of more than twice the error makes it worse.
     """
     if name == "linear":
         return found.fault == "sign" or _is_near(found.gain, 1.0)
@@ -167,13 +167,13 @@ def _is_sure(name: str, found: Verdict) -> bool:
 
 
 def scale_told(found: Verdict) -> Estimate:
-    """Return the factor on u as advice may tell it: the upper end where it is not told from 0."""
+    """Return the factor on u for advice: the upper end where the factor may as well be 0."""
     scale = found.scale
     return scale if scale.is_known else Estimate(scale.upper, scale.upper, scale.upper)
 
 
 def dependent(found: Verdict) -> float:
-    """Return the share of the pairs that autocorrelation takes."""
+    """Return the share of the pairs that is lost to autocorrelation."""
     return 1.0 - min(found.n_effective / max(found.pairs, 1), 1.0)
 
 
@@ -225,7 +225,7 @@ def _of_blocks(parts: JudgedBlocks, chosen: Correction) -> Iterator[Float]:
 
 
 def _tried(parts: JudgedBlocks, chosen: Correction) -> Float:
-    """Return the CRPS of each judged pair with what was chosen before its block."""
+    """Return the CRPS of each judged pair with the correction chosen before its block."""
     slope, intercept, scale = _of_blocks(parts, chosen)
     off = intercept + slope * parts.value - parts.reference
     return crps(off, scale * np.abs(slope) * parts.u) * parts.judged
@@ -234,7 +234,7 @@ def _tried(parts: JudgedBlocks, chosen: Correction) -> Float:
 def _log_saved(parts: JudgedBlocks, chosen: Correction) -> Float:
     """Return the logarithmic score that a factor on u saves at each judged pair.
 
-    The CRPS hardly sees a wrong u: a half of what it should be costs a fourteenth.
+    The CRPS hardly responds to a wrong u: half of what it should be costs a fourteenth.
     """
     *_, scale = _of_blocks(parts, chosen)
     u, scale = np.where(parts.judged, parts.u, 1.0), np.maximum(scale, 1e-6)
@@ -245,9 +245,10 @@ def _log_saved(parts: JudgedBlocks, chosen: Correction) -> Float:
 def _are_better(
     before: Float, after: Float, seen: Float, parts: JudgedBlocks, found: Sequence[Verdict]
 ) -> list[bool]:
-    """Whether what was ``seen`` to be saved is clear of nothing, in every block and over all.
+    """Whether the saving ``seen`` is above 0 in every block and clearly so over all pairs.
 
-    By more standard errors the less of the CRPS was saved, and the slower the errors change.
+    Clearly: by more standard errors the less of the CRPS was saved and the slower the errors
+    change.
     """
     judged = parts.judged
     n = np.count_nonzero(judged, axis=1)
@@ -269,7 +270,7 @@ def _are_better(
 
 
 def _still_help(told: Sequence[Remedy], parts: JudgedBlocks) -> list[bool]:
-    """Whether the newest pairs are better for it: what a sensor was like has passed, sometimes."""
+    """Whether the remedy improves the newest pairs too: the sensor may have changed since."""
     slope = np.nan_to_num(np.array([each.slope for each in told]), nan=1.0)
     shift = np.nan_to_num(np.array([(each.add, each.intercept) for each in told])).sum(axis=1)
     scale = np.nan_to_num(np.array([each.scale_u for each in told]), nan=1.0)
@@ -287,7 +288,7 @@ def _still_help(told: Sequence[Remedy], parts: JudgedBlocks) -> list[bool]:
 def _told(
     name: str, parts: JudgedBlocks, found: Sequence[Verdict], before: Float, after: Float
 ) -> list[Remedy]:
-    """Return the remedies with the numbers of the verdicts."""
+    """Return the remedies, with the numbers from the verdicts."""
     n = np.count_nonzero(parts.judged, axis=1)
     rows = zip(n.tolist(), (sums(before) / n).tolist(), (sums(after) / n).tolist(), strict=True)
     tried = [Remedy(name, pairs=pairs, crps_before=a, crps_after=b) for pairs, a, b in rows]
@@ -315,7 +316,7 @@ def _from_start(ends: Int) -> Int:
 
 
 def _levels(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Float:
-    """Return the level of the errors before each end, of a drift as it was there."""
+    """Return the level of the errors before each end; for a drift, its level at that end."""
     before = Sums(*cumulated(parts.z, parts.h, parts.clock, _from_start(ends))[:, :, 1:])
     level = level_of(before).level
     drifts = np.array([each.fault == "drift" for each in found])
@@ -326,7 +327,7 @@ def _levels(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Float:
 
 
 def _factors(parts: JudgedBlocks, ends: Int, levels: Float) -> Float:
-    """Return factors on u by the mean square of what is left, far errors pulled in."""
+    """Return factors on u from the mean square of the residuals, far errors pulled in."""
     error, at = parts.value - parts.reference, np.arange(parts.value.shape[1])
     live = at < parts.n[:, None]
     u = np.where(live, parts.u, 1.0)
@@ -348,7 +349,7 @@ def _add(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction
 
 
 def _least(found: Sequence[Verdict]) -> Float:
-    """Return the least factor on u that is told of each series [series, 1]."""
+    """Return the least factor on u that advice may name for each series [series, 1]."""
     told = [0.0 if each.scale.is_known else each.scale.upper for each in found]
     return np.nan_to_num(np.array(told))[:, None]
 
@@ -395,7 +396,7 @@ _CHOOSERS: Final[dict[str, Chooser]] = {
     "add_and_scale_u": _add_and_scale,
     "linear": _linear,
 }
-# What is tried for a fault; a later one is told only if it is better than the one before.
+# What is tried for a fault; a later one replaces the one before only if it is better.
 _TRIED: Final = {
     "offset": ("add", "add_and_scale_u"),
     "drift": ("add", "add_and_scale_u"),

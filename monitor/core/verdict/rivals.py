@@ -1,10 +1,9 @@
-"""Explanations of the newest errors that are no pieces: gain, lag, sign, and a value stuck.
+"""Explanations of the newest errors that are not pieces of a cut: gain, lag, sign, a stuck value.
 
-Rules of this file: each is one piece that begins at any boundary of the cut and ends now, and costs
-what pieces cost (twice the negative log likelihood, a penalty a parameter), so that the cheapest
-explanation of all can be named. Of a stuck value its own usual runs are the measure: a value on a
-coarse scale stands still for long, and a dry rain gauge is right to say 0 as long as its reference
-does.
+Rules of this file: each runs from any boundary of the cut to now and costs what pieces cost (twice
+the negative log likelihood plus a penalty a parameter), so that the cheapest explanation of all can
+be named. A stuck value is measured against its own usual runs: a value on a coarse scale stands
+still for long, and a dry rain gauge is right to report 0 as long as its reference does.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from monitor.core.verdict.relations import FEWEST
 from monitor.core.verdict.verdict import CLASSICAL, PREDICTIVE, Slopes
 
 LAGS: Final = 8
-_CHANCE: Final = 2.5  # standard deviations of what backwards and forwards differ by chance
+_CHANCE: Final = 2.5  # standard deviations by which past and future averages may differ by chance
 _EXTRA: Final = 0.5  # parameters that the choice of a gain counts as
-_LEAST_LEFT: Final = 0.05  # of a pair's square: a gain does not explain all
-_NEAR: Final = 1 << 15  # numbers
+_LEAST_LEFT: Final = 0.05  # least square left of each pair on average: a gain does not explain all
+_NEAR: Final = 1 << 15  # numbers that fit in a processor's cache
 _NEVER: Final = 1e200  # squares left
-_SEEN: Final = 8  # pairs beyond a lag on which it is seen: a wrong reference looks late at first
+_SEEN: Final = 8  # pairs beyond a lag that must show it: a wrong reference looks late at first
 _MEMORY: Final = 12  # pairs
-_SHARES: Final = (0.25, 0.4, 0.6)  # of the newest, of sensors of first order
+_SHARES: Final = (0.25, 0.4, 0.6)  # weight of the newest reference in first-order sensors
 
 
 def _kernels() -> Float:
@@ -41,7 +40,7 @@ _KERNELS: Final = _kernels()
 
 
 class Rival(NamedTuple):
-    """The cheapest piece of its sort: what all pairs cost with it, and where it begins."""
+    """The cheapest piece of its sort: the cost of all pairs with it, and where it begins."""
 
     cost: float
     start: int
@@ -52,7 +51,7 @@ NONE: Final = Rival(math.inf, 0)
 
 
 class Kept(NamedTuple):
-    """What all rivals are reckoned from: the pairs that are no outliers, 0 for others.
+    """What all rivals are computed from: the pairs that are not outliers, the others set to 0.
 
     ``per_s`` is 1 over the stated uncertainty of the error; ``n``, ``hh``, ``hz``, ``zz``
     [series, places] are sums from each place on.
@@ -81,7 +80,7 @@ def sign_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
 
 
 def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
-    """Return the explanation that the values show what was some pairs before."""
+    """Return the explanation that the values show the measurand of some pairs earlier."""
     lags = min(LAGS, int(p.n.max()) // 3)
     if not lags:
         return [NONE] * p.n.size
@@ -110,10 +109,10 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
 
 
 def _saved_on_newest(p: Side, kept: Kept, rows: Float, first: int) -> Float:
-    """Return the squares [series, lags] that lags from ``first`` on save on as many newest pairs.
+    """Return the squares [series, lags] that each lag from ``first`` on saves on its newest pairs.
 
-    No late value has shown the references of these yet. A lag that saves on them alone leaves out
-    references that are wrong (an error code), and no other value would show that.
+    A lag of k ignores the references of the newest k pairs, which no late value has shown yet. If
+    it saves on these alone, it does so by ignoring wrong references (an error code).
     """
     lags = np.arange(first, first + rows.shape[1])[:, None]
     back = np.arange(int(lags.max()))
@@ -125,12 +124,12 @@ def _saved_on_newest(p: Side, kept: Kept, rows: Float, first: int) -> Float:
 
 
 def _at_once(p: Side) -> int:
-    """Return how many rows of each series a processor keeps near."""
+    """Return how many rows of each series fit in a processor's cache."""
     return max(1, _NEAR // p.live.size)
 
 
 def _late(p: Side, kept: Kept, lags: range) -> Float:
-    """Return the errors [series, lags, pairs] of values that are late, the first as they are."""
+    """Return the errors [series, lags, pairs] of values that are late; the first k as they are."""
     found = np.repeat(kept.z[:, None], len(lags), axis=1)
     for row, k in enumerate(lags):
         late = found[:, row, k:]
@@ -140,11 +139,11 @@ def _late(p: Side, kept: Kept, lags: range) -> Float:
 
 
 def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
-    """Return the squares left if values follow the reference by and by (first order).
+    """Return the squares left if values follow the reference gradually (first order).
 
-    An average over past references is nearer to an honest value as well if that is a smooth
-    prediction, but then an average over those to come is as near: what that saves does not count,
-    nor what chance may save.
+    An average over past references is also nearer to the value of an honest sensor that predicts
+    smoothly, but then an average over coming references is as near. So the saving of the latter
+    does not count, nor does what chance may save.
     """
     last = p.reference[np.arange(p.n.size), p.n - 1][:, None]
     ends = np.zeros((p.n.size, _MEMORY - 1))
@@ -167,7 +166,7 @@ def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
 
 
 def _averages(padded: Float, kernels: Float) -> tuple[Float, Float]:
-    """Return exponential averages [series, kernels, pairs] over the past and over what comes."""
+    """Return exponential averages [series, kernels, pairs] over the past and over the future."""
     width = padded.shape[1] - 2 * (_MEMORY - 1)
     past, coming = np.zeros((2, padded.shape[0], len(kernels), width))
     for k, weight in enumerate(kernels.T[:, :, None]):
@@ -187,7 +186,7 @@ def _squares(zz: Float, hz: Float, kept: Kept) -> list[Float]:
 
 
 def _cheapest(left: list[Float], cut: Cut, kept: Kept, extra: float) -> list[Rival]:
-    """Return the cheapest newest piece that is right or a level; ``detail`` is its row."""
+    """Return the cheapest newest piece that is RIGHT or LEVEL; ``detail`` is its row."""
     penalty, inflation = (each[:, None, None] for each in (cut.penalty, cut.inflation))
     every = np.stack(costs(kept.n[:, None], left, penalty, inflation), axis=1)
     return _chosen(every, cut, extra)
@@ -211,8 +210,8 @@ def _chosen(every: Float, cut: Cut, extra: float) -> list[Rival]:
 def gain_of(p: Side, cut: Cut, kept: Kept, before: Sequence[Slopes]) -> list[Rival]:
     """Return the explanation that the error grows with the level, as both regressions show it.
 
-    Of what the regressions save beyond what they save of an honest sensor the smaller counts, or
-    that of the error model where it is known.
+    The saving of a regression is what it saves beyond an honest sensor's slope. The smaller of the
+    two counts, or that of the error model where it is known.
     """
     honest = np.array([(was.on_reference.value, was.on_value.value) for was in before])
     models = [was.model for was in before]
@@ -231,7 +230,10 @@ def gain_of(p: Side, cut: Cut, kept: Kept, before: Sequence[Slopes]) -> list[Riv
 
 
 def _saved(p: Side, cut: Cut, kept: Kept, level: Float, honest: Float) -> tuple[Float, Float]:
-    """Return the squares saved by a slope of the error on ``level``, and it less the honest one."""
+    """Return the squares that a slope of the error on ``level`` saves, and the slope.
+
+    Both are relative to the ``honest`` slope.
+    """
     x = (level - medians(level, p.live)[:, None]) / p.unit[:, None]
     hx = kept.h * x
     wx, wxx, wxy = (tails(each * hx, cut.bounds) for each in (kept.h, hx, kept.z))
@@ -244,7 +246,7 @@ def _saved(p: Side, cut: Cut, kept: Kept, level: Float, honest: Float) -> tuple[
 
 FEWEST_HELD: Final = 4
 _MOVES: Final = 3  # changes of the reference below which it may be as steady as the value
-_MOVED: Final = 4.0  # uncertainties of the reference's way that no honest value stands still for
+_MOVED: Final = 4.0  # uncertainties; if the reference moves further, no honest value stands still
 _OFTEN: Final = 0.5
 _LONGER: Final = 2.0  # times the longest run before
 _SURPRISE: Final = 1e-5
@@ -278,7 +280,7 @@ def _stuck_for(p: Pairs, s: Float) -> int:
 
 
 def run_lengths(value: Float) -> Int:
-    """Return how many times each value in turn was repeated."""
+    """Return the length of each run of equal values, in order."""
     starts = np.flatnonzero(value[1:] != value[:-1]) + 1
     return np.diff(starts, prepend=0, append=value.size)
 

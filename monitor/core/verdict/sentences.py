@@ -25,10 +25,10 @@ from monitor.core.verdict.verdict import (
 
 _SCALE_RIGHT: Final = (0.8, 1.25)
 _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
-# Half-widths of a 95 % interval beyond which a sensor that raises no alarm is told not to be quite
-# right: under errors with heavy tails these intervals are too narrow.
+# Half-widths of a 95 % interval beyond which the sentence calls a sensor without an alarm not quite
+# right: with heavy-tailed errors these intervals are too narrow.
 _CLEARLY: Final = 1.75
-_RESOLVED: Final = 0.02  # of the CRPS that advice promises
+_RESOLVED: Final = 0.02  # share of the CRPS that advice promises
 _A_DAY: Final = 86_400.0
 
 
@@ -37,7 +37,7 @@ def with_words(
 ) -> Verdict:
     """Return the verdict with its sentence and its advice.
 
-    ``typical`` is the errors' usual standard uncertainty; ``fired``: of an alert that fires.
+    ``typical`` is the errors' usual standard uncertainty; ``fired``: the alert fires.
     """
     last = float(p.time[-1]) if p.n and p.timed else math.nan
     span = last - float(p.time[found.segment]) if p.n and p.timed else math.nan
@@ -77,7 +77,7 @@ def past_sentence(found: Verdict, unit: str, until: float) -> str:
 
 
 def _within(found: Verdict, unit: str) -> str:
-    """Return what is said of a bias that declared systematic effects account for."""
+    """Return the words for a bias that declared systematic effects account for."""
     most, level = found.explained, found.level
     if not (most > 0.0 and level.excludes(0.0) and abs(level.value) <= most):
         return ""
@@ -86,7 +86,7 @@ def _within(found: Verdict, unit: str) -> str:
 
 
 def _nearly(found: Verdict, unit: str) -> str:
-    """Return what is wrong with a sensor that is right, if it is clear but not worth a remedy."""
+    """Return the words for a fault that is clear but too small to matter, empty for none."""
     told, scale = [], found.scale.widened(_CLEARLY)
     if scale.excludes(1.0):
         told.append((words.understated if scale.lower > 1.0 else words.overstated)(found, unit))
@@ -106,7 +106,7 @@ def _full(found: Verdict, unit: str) -> str:
         told = f"{told}, since {changed}; not right since {when}"
     elif when:
         told = f"{told}, since {when}"
-    # A drift of hours is due at a time, one of days on a day.
+    # A drift over hours is due at a time, one over days on a date.
     on = due if found.span < _A_DAY else due[:10]
     told = f"{told}; leaves its tolerance on {on}" if due else told
     if found.code is None or found.fault == "outliers":
@@ -123,7 +123,7 @@ def _told(found: Verdict, unit: str, verbs: words.Verbs) -> str:
 
 
 def day(time: float) -> str:
-    """Return a time in s UTC as "2026-03-01 06:12", empty where it is none."""
+    """Return a time in s UTC as "2026-03-01 06:12", empty if it is not finite."""
     found = date_time(time, TO_THE_MINUTE) if math.isfinite(time) else "-"
     return "" if found == "-" else found
 
@@ -144,7 +144,7 @@ def _beside(found: Verdict, unit: str, verbs: words.Verbs) -> str:
 
 
 def advice(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
-    """Return what to do and what it did on the pairs it was tried on, empty where that is open."""
+    """Return what to do and what that saved on the pairs it was tried on, empty if it is open."""
     remedy = found.remedy
     if fired and found.state != FAULT and found.segment and not found.fault:
         return "nothing yet: the alert ends by itself once it is clear that the fault is over"
@@ -162,7 +162,7 @@ def advice(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
 
 
 def _framed(found: Verdict, doing: str, saved: str, unit: str) -> str:
-    """Return what to do and what it saved, with what this does not mend."""
+    """Return what to do, what it saved, and what it does not mend."""
     if found.fault == "sign":
         return f"{FAULTS[found.fault].look}; until then {doing} {saved}"
     if found.fault != "drift":
@@ -172,9 +172,10 @@ def _framed(found: Verdict, doing: str, saved: str, unit: str) -> str:
 
 
 def _resolution(remedy: Remedy) -> float:
-    """Return to what a number in advice is rounded, in the unit of the series.
+    """Return the step to which a number in advice is rounded, in the unit of the series.
 
-    The CRPS changes by at most as much as a value does, so what is promised stays within a percent.
+    The CRPS changes by at most as much as a value does, so the promised saving stays within a
+    percent.
     """
     return _RESOLVED * remedy.crps_after
 
@@ -195,7 +196,7 @@ def _doing(remedy: Remedy, values: np.ndarray, unit: str) -> str:
 def _line(remedy: Remedy, values: np.ndarray, unit: str, step: float) -> str:
     """Return a linear correction whose slope is rounded as its values need.
 
-    Where the slope is rounded the line keeps its height in the middle of the values.
+    Rounding the slope leaves the line unchanged at the middle of the values.
     """
     low, high = float(values.min()), float(values.max())
     middle, reach = 0.5 * (low + high), max(0.5 * (high - low), abs(step))

@@ -1,7 +1,8 @@
-"""How large the errors are once level, drift and gain have left them: a factor on u, or outliers.
+"""How large the errors are without level, drift and gain: a factor on u, or outliers.
 
-Rules of this file: likelihoods of size and shape on a grid, from the normal to Student's t with
-three degrees of freedom, because the mean square of a few heavy-tailed errors says little.
+Rules of this file: likelihoods of size and shape are computed on a grid, from the normal to
+Student's t with three degrees of freedom, because the mean square of a few heavy-tailed errors says
+little.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _CONSTANT: Final = np.array(
     [math.lgamma(0.5 * (nu + 1.0)) - math.lgamma(0.5 * nu) for nu in _NU]
 ) - 0.5 * np.log(np.pi * (_NU - 2.0))
 _STEPS: Final = np.linspace(-1.0, 1.0, 33)
-_WIDEST: Final = 1.4  # of the grid, in logarithms
+_WIDEST: Final = 1.4  # half-width of the grid, in logarithms
 _GROUPS: Final = 96
 _ALONE: Final = 32
 _FEWEST: Final = 3
@@ -39,19 +40,19 @@ _ENDS: Final = np.array([0.5, 0.025, 0.975])
 _TO_SD: Final = 1.4826
 _HONEST: Final = np.linspace(0.8, 1.25, 7)
 _FAR_HONEST: Final = 0.005  # share of |z| > 4 of an honest sensor with heavy tails
-_FROM_0: Final = 0.1  # of a factor's upper end, below which its lower end is not told from 0
-_LEAST_TOLD: Final = 0.03  # nor a factor below: a level has been rounded to that
-_LEAST_SAID: Final = 0.1  # and of such a one it is not said that it is less
-_WILD: Final = 20.0  # robust scales from which an error is a bad row, where so few are
+_FROM_0: Final = 0.1  # share of a factor's upper end; a lower end below that may as well be 0
+_LEAST_TOLD: Final = 0.03  # a lower end below that may be 0 as well: levels are rounded to it
+_LEAST_SAID: Final = 0.1  # the least upper end given for such a factor
+_WILD: Final = 20.0  # robust scales from which an error is a bad row, if there are few such
 _FEW_WILD: Final = 0.01
 _TAMED_FROM: Final = 16  # pairs
-_TRIMMED: Final = 0.12  # share of the largest errors that does not tell where to look for a factor
-_FLOORED: Final = 4.0  # times their stated ones, above which uncertainties are not the stated ones
-_SHAPE_MOST: Final = 20.0  # log likelihood that the past may say for or against a shape
+_TRIMMED: Final = 0.12  # share of the largest errors that is ignored when centring the grid
+_FLOORED: Final = 4.0  # times the stated; uncertainties that resolution raised more are not stated
+_SHAPE_MOST: Final = 20.0  # most log likelihood that the past may add for or against a shape
 
 
 class Spread(NamedTuple):
-    """``factor``: by how much larger errors are than stated.
+    """The size of errors: ``factor`` is how many times larger than stated they are.
 
     ``outliers`` is the log likelihood by which a few far errors explain them better than a factor.
     """
@@ -63,7 +64,7 @@ class Spread(NamedTuple):
 class Far(NamedTuple):
     """The share of far errors from ``start`` on.
 
-    ``surprise`` is the log likelihood gained by its being larger than an honest sensor's.
+    ``surprise`` is the log likelihood gained by a share larger than an honest sensor's.
     """
 
     start: int
@@ -77,7 +78,7 @@ _LANES: Final = 32
 def shapes_of(rows: Float, n: Int) -> Float:
     """Return log likelihoods [series, shapes] of errors that are about as large as stated.
 
-    The first ``n`` of each row count; nothing is known of a shape from a few.
+    The first ``n`` of each row count; a few errors say nothing about the shape.
     """
     found = np.zeros((n.size, _NU.size))
     some = np.flatnonzero(n >= HISTORY)
@@ -94,8 +95,8 @@ def shapes_of(rows: Float, n: Int) -> Float:
 def log_likelihoods(q: Float, each: Float, factor: Float) -> Float:
     """Return log likelihoods [series, shape, factor] of t distributions of deviation ``factor``.
 
-    ``each`` says how often an error q [series, pairs] counts. One series at a time: its grid is
-    what a processor keeps near.
+    ``each`` says how often an error q [series, pairs] counts. One series at a time, so that its
+    grid fits in a processor's cache.
     """
     inverse = 1.0 / ((factor * factor)[:, None] * (_NU - 2.0)[:, None])
     squares, spread = q * q, np.empty(inverse.shape)
@@ -120,9 +121,9 @@ def log_densities(q: Float, factor: Float) -> Float:
 
 
 def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -> list[Spread]:
-    """Return what residuals (over stated spread) say; ``lost`` parameters were fitted.
+    """Return the spread of residuals (over stated spread) after fitting ``lost`` parameters.
 
-    ``shape`` is what earlier errors said of the shape, as :func:`shapes_of` has it.
+    ``shape`` is the log likelihood of each shape from earlier errors, see :func:`shapes_of`.
     """
     found = [Spread(NOTHING, -np.inf)] * len(rows)
     groups: dict[int, list[int]] = {}
@@ -139,9 +140,9 @@ def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -
 
 
 def _tamed(row: Float) -> Float:
-    """Return errors without the wild ones, if these are one, or one in a hundred.
+    """Return errors without the wild ones, if there is only one or at most one in a hundred.
 
-    No heavy tail reaches so far: a bad row, of which a factor on u would be made otherwise.
+    No heavy tail reaches so far. Such a bad row would otherwise become a factor on u.
     """
     if row.size < _TAMED_FROM:
         return row
@@ -172,10 +173,10 @@ def _spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) 
 
 
 def _grouped(q: Float, n: Int) -> tuple[Float, Float]:
-    """Return the errors and how often each counts: of many, the small ones in groups.
+    """Return the errors and how often each counts; if there are many, the small ones in groups.
 
-    The root mean squares of neighbours in size say the same of size and shape; the largest stay
-    alone.
+    The root mean square of errors of similar size carries the same information on size and shape;
+    the largest errors stay alone.
     """
     most = _GROUPS + _ALONE
     width = min(q.shape[1], -(-min(int(n.max()), most) // _LANES) * _LANES)
@@ -196,7 +197,7 @@ def _grouped(q: Float, n: Int) -> tuple[Float, Float]:
 
 
 def _grid(q: Float, n: Int, rows: Float, each: Float, inflation: Float) -> Float:
-    """Return factors about the likeliest one, as far apart as so many pairs can tell."""
+    """Return factors around the likeliest one, as far apart as so many pairs can resolve."""
     robust = _TO_SD * medians(np.abs(q), np.arange(q.shape[1]) < n[:, None])
     centre = np.maximum(np.maximum(robust, 0.3 * _trimmed(q, n)), 1e-6)
     found = centre[:, None] * np.exp(_WIDEST * _STEPS)
@@ -221,7 +222,7 @@ def _trimmed(q: Float, n: Int) -> Float:
 
 
 def _outliers(q: Float, each: Float, prior: Float, scaled: Float) -> Float:
-    """Return log likelihoods of honest errors with some far ones less those of wider errors."""
+    """Return log likelihoods of honest errors with some far ones, less those of wider errors."""
     far = np.where(np.abs(q) > FAR, each, 0.0)
     hits, n = sums(far), sums(each)
     found = np.full(n.size, -np.inf)
@@ -243,7 +244,7 @@ def _outliers(q: Float, each: Float, prior: Float, scaled: Float) -> Float:
 def far_since(off: Float, live: Bool, n: Int) -> list[Far]:
     """Return since when more errors of each series are far off than an honest sensor's.
 
-    The pair that the beginning is known by is not counted in the share.
+    The share leaves out the pair that marks the beginning.
     """
     row, at = np.nonzero((np.abs(off) > FAR) & live)
     found = [Far(0, NOTHING, 0.0)] * n.size
@@ -268,10 +269,10 @@ Parts = tuple[float, float, float]
 
 
 def parts_of(p: Side, start: Int) -> list[Parts | None]:
-    """Return typical u^2, u_ref^2 and what of both is systematic, of each series.
+    """Return typical u^2, u_ref^2 and the systematic part of both, of each series.
 
-    From ``start`` on. None beyond all digits, and where one huge error leaves nothing of the
-    others.
+    From ``start`` on. None where doubles do not resolve the uncertainties, or where one huge error
+    hides the others.
     """
     inside = (p.columns >= start[:, None]) & p.live
     each = [medians(part * part, inside) for part in (p.u, p.u_ref, p.fixed)]
@@ -281,10 +282,10 @@ def parts_of(p: Side, start: Int) -> list[Parts | None]:
 
 
 def on_stated(parts: Parts | None, factor: Estimate) -> Estimate:
-    """Return the factor on u that makes up for a factor on the error's uncertainty by chance.
+    """Return the factor on u that corresponds to a factor on the error's uncertainty by chance.
 
-    Where it is below 1 and not told from 0 it has an upper end alone: errors that are all alike, or
-    a reference as uncertain as the sensor, do not say how certain the sensor is.
+    A factor below 1 that may be 0 has an upper end only: errors that are all alike, or a reference
+    as uncertain as the sensor, do not show how certain the sensor is.
     """
     if parts is None or not factor.is_known:
         return NOTHING

@@ -1,4 +1,4 @@
-"""What is said of a series: one value that every sentence, metric, alert and report is made of."""
+"""The verdict on a series: the value that every sentence, metric, alert and report is made from."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Estimate(NamedTuple):
     upper: float
 
     def times(self, factor: float) -> Estimate:
-        """Return it in another unit."""
+        """Return the estimate in another unit."""
         ends = sorted((self.lower * factor, self.upper * factor))
         return Estimate(self.value * factor, *ends)
 
     def widened(self, times: float) -> Estimate:
-        """Return it with ends that are ``times`` as far from the value."""
+        """Return the estimate with ends ``times`` as far from the value."""
         ends = (self.value + (end - self.value) * times for end in (self.lower, self.upper))
         return Estimate(self.value, *ends)
 
@@ -41,11 +41,11 @@ class Estimate(NamedTuple):
         return all(math.isfinite(each) for each in self)
 
     def is_beyond(self, most: float) -> bool:
-        """Whether all of the interval is above ``most``, or all of it below its negative."""
+        """Whether the whole interval is above ``most`` or below ``-most``."""
         return self.is_known and (self.lower > most or self.upper < -most)
 
     def excludes(self, number: float) -> bool:
-        """Whether the interval has ``number`` outside."""
+        """Whether ``number`` lies outside the interval."""
         return self.is_known and not self.lower <= number <= self.upper
 
 
@@ -68,8 +68,8 @@ def _of_share(x: Float) -> Float:
 def _series() -> Float:
     """Return the ends as a series in 1 / degrees of freedom, in which they are smooth.
 
-    It is a tenth of the cost of the function. Made when it is first wanted: scipy.special is slow
-    to import.
+    It costs a tenth of the function. It is made on first use because scipy.special is slow to
+    import.
     """
     nodes = np.cos(np.pi * (np.arange(_TERMS) + 0.5) / _TERMS)
     ends = _of_share(0.5 * nodes + 0.5)
@@ -90,8 +90,9 @@ _QUANTILES: Final = np.array([_TAIL, 0.5, 1.0 - _TAIL])
 def mixed(centre: Float, se: Float, df: Float, weight: Float) -> list[Estimate]:
     """Return medians and 95 % intervals of mixtures of t distributions, [mixtures, parts].
 
-    Each part is taken as the normal whose 95 % interval is its own: the ends of a mixture are those
-    of its parts, mostly. The least likely parts are left out. NOTHING where all weights are 0.
+    Each part is approximated by the normal with the same 95 % interval, because the ends of a
+    mixture mostly depend on the ends of its parts. The least likely parts are left out. NOTHING
+    where all weights are 0.
     """
     top = weight.max(axis=1)
     least = np.sort(weight, axis=1)[:, -min(_PARTS, weight.shape[1])]
@@ -111,7 +112,7 @@ def mixed(centre: Float, se: Float, df: Float, weight: Float) -> list[Estimate]:
     step = (np.maximum.reduceat(centre + 4.0 * sd, first) - begin) / _GRID
     ends = _crossings(centre, sd, share, begin, step, first, of)
     alone = parts == 1
-    # Of parts that know nothing the median is lost in the width of the grid.
+    # Between parts that know nothing, the grid is too coarse for the median.
     ends[:, 1] = np.clip(
         ends[:, 1], np.minimum.reduceat(centre, first), np.maximum.reduceat(centre, first)
     )
@@ -165,7 +166,7 @@ _T_MODEL: Final = 2.6
 
 
 class Slope(NamedTuple):
-    """Slope of a regression with its standard error; a standard error of inf: not known."""
+    """Slope of a regression with its standard error; inf means that the slope is not known."""
 
     value: float
     se: float
@@ -188,7 +189,7 @@ class Slopes(NamedTuple):
 
     @property
     def model(self) -> str:
-        """Whose error it is: classical, predictive or undecided."""
+        """Error model: classical, predictive or undecided."""
         by_value, by_reference = self.on_value.t, self.on_reference.t
         if by_value > _T_MODEL and abs(by_reference) < _T_MODEL:
             return CLASSICAL
@@ -198,10 +199,10 @@ class Slopes(NamedTuple):
 
     @property
     def show_gain(self) -> bool:
-        """Whether these are no pairs of a right sensor: the errors of one hang on one of the two.
+        """Whether the slopes exclude a right sensor, whose errors depend on one of the two only.
 
-        The other one's slope is then 0, that with the reference never above, with the value never
-        below it.
+        A right sensor's slope on the other is 0; its slope on the reference is never above 0, its
+        slope on the value never below.
         """
         by_value, by_reference = self.on_value.t, self.on_reference.t
         return by_reference > _T_MODEL or by_value < -_T_MODEL
@@ -213,16 +214,16 @@ NO_SLOPES: Final = Slopes(UNKNOWN, UNKNOWN, 0)
 IS_RIGHT: Final = "right"
 FAULT: Final = "fault"
 
-# Faults of how the error moves with the level: its own pairs do not tell whose the error is.
+# Faults in how the error moves with the level: their own pairs do not show the error model.
 RELATED: Final = ("gain", "sign", "lag", "stuck")
 
 
 class Remedy(NamedTuple):
-    """What to do about it, tried on pairs after those it was chosen from.
+    """What to do about a fault, tried on pairs later than those it was chosen from.
 
     ``kind``: add, linear (value' = intercept + slope value), scale_u, add_and_scale_u, or none.
-    ``pairs`` were judged, with the mean CRPS before and after. NaN where a number is not part of
-    the remedy.
+    It was judged on ``pairs`` pairs, with the mean CRPS before and after. NaN where a number is not
+    part of the remedy.
     """
 
     kind: str
@@ -250,21 +251,21 @@ class Verdict(NamedTuple):
 
     ``size`` is the fault's own: the level now (offset, drift; the series' unit), the gain, the
     factor on u (understated, overstated), the share of outliers, the value it is stuck at, or the
-    pairs by which it is late (0: by and by). ``level`` is the error now whatever the fault;
-    ``scale`` the factor on u once level, slope and gain have left the error. ``since`` (the
-    incident's first pair, never after the alarm) and ``segment`` (the first of the pairs that the
-    sizes are from) count in the pairs given, ``began`` is the time of ``since``, NaN without times.
-    ``changed`` is when the incident took the form that is told, s UTC, NaN if it began with it.
-    ``healthy`` is how the error moved with the level while it was right.
+    pairs by which it is late (0: gradually). ``level`` is the error now, whatever the fault;
+    ``scale`` the factor on u without level, slope and gain. ``since`` (the incident's first pair,
+    never after the alarm) and ``segment`` (the first of the pairs that the sizes are from) are
+    indices of the given pairs; ``began`` is the time of ``since``, NaN without times.
+    ``changed`` is when the incident took its present form, s UTC, NaN if it began with it.
+    ``healthy`` is how the error moved with the level while the sensor was right.
     ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
     ``explained`` is the largest bias that declared systematic effects account for, in the series'
     unit, 0 for none.
-    ``tolerance`` is the error that a drift may reach until then, in the series' unit: the one that
-    was set, else the usual standard uncertainty.
-    ``code`` is what is sent now and then instead of a value, None where nothing is; such pairs tell
+    ``tolerance`` is the error that a drift may reach until then, in the series' unit: the one in
+    the settings, else the usual standard uncertainty.
+    ``code`` is what is sent now and then instead of a value, None if nothing is; such pairs say
     nothing else.
-    ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs of
-    ``segment`` take and ``last`` the time of the last one, s UTC; NaN where there are none.
+    ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs from
+    ``segment`` on cover and ``last`` the time of the last one, s UTC; NaN if there are none.
     """
 
     state: str
@@ -295,8 +296,8 @@ class Verdict(NamedTuple):
     advice: str = ""
 
     def level_at(self, time: float) -> float:
-        """Return the error at a time (s UTC) if it goes on as it drifts now, in the series' unit.
+        """Return the error at a time (s UTC) if the present drift goes on, in the series' unit.
 
-        NaN if there is no rate; the sentence's date is when this reaches ``tolerance``.
+        NaN if there is no rate. The date in the sentence is when this error reaches ``tolerance``.
         """
         return self.level.value + self.slope_per_day.value / 86_400.0 * (time - self.last)

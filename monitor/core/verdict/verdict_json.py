@@ -10,7 +10,7 @@ from monitor.core.verdict.verdict import FAULT, Remedy, Verdict
 
 
 def document(found: Verdict, unit: str) -> dict[str, Any]:
-    """Return a verdict for JSON; what is not known is null.
+    """Return a verdict for JSON; unknown numbers are null.
 
     ``fault``, ``estimate`` and all that belongs to them are null unless ``state`` is "fault".
     """

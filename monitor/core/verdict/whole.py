@@ -1,8 +1,8 @@
-"""What a whole file says of a sensor: one test over all of its pairs.
+"""What a whole file says about a sensor: one test over all of its pairs.
 
-Rules of this file: the pairs are one piece; what dependence takes from them is seen at several
-scales; a sensor is wrong where the interval of what is wrong lies wholly beyond what a stated
-uncertainty is known to, and right where the intervals lie within what nobody would mend.
+Rules of this file: all pairs are one piece; dependence among them is estimated at several scales. A
+sensor is wrong where the interval of the fault lies wholly beyond the accuracy to which a stated
+uncertainty is known, and right where the intervals lie within what nobody would mend.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ from monitor.core.verdict.verdict import (
 )
 
 FEWEST: Final = 8
-_OFFSET: Final = (0.1, 0.25)  # u: beyond the first it is wrong, within the second it is right
+_OFFSET: Final = (0.1, 0.25)  # u: wrong beyond the first, right within the second
 _SCALE: Final = ((0.9, 1.1), (0.75, 1.33))
 _FAR_HONEST: Final = 0.01
 _PRIOR_PAIRS: Final = 4.0
-_T: Final = 4.0  # many names are tried on one file
+_T: Final = 4.0  # high because many names are tried on one file
 
 
 class _Fit(NamedTuple):
-    """A level, and a line, through all errors: their level, the line's now, and its slope."""
+    """A level and a line through all errors: the mean level, the line's level now, its slope."""
 
     middle: Estimate
     now: Estimate
@@ -76,10 +76,10 @@ class _Fit(NamedTuple):
 
 
 def judge_file(p: Pairs, *, unit: str = "", fires: bool = False) -> Verdict:
-    """Say what is wrong with a sensor, over all of its recorded pairs.
+    """Return what is wrong with a sensor, over all of its recorded pairs.
 
-    ``fires``: the daemon's alert would still fire at the last of them, so that something is wrong
-    even where all pairs together do not show it.
+    ``fires``: the daemon's alert would still fire at the last pair, so that something is wrong even
+    if all pairs together do not show it.
     """
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
@@ -108,12 +108,12 @@ class _Worst(NamedTuple):
 
 
 def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
-    """Return the fault of the newest pairs, for how long a state before it held, or what was.
+    """Return the fault of the newest pairs, the pairs of an earlier state, and the worst piece.
 
-    A file that is wrong by all of its pairs may have changed while it was recorded: name, size and
-    date are those of the newest piece, as they are live. ``whole`` stays where that piece alone
-    shows nothing clear, or where all pairs show how values hang on references. Where the newest
-    piece is right, the last of what is returned is the piece that was most wrong.
+    A sensor that is wrong over the whole file may have changed during the recording: name, size and
+    date are then those of the newest piece, as in a live verdict. ``whole`` stays where that piece
+    alone shows nothing clear, or where all pairs show how values depend on references. The last
+    item is the piece that was most wrong if the newest is right, else None.
     """
     p = side.pairs[0]
     if whole.fault in ("gain", "sign", "lag"):
@@ -132,7 +132,7 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
 
 
 def _was_wrong(p: Pairs, piece: _Worst, unit: str) -> Verdict:
-    """Return what is said of a file whose sensor is right in the end: what it was before."""
+    """Return the verdict for a sensor that is right at the end of its file, but was not before."""
     found, last = judge_file(p.rows(slice(0, piece.end)), unit=unit), piece.right_since
     if found.state != FAULT:
         return found._replace(pairs=p.n)
@@ -145,7 +145,7 @@ def _was_wrong(p: Pairs, piece: _Worst, unit: str) -> Verdict:
 
 
 class _Whole(NamedTuple):
-    """All pairs of the file: errors over their uncertainty, and what else is asked of them."""
+    """All pairs of the file: errors over their uncertainty, and what else the tests need."""
 
     side: Side
     z: Float
@@ -190,7 +190,10 @@ def _judged(side: Side) -> Verdict:
 
 
 def _spread(left: Float, inflated: float, of_mean: float) -> Spread:
-    """Return the factor on u; the mean of dependent errors takes more of their spread with it."""
+    """Return the factor on u, with a higher upper end for dependent errors.
+
+    Their mean follows them, so that less of their spread is left about it.
+    """
     lost = np.array([2.0, min(2.0 * of_mean, 0.5 * left.size)])
     two = np.full(2, inflated), lost, np.zeros((2, SHAPES))
     plain, widened = spreads_of([left, left], *two)
@@ -204,7 +207,7 @@ def _kept(z: Float) -> Bool:
 
 
 def _fitted(p: _Whole, kept: Bool) -> _Fit:
-    """Return level and line by weighted least squares, with what dependence takes from them."""
+    """Return level and line by weighted least squares, with dependent pairs counted for less."""
     h = p.h[kept]
     z, t = p.z[kept], p.clock[kept]
     weight = float((h * h).sum())
@@ -217,7 +220,7 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
     line = off - slope * centred * h
     rho = cautious_rho(line)
     least = float(inflation(rho))
-    # As many pairs of the stated spread: a few dependent ones are near each other.
+    # Some prior pairs of the stated spread: a few dependent errors lie near each other.
     stated = _PRIOR_PAIRS * least
     spread = (stated + float(line @ line)) / max(stated + z.size - 2.0, 1.0)
     flat_inflation, inflated = (max(long_inflation(each), least) for each in (off, line))
@@ -243,7 +246,7 @@ def _named(
     p: _Whole, fit: _Fit, spread: Spread, gain: Gain, *, drifts: bool, kept: Bool
 ) -> tuple[str, Estimate]:
     held = int(stuck_for(p.side)[0])
-    # Values that never change, without times, are those of a file of errors.
+    # Without times, values that never change mean that the file holds errors.
     if held > 0.5 * p.z.size and (p.side.pairs[0].timed or held < p.z.size):
         value = float(p.side.pairs[0].value[-1])
         return "stuck", Estimate(value, value, value)
@@ -262,7 +265,7 @@ def _named(
 
 
 def _costs(p: _Whole, fit: _Fit, kept: Bool) -> tuple[Float, Cut]:
-    """Return what the pairs cost as one piece of each kind, and that piece."""
+    """Return the cost of all pairs as one piece of each kind, and that piece as a cut."""
     side, n = p.side, p.z.size
     live = np.zeros_like(side.live)
     live[0, :n] = kept
@@ -290,7 +293,7 @@ def _costs(p: _Whole, fit: _Fit, kept: Bool) -> tuple[Float, Cut]:
 
 
 def _wrong(p: _Whole, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Estimate]:
-    """Return offset, outliers or a wrong uncertainty, whichever is clear and the larger."""
+    """Return offset, outliers or a wrong uncertainty: the larger of those that are clear."""
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
     most = _OFFSET[0] + float(p.side.most[0])
     is_off = level.lower > most or level.upper < -most

@@ -1,6 +1,6 @@
-"""Each fault in the words that a person at the sensor uses; they follow the sensor's name.
+"""Each fault in the words of a person at the sensor; they follow the sensor's name.
 
-A number has no more digits than its interval warrants. A fault that is over is told in the past.
+A number has no more digits than its interval warrants. A fault that is over is in the past tense.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _RATES: Final = ((86_400.0, "a day"), (3600.0, "an hour"), (60.0, "a minute"), (
 
 
 class Verbs(NamedTuple):
-    """What is the same in every sentence, in one tense."""
+    """The verbs and words that change with the tense, in one tense."""
 
     reads: str
     drifts: str
@@ -131,7 +131,7 @@ def understated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
 def overstated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return "overstates its uncertainty 2.0 times (1.7 to 2.4)": u over what it should be.
 
-    "At least 3.1 times" where the pairs do not tell the factor on u from 0.
+    "At least 3.1 times" where the pairs do not separate the factor on u from 0.
     """
     value, lower, upper = found.scale
     if not (found.scale.is_known and lower > 0.0):
@@ -141,7 +141,7 @@ def overstated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
 
 
 def outliers(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
-    """Return "is more than 4 u off in 5 % of its readings (2 to 10)", or "sends -999" in them."""
+    """Return "is more than 4 u off in 5 % of its readings (2 to 10)", or "sends -999 in ..."."""
     size, between = estimated(found.size.times(100.0), 0.0)
     if found.code is not None:
         of = "pairs" if found.code.of_reference else "readings"

@@ -1,14 +1,14 @@
-"""Fast ways of reading the plainest messages: accelerators of the decoders, and nothing else.
+"""Fast ways of reading the plainest messages: accelerators of the decoders, nothing else.
 
 A source has one meaning: its specification, read by its decoder (:mod:`monitor.decode.router`). An
 accelerator takes a message only where it provably reads what the decoder would, and hands back all
-others; it refuses nothing and knows no reasons. So each can be deleted, and nothing but speed is
-lost. ``tests/test_differential.py`` holds what they read equal to what the decoder reads of the
-same messages, and ``python -m tests.fuzz`` does so at length.
+others; it refuses nothing and knows no reasons. So deleting one costs only speed.
+``tests/test_differential.py`` compares what they read with what the decoder reads of the same
+messages, and ``python -m tests.fuzz`` does so at length.
 
-How a doubled member is seen without looking at members: a payload in which the struct found all its
-members has at least two quotes for each name and two for each text. If it has no more than that, it
-has no other member, no member twice and no escaped quote.
+How a doubled member is detected without looking at members: a payload in which the struct found all
+its members has at least two quotes for each name and two for each text. If it has no more than
+that, it has no other member, no member twice and no escaped quote.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class TopicSeries(NamedTuple):
-    """A topic: whom its messages are about, and the unit that their values are kept in."""
+    """A topic: whom its messages are about, and the unit in which their values are kept."""
 
     name: Name
     unit: str
@@ -54,8 +54,8 @@ class TopicSeries(NamedTuple):
 class MessageBatch(NamedTuple):
     """Messages of one kind that arrived together; their times may not be ahead of ``now``.
 
-    ``streams`` and ``which``, the place of its name, say of each what it is about; ``places`` are
-    those of the messages in their batch.
+    ``streams`` and ``which``, the place of its name, say whom each is about; ``places`` are those
+    of the messages in their batch.
     """
 
     streams: Sequence[TopicSeries]
@@ -76,7 +76,7 @@ class Rows(NamedTuple):
 
 
 class Gathered:
-    """What messages said so far: plain readings in parts, all else one by one.
+    """The content of the messages so far: plain readings in parts, all others one by one.
 
     ``names`` are those that rows refer to.
     """
@@ -93,7 +93,7 @@ class Gathered:
         self.samples: list[tuple[int, Sample | BadNumber]] = []
 
     def add(self, place: int, observation: Observation) -> None:
-        """Add what the message at ``place`` said."""
+        """Add the content of the message at ``place``."""
         self.others.append(observation)
         self.sources.append(place)
 
@@ -126,9 +126,9 @@ class Gathered:
         self.sources += places.tolist()
 
     def lay_out(self, place_of: Callable[[Name], int]) -> None:
-        """Let the plain readings that were decoded one by one be columns too.
+        """Turn the plain readings that were decoded one by one into columns too.
 
-        ``place_of`` says where a name stands in ``names``.
+        ``place_of`` returns the place of a name in ``names``.
         """
         if Reading not in set(map(type, self.others)):
             return
@@ -157,7 +157,7 @@ class Gathered:
 
 
 def are_good(times: Float, us: Float, received: float, *, are_references: bool) -> Bool:
-    """Return which rows have a time and u that the checks let through; NaN is none."""
+    """Return which rows have a time and u that pass the checks; NaN does not."""
     are_us = us >= U_MIN
     if are_references:
         are_us |= us == 0.0

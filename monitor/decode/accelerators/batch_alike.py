@@ -1,16 +1,16 @@
-"""Native messages written alike but for their digits: one is taken apart, all are read by column.
+"""Native messages that differ only in digits: one is taken apart, all are read by columns.
 
-When: for native readings and references of one length of which a read has 256 or more, unless
-maintenance is set or the unit of the source is not the one of its quantity. What it buys: a third
-of the processor time of the row ``qos-1`` of docs/performance.md (``python
-benchmarks/accelerators.py``). What breaks if it is deleted: nothing but speed.
+When: for native readings and references of one length if a read has 256 or more of them, unless
+maintenance is set or the unit of the source is not the one of its quantity. Gain: a third of the
+processor time of the row ``qos-1`` of docs/performance.md (``python benchmarks/accelerators.py``).
+Cost of deleting it: only speed.
 
 It takes a time in UTC on the day of the others, a value, u and a unit, in any order, without
 exponents. It hands back all else.
 
-Why the numbers are those of the struct: a number of up to fifteen digits is exact as a whole
-number, and so is the power of ten that divides it; the quotient is the float nearest to what is
-written. The same holds for microseconds within 285 years of 1970.
+Why the numbers equal those of the struct: a number of up to fifteen digits is exact as a whole
+number, and so is the power of ten that divides it; the quotient is the float nearest to the written
+number. The same holds for microseconds within 285 years of 1970.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _EXACT: Final = 2.0**53
 class PackedBatch(NamedTuple):
     """Messages of one kind that arrived together; their times may not be ahead of ``now``.
 
-    ``packed`` holds the whole batch, ``places`` says which messages of it are meant; ``which`` are
-    the places of their names, and ``unit_of`` says in which unit a message's value is kept.
+    ``packed`` holds the whole batch, ``places`` selects messages of it; ``which`` are the places of
+    their names, and ``unit_of`` says in which unit a message's value is kept.
     """
 
     packed: Packed
@@ -67,7 +67,7 @@ class PackedBatch(NamedTuple):
 
 
 def read_alike(batch: PackedBatch, found: Gathered, bytes_max: int) -> Int:
-    """Add what messages say to ``found``; return which of ``batch.places`` are handed back."""
+    """Add the content of messages to ``found``; return the ``batch.places`` handed back."""
     packed, places = batch.packed, batch.places
     lengths = packed.stops[places] - packed.starts[places]
     longest = min(bytes_max, _BYTES_MAX)
@@ -105,7 +105,7 @@ class _Number(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """How a message is written: midnight of its day, us since 1970 UTC, and where digits stand."""
+    """How a message is written: midnight of its day, us since 1970 UTC, and its digits' places."""
 
     midnight: float
     clock: Sequence[int]
@@ -125,7 +125,7 @@ class _Form(NamedTuple):
         return all_of(is_same)
 
     def times(self, rows: Octets) -> Float:
-        """Return times, s since 1970 UTC; NaN for what is no time of a day."""
+        """Return times, s since 1970 UTC; NaN for an invalid time of day."""
         clock, fraction = rows[:, self.clock] - _ZERO, rows[:, self.fraction] - _ZERO
         since_midnight = clock @ _MICROSECONDS + fraction @ _FRACTIONS[: len(self.fraction)]
         is_time = all_of(clock <= _HIGHEST) & (since_midnight < _DAY)
@@ -133,7 +133,7 @@ class _Form(NamedTuple):
 
 
 def _read(batch: PackedBatch, form: _Form, which: Int, rows: Octets, said: Rows) -> None:
-    """Write down what the messages ``which``, of one form, say; no time for what is handed back."""
+    """Write the content of the messages ``which``, of one form; no time where handed back."""
     times = form.times(rows)
     if form.unit is not None:
         units = map(batch.unit_of, batch.places[which].tolist())
@@ -146,7 +146,7 @@ def _read(batch: PackedBatch, form: _Form, which: Int, rows: Octets, said: Rows)
 
 
 def _form(text: bytes) -> _Form | None:
-    """Return how a message is written, None if not as most are."""
+    """Return how a message is written, None if it is unusual."""
     members = _members(text)
     if {*members} - {b"unit"} != {b"time", b"value", b"u"}:
         return None
@@ -169,7 +169,7 @@ def _form(text: bytes) -> _Form | None:
 
 
 def _members(text: bytes) -> dict[bytes, re.Match[bytes]]:
-    """Return the members of an object by name; none if it has others, or one twice."""
+    """Return the members of an object by name; empty if it has others, or one twice."""
     found: dict[bytes, re.Match[bytes]] = {}
     at = 0
     while (member := _MEMBER.match(text, at)) is not None:
@@ -191,7 +191,7 @@ def _number(member: re.Match[bytes]) -> _Number | None:
 
 
 def _midnight(time: bytes) -> float | None:
-    """Return the midnight before a time, us since 1970 UTC; None if it is no day, or far away."""
+    """Return the midnight before a time, us since 1970 UTC; None if no day, or far away."""
     with suppress(msgspec.ValidationError):
         midnight = msgspec.convert(time[:_DATE].decode() + "00:00:00Z", Instant)
         microseconds = 1e6 * midnight.timestamp()

@@ -1,9 +1,9 @@
 """Native readings and references through a struct; plain ones of a batch as columns.
 
 When: for every native reading and reference, unless maintenance is set or the unit of the source is
-not the one of its quantity. What it buys (``python benchmarks/accelerators.py``): a plain message
-costs 2.1 us instead of 35 us at 200 messages a read, 1.8 us instead of 34 us at 1500; one with a
-key costs 6 us instead of 34 us. What breaks if it is deleted: nothing but speed.
+not the one of its quantity. Gain (``python benchmarks/accelerators.py``): a plain message costs 2.1
+us instead of 35 us at 200 messages a read, 1.8 us instead of 34 us at 1500; one with a key costs 6
+us instead of 34 us. Cost of deleting it: only speed.
 
 It takes times in RFC 3339, a unit that is the one of the series, a key, a sequence number or an
 identity, and a reading's interval. It hands back revisions, U with k, and all else.
@@ -78,7 +78,7 @@ _decode_reference: Final = msgspec.json.Decoder(_Reference).decode
 
 
 def read_native(batch: MessageBatch, found: Gathered) -> list[int]:
-    """Add what messages say to ``found``; return the places of those that are handed back."""
+    """Add the content of messages to ``found``; return the places of those handed back."""
     are_references = batch.are_references
     decode: Callable[[bytes], _Body] = _decode_reference if are_references else _decode_reading
     with suppress(*UNREADABLE):
@@ -93,7 +93,7 @@ def read_native(batch: MessageBatch, found: Gathered) -> list[int]:
 
 
 def _rows(batch: MessageBatch, bodies: Sequence[_Body]) -> Rows | None:
-    """Return messages as columns if all state a time, a value, u and their unit at most."""
+    """Return messages as columns if each states a time, a value, u and at most its unit."""
     us = np.array([body.u for body in bodies], dtype=np.float64)
     units = [body.unit for body in bodies]
     stated = len(units) - units.count(None)
@@ -129,7 +129,7 @@ def _observation(
     body: _Body, payload: bytes, stream: TopicSeries, received: float
 ) -> Observation | None:
     texts = (body.key, body.id if isinstance(body, _Reference) else body.seq)
-    stated = int(body.u <= VALUE_MAX)  # NaN is not
+    stated = int(body.u <= VALUE_MAX)  # false for NaN
     if isinstance(body, _Reading):
         stated += (body.lower <= VALUE_MAX) + (body.upper <= VALUE_MAX) + (body.p <= 1.0)
     names = (body.unit is not None) + bool(texts[0]) + bool(texts[1])

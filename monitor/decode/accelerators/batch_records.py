@@ -1,13 +1,13 @@
-"""JSON records that state a time, a value and u, read as columns: no object a record but its own.
+"""JSON records that state a time, a value and u, read as columns without an object for each.
 
-When: for JSON whose mapping asks for these three members and nothing else, in one record or in an
-array of them, unless maintenance is set or values are converted. What it buys (``python
-benchmarks/accelerators.py``): a message of 100 records costs 35 us instead of 1580 us. What breaks
-if it is deleted: nothing but speed.
+When: for JSON whose mapping asks for exactly these three members, in one record or in an array of
+them, unless maintenance is set or values are converted. Gain (``python
+benchmarks/accelerators.py``): a message of 100 records costs 35 us instead of 1580 us. Cost of
+deleting it: only speed.
 
 Records go through MessagePack to numpy: there each takes the same number of bytes, so that columns
-cost a third of a list of each field. A payload with more members than are asked for is looked
-through by the parser of JSON, which refuses a doubled one.
+cost a third of a list of each field. A payload with more members than the mapping asks for is
+checked by the JSON parser, which refuses a doubled member.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Arrays:
     def columns(self, bodies: Sequence[bytes], unit: str) -> tuple[Columns, Int]:
         """Return times (s since 1970 UTC), values and u of packed records, all of one unit.
 
-        Beside them, how many records there are of each body.
+        Also how many records each body has.
         """
         rows = np.frombuffer(b"".join(bodies), self._layout)
         times, values, us = (rows[name].astype(np.float64) for name in _FIELDS)
@@ -84,7 +84,7 @@ class Arrays:
         return (times / divisors(times, unit), values, us), counts
 
     def _packed_texts(self, payload: bytes) -> PackedRecords | None:
-        """Do the same where times are texts; they become seconds."""
+        """Do the same where times are texts, which become seconds."""
         try:
             found = self._written(payload)
         except UNREADABLE:
@@ -110,7 +110,7 @@ class Arrays:
 
 
 def read_records(batch: MessageBatch, found: Gathered, readers: Sequence[Arrays]) -> list[int]:
-    """Add what messages say to ``found``; return the places of those that are handed back."""
+    """Add the content of messages to ``found``; return the places of those handed back."""
     left: list[int] = []
     alike: dict[tuple[Arrays, str], list[tuple[int, bytes]]] = {}
     for at, (reader, payload) in enumerate(zip(readers, batch.payloads, strict=True)):
@@ -134,7 +134,7 @@ class Records(NamedTuple):
 
 
 def _add(batch: MessageBatch, at: Int, records: Records, found: Gathered) -> list[int]:
-    """Add the records of the messages that are numbered ``at``; all of a message, or none."""
+    """Add the records of the messages numbered ``at``; all of a message, or none."""
     (columns, counts), are_references = records, batch.are_references
     good = are_good(columns[0], columns[2], batch.now, are_references=are_references)
     is_whole = np.logical_and.reduceat(good, np.cumsum(counts) - counts)
@@ -147,7 +147,7 @@ def _add(batch: MessageBatch, at: Int, records: Records, found: Gathered) -> lis
 
 
 def arrays(spec: MapSpec, unit: str) -> Arrays | None:
-    """Return what reads the payloads of a source with a mapping; None if it maps anything else.
+    """Return the reader of payloads of a source with a mapping; None if it maps anything else.
 
     ``unit`` is that of the source's values.
     """
@@ -199,7 +199,7 @@ def _decoder(each: str, keys: dict[str, str], instant: Any) -> Callable[[bytes],
 
 
 def _layout(record: type[msgspec.Struct]) -> np.dtype[np.void]:
-    """Return where the numbers of a record lie in MessagePack, eight bytes each."""
+    """Return the positions of a record's numbers in MessagePack, eight bytes each."""
     numbers = (1.5, 2.5, 3.5)
     body = _encode(record(*numbers))
     places = [body.index(struct.pack(">d", number)) for number in numbers]

@@ -13,7 +13,7 @@ from monitor.decode.spec import MapSpec
 
 
 def parse(call: Call) -> Iterator[object]:
-    """Yield one record a line, all of texts; a Rejected for a line of another width."""
+    """Yield one record per line, all texts; a Rejected for a line of another width."""
     try:
         text = call.payload.decode("utf-8-sig")
     except UnicodeDecodeError as error:

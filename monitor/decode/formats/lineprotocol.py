@@ -17,14 +17,14 @@ _UNITS_A_SECOND: Final = {"auto": 1.0, "s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9
 
 
 def parse(call: Call) -> Iterator[object]:
-    """Yield one record a line; a Rejected for a line that is not of the protocol."""
+    """Yield one record per line; a Rejected for a line that breaks the protocol."""
     try:
         text = call.payload.decode()
     except UnicodeDecodeError as error:
         what = f"not UTF-8: {error}"
         raise Rejected("bad_payload", what, byte=error.start) from error
     if "\0" in text:
-        raise Rejected("bad_payload", "a zero byte is not of the line protocol")
+        raise Rejected("bad_payload", "a zero byte is not allowed in line protocol")
     lines = [line for line in map(str.strip, text.split("\n")) if line and line[0] != "#"]
     if not lines:
         raise Rejected("bad_payload", "there is no line")

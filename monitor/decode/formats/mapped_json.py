@@ -2,10 +2,10 @@
 
 Rules of this file: it takes JSON in UTF-8 as RFC 8259 defines it and I-JSON (RFC 7493) narrows it.
 No object has a member twice, at any depth and however its name is escaped, because senders and
-readers disagree on which of the two counts; no text has half a surrogate pair. NaN is no JSON. A
-number beyond float64 becomes infinite, and the field it stands in refuses it. A payload that is
-plainly ``nan``, ``unavailable`` or ``21,5`` is that text. The depth is limited
-here, because Python's own limit depends on how deep the caller is.
+readers disagree on which of the two counts; no text has half a surrogate pair. NaN is not JSON. A
+number beyond float64 becomes infinite, and its field then refuses it. A payload that is plainly
+``nan``, ``unavailable`` or ``21,5`` is that text. The depth is limited here, because Python's own
+limit depends on the depth of the caller.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _DoubledError(Exception):
 
 
 class _ConstantError(ValueError):
-    """NaN or Infinity stands where a value should."""
+    """NaN or Infinity stands in place of a value."""
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _whole(digits: str) -> float:
 
 
 _decode: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant).decode
-# For whole numbers of more digits than Python makes an int of.
+# For whole numbers with more digits than Python converts to an int.
 _decode_long: Final = json.JSONDecoder(
     object_pairs_hook=_members, parse_constant=_constant, parse_int=_whole
 ).decode
@@ -79,12 +79,12 @@ def parse(payload: bytes) -> object:
 
 
 def _plain_text(text: str, error: ValueError) -> str:
-    """Return what is no JSON and yet plain, so that whoever reads the value says what it is."""
+    """Return plain text that is not JSON, so that the reader of the value can name the fault."""
     if says_no_value(text) or is_decimal_comma(text):
         return text
     if isinstance(error, json.JSONDecodeError):
         raise _not_json(text, error.pos, error.msg) from None
-    what = f"{error} is no number; send null where there is no reading"
+    what = f"{error} is not a number; send null where there is no reading"
     raise _not_json(text, _place_of_constant(text), what) from None
 
 
@@ -93,7 +93,7 @@ def _value(text: str) -> object:
         return _decode(text)
     except (json.JSONDecodeError, _ConstantError):
         raise
-    except ValueError:  # Python makes no int of thousands of digits
+    except ValueError:  # Python converts no thousands of digits to an int
         return _decode_long(text)
 
 
@@ -103,7 +103,9 @@ def _not_json(text: str, at: int, what: str) -> Rejected:
 
 
 def _too_deep() -> Rejected:
-    return Rejected("bad_payload", f"the payload is nested too deeply, in over {_DEPTH_MAX} levels")
+    return Rejected(
+        "bad_payload", f"the payload is nested too deeply, in more than {_DEPTH_MAX} levels"
+    )
 
 
 def _place_of_constant(text: str) -> int:
@@ -112,9 +114,9 @@ def _place_of_constant(text: str) -> int:
 
 
 def _doubled(text: str) -> Rejected:
-    """Return why a text is refused in which an object has a member twice."""
+    """Return why a text is refused whose object has a member twice."""
     names: dict[int, str] = {}
-    kept: list[object] = []  # so that no two have the same id
+    kept: list[object] = []  # kept alive, so that no two have the same id
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -133,7 +135,7 @@ def _doubled(text: str) -> Rejected:
         return _too_deep()
     nodes = _nodes(whole)
     path, name = next((path, names[id(each)]) for path, each in nodes if id(each) in names)
-    return Rejected("bad_payload", f"member {name[:60]!r} stands twice", _below(path, name))
+    return Rejected("bad_payload", f"member {name[:60]!r} appears twice", _below(path, name))
 
 
 def _nodes(whole: object) -> Iterator[tuple[str, object]]:

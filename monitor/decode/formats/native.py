@@ -1,7 +1,7 @@
 """The native payload: JSON in the words of D-SI (value, u, U, k, lower, upper, p).
 
-Rules of this file: it is a mapping like any other, with what it states counted as stated; only that
-it is an object, and that its times are texts, is its own.
+Rules of this file: it is a mapping like any other, except that what it states counts as stated,
+that the payload is an object, and that its times are texts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def specification(kind: Kind, unit: str) -> MapSpec:
 
 @lru_cache(maxsize=1024)
 def mapping(kind: Kind, unit: str, template: str) -> Mapped:
-    """Return the same compiled, for a source whose topics fit ``template``."""
+    """Return that mapping compiled, for a source whose topics fit ``template``."""
     names = Template.parse(template).names if template else ("sensor", "subject", "quantity")
     return Mapped(specification(kind, unit), kind, names, unit)
 

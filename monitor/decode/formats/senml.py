@@ -1,8 +1,8 @@
-"""SenML (RFC 8428) in JSON and CBOR: base fields resolved, one record for each with a value.
+"""SenML (RFC 8428) in JSON and CBOR: base fields resolved, one record per entry with a value.
 
 A resolved record has ``name`` (the full one), ``base`` and ``local`` (its two parts), ``time``
 (s since 1970), ``value``, ``unit`` (as in unit libraries), ``sum``, and ``beside``: the values of
-the same base name and time by their local names, where an uncertainty may stand.
+the same base name and time by their local names, one of which may be an uncertainty.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _LABELS: Final = {
     -1: "bver", -2: "bn", -3: "bt", -4: "bu", -5: "bv", -6: "bs",
     0: "n", 1: "u", 2: "v", 3: "vs", 4: "vb", 5: "s", 6: "t", 7: "ut", 8: "vd",
 }  # fmt: skip
-# Units of the SenML registry that unit libraries write otherwise.
+# Units of the SenML registry that unit libraries spell otherwise.
 _UNITS: Final = {"Cel": "degC", "%RH": "percent", "%": "percent", "/": "1"}
-# What cbor2 knows of tags, and a pack has no use for: shared and cyclic values, patterns that are
+# Tags that cbor2 supports and a pack has no use for: shared and cyclic values, patterns that are
 # compiled, mails that are parsed. Decimal fractions (4) are numbers (RFC 8428, 6), 2 and 3 too.
 _REFUSED_TAGS: Final = (
     0, 1, 5, 25, 28, 29, 30, 35, 36, 37, 52, 54, 100, 256, 258, 260, 261, 1004, 43000,
@@ -39,7 +39,7 @@ _KNOWN: Final = frozenset(_LABELS.values())
 
 
 def parse(call: Call) -> Iterator[object]:
-    """Yield the resolved records; a Rejected for a bad one, raises it for a bad pack."""
+    """Yield the resolved records, a Rejected for a bad one; raises Rejected for a bad pack."""
     pack = _pack(call.payload)
     base: dict[str, object] = {}
     beside: dict[tuple[str, float], dict[str, object]] = {}
@@ -78,15 +78,15 @@ def _cbor(payload: bytes) -> object:
     )
     try:
         pack = decoder.decode()
-    except Exception as error:  # cbor2 lets more through than its own errors
+    except Exception as error:  # cbor2 raises more than its own errors
         raise Rejected("bad_payload", f"neither SenML JSON nor CBOR: {error}") from error
     if stream.read(1):
-        raise Rejected("bad_payload", "something stands behind the CBOR array")
+        raise Rejected("bad_payload", "there are more bytes after the CBOR array")
     return pack
 
 
 def _refuse(_tagged: object, _immutable: bool) -> object:  # noqa: FBT001 - as cbor2 calls it
-    raise ValueError("the tag is not one of SenML")
+    raise ValueError("the tag is not a SenML tag")
 
 
 def _decimal(stated: object, _immutable: bool) -> float:  # noqa: FBT001 - as cbor2 calls it
@@ -113,10 +113,10 @@ def _entries(record: object) -> dict[str, object]:
             what = f"a label is a {type(label).__name__}, not a text or a whole number"
             raise Rejected("bad_field", what)
         if name.endswith("_") and name not in _KNOWN:
-            what = f"`{name}` must be understood (RFC 8428, 4.4), and is not"
+            what = f"`{name}` is unknown, and must be understood (RFC 8428, 4.4)"
             raise Rejected("bad_payload", what, f"$.{name}")
         if name and name in entries:
-            raise Rejected("bad_payload", f"`{name}` stands twice", f"$.{name}")
+            raise Rejected("bad_payload", f"`{name}` appears twice", f"$.{name}")
         entries[name] = value
     return entries
 
@@ -124,12 +124,12 @@ def _entries(record: object) -> dict[str, object]:
 def _resolved(
     record: dict[str, object], base: dict[str, object], received: float
 ) -> dict[str, object] | None:
-    """Return the record with the base fields in it, None if it only sets them; RFC 8428, 4.6."""
+    """Return the record with the base fields applied, None if it only sets them; RFC 8428, 4.6."""
     base.update(
         {name: record[name] for name in ("bver", "bn", "bt", "bu", "bv", "bs") if name in record}
     )
     if _number(base, "bver", 10.0) > _VERSION_MAX:
-        raise Rejected("bad_payload", f"is of a SenML version above {_VERSION_MAX}", "$.bver")
+        raise Rejected("bad_payload", f"has a SenML version above {_VERSION_MAX}", "$.bver")
     prefix = _text("bn", base.get("bn", ""))
     local = _text("n", record.get("n", ""))
     time = _number(base, "bt") + _number(record, "t")

@@ -1,12 +1,13 @@
-"""Sparkplug B, read only: a record for each time in a message, by the names the births gave.
+"""Sparkplug B, read only: a record for each time in a message, by the names from the births.
 
 Rules of this file: the source's template names ``{group}``, ``{message}`` and ``{edge}``, and for
-devices one more level; births teach and are read, deaths and commands say nothing. A record has
-``time`` (ms), ``seq``, ``historical``, ``values`` and ``quality`` by metric name (GOOD where none
-is stated). Data come by exception, so that what never changes stands in births alone: ``birth`` has
-the numbers of the device's last birth by metric name, ``properties`` the numeric properties of each
-metric, its birth's where a message states none. A metric whose alias no birth has told costs that
-metric, and so does a name that is not UTF-8, which protobuf gives as bytes.
+devices one more level; births define metrics and are read, deaths and commands are ignored. A
+record has ``time`` (ms), ``seq``, ``historical``, ``values`` and ``quality`` by metric name (GOOD
+where none is stated). Data are reported by exception, so a number that never changes is in births
+alone: ``birth`` has the numbers of the device's last birth by metric name, ``properties`` the
+numeric properties of each metric, those of its birth where a message states none. A metric whose
+alias no birth has defined is lost, and so is a name that is not UTF-8, which protobuf gives as
+bytes.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def parse(call: Call) -> Iterable[object]:
 
 
 def keep_used_metrics(routes: Iterable[Route]) -> None:
-    """Let births keep the metrics alone that the mappings of these sources can read."""
+    """Make births keep only the metrics that the mappings of these sources can read."""
     for route in routes:
         if route.decoder == "sparkplug" and route.births is not None and route.mapped is not None:
             route.births.use(_metrics_of(route.mapped.texts))
@@ -96,7 +97,7 @@ def _records(content: Any, births: Births, node: str, device: str) -> list[objec
         if not name:
             known = births.named(node, metric.alias)
             if known is None:
-                what = f"alias {metric.alias} of {node[:100]!r}: its birth was never seen"
+                what = f"alias {metric.alias} of {node[:100]!r}: its birth was never received"
                 refused.append(Rejected("unknown_alias", what))
                 continue
             name, datatype = known.name, datatype or known.datatype
@@ -112,7 +113,7 @@ def _records(content: Any, births: Births, node: str, device: str) -> list[objec
 
 
 def _record(seq: int, time: int, stated: BirthValues, *, is_historical: bool) -> dict[str, Any]:
-    """Return a record without metrics; what its device's birth stated is there already."""
+    """Return a record without metrics, but with what its device's birth stated."""
     record: dict[str, Any] = {"seq": seq, "values": {}, "quality": {}, "historical": is_historical}
     if stated.values:
         record["birth"] = stated.values
@@ -125,7 +126,7 @@ def _record(seq: int, time: int, stated: BirthValues, *, is_historical: bool) ->
 
 def _add(record: dict[str, Any], name: str, metric: Any, datatype: int) -> None:  # noqa: ANN401
     value = _value(metric, datatype)
-    if name and value is not None:  # what has no name nobody reads
+    if name and value is not None:  # a metric without a name cannot be mapped
         record["values"][name] = value
     record["quality"][name] = _quality(metric)
     if name and (numbers := _numbers(metric)):
@@ -134,7 +135,7 @@ def _add(record: dict[str, Any], name: str, metric: Any, datatype: int) -> None:
 
 
 def _value(metric: Any, datatype: int) -> object:  # noqa: ANN401
-    """Return the value of a metric, None if it is null or of a kind that is not read."""
+    """Return the value of a metric, None if it is null or of an unsupported type."""
     if metric.is_null:
         return None
     for name in _VALUES:

@@ -1,9 +1,9 @@
-"""What Sparkplug's birth messages said: which alias is which metric, and of which type.
+"""The content of Sparkplug's birth messages: the name and type of each alias.
 
-Rules of this file: an alias belongs to an edge node (with its devices); a node's birth forgets what
-the node's births said before; what each node said can be noted and loaded, for a reader that may
-not ask for a rebirth has to remember. Of a metric that nobody reads the alias alone is kept, so
-that one whose birth was never seen can be told from it.
+Rules of this file: an alias belongs to an edge node (with its devices); a node's birth replaces
+what the node's births said before; what each node said can be noted and loaded, because a reader
+that may not ask for a rebirth has to remember. Of a metric that nobody reads only the alias is
+kept, to distinguish it from an alias without a birth.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-_NODES: Final = "sparkplug_nodes"  # the note that lists the nodes; each has one of its own
+_NODES: Final = "sparkplug_nodes"  # the note that lists the nodes; each node has its own
 _NODES_MAX: Final = 10_000
 _METRICS_MAX: Final = 100_000  # of a node
 _METRICS_OF_ALL_MAX: Final = 500_000
@@ -22,7 +22,7 @@ Notes = Mapping[str, bytes]
 
 
 class BirthMetric(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """Name and type (number in the specification) of a metric; no name: nobody reads it."""
+    """Name and type (number in the specification) of a metric; without a name nobody reads it."""
 
     name: str
     datatype: int
@@ -32,7 +32,7 @@ UNUSED: Final = BirthMetric("", 0)
 
 
 class BirthValues(msgspec.Struct, array_like=True):
-    """What births of a device stated: numbers by metric, and numeric properties of metrics."""
+    """What births of a device stated: numbers by metric, and numeric properties by metric."""
 
     values: dict[str, float] = {}
     properties: dict[str, dict[str, float]] = {}
@@ -42,7 +42,7 @@ _NO_VALUES: Final = BirthValues()
 
 
 class _Node(msgspec.Struct, array_like=True):
-    """The metrics of a node that are read, by alias; the types of those known by name; the rest.
+    """The metrics of a node that are read, by alias; types of those known by name; the others.
 
     ``stated`` is what births stated, by device; "" is the node itself.
     """
@@ -54,7 +54,7 @@ class _Node(msgspec.Struct, array_like=True):
 
     @property
     def metrics(self) -> int:
-        """How many metrics it has."""
+        """How many metrics the node has."""
         return len(self.types) + len(self.unused)
 
 
@@ -74,13 +74,13 @@ class Births:
         self.changed = 0
 
     def use(self, names: Collection[str] | None) -> None:
-        """Keep these metrics and those named before, None for all; without a call all are kept."""
+        """Keep these metrics and those named before, None for all; without a call keep all."""
         self._uses.append(names)
         is_all = None in self._uses
         self._used = None if is_all else {name for each in self._uses for name in each or ()}
 
     def begin(self, node: str) -> None:
-        """Forget what ``node`` said before: its birth comes before those of its devices."""
+        """Forget what ``node`` said before: its birth precedes those of its devices."""
         self._forget(node)
         self._change(node)
 
@@ -92,7 +92,7 @@ class Births:
         alias: int | None,
         datatype: int,
     ) -> None:
-        """Remember one metric of a birth; of one that is not used its alias alone."""
+        """Remember one metric of a birth; of one that is not used only its alias."""
         is_used = self._used is None or name in self._used
         if alias is None and not is_used:
             return
@@ -128,7 +128,7 @@ class Births:
         value: float | None,
         properties: Mapping[str, float],
     ) -> None:
-        """Remember the number and the numeric properties of a metric that a birth has told."""
+        """Remember the number and the numeric properties of a metric that a birth defined."""
         known = self._nodes.get(node)
         if known is None or f"{device}/{name}" not in known.types:
             return
@@ -144,7 +144,7 @@ class Births:
         return _NO_VALUES if known is None else known.stated.get(device, _NO_VALUES)
 
     def named(self, node: str, alias: int) -> BirthMetric | None:
-        """Return the metric with this alias, UNUSED if nobody reads it, None if no birth told."""
+        """Return the metric of an alias, UNUSED if nobody reads it, None if no birth defined it."""
         known = self._nodes.get(node)
         if known is None:
             return None
@@ -174,11 +174,11 @@ class Births:
         return msgspec.msgpack.encode(self._nodes)
 
     def load(self, dumped: bytes) -> None:
-        """Know what was dumped, and nothing else; raises ValueError for other bytes."""
+        """Restore what was dumped, and nothing else; raises ValueError for other bytes."""
         self._know(msgspec.msgpack.decode(dumped, type=dict[str, _Node]))
 
     def load_notes(self, note: Callable[[str], bytes]) -> None:
-        """Know what was noted, and nothing else; raises ValueError for other bytes."""
+        """Restore what was noted, and nothing else; raises ValueError for other bytes."""
         listed = note(_NODES)
         nodes = msgspec.msgpack.decode(listed, type=tuple[str, ...]) if listed else ()
         self._know(

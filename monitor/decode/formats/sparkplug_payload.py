@@ -23,7 +23,7 @@ _KINDS: Final = {
     "bool": _FIELD.TYPE_BOOL,
     "string": _FIELD.TYPE_STRING,
 }
-# message: (number, name, type, repeated); a type that is no kind is a message.
+# message: (number, name, type, repeated); a type that is not a scalar is a message.
 _MESSAGES: Final = {
     "PropertyValue": (
         (1, "type", "uint32", False),

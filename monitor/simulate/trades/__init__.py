@@ -1,7 +1,7 @@
-"""What three trades send, as their own systems word it: recorded streams with a known truth.
+"""The messages of three trades, worded as their own systems do: recordings with a known truth.
 
-Rules of this package: pure functions of a numpy Generator; one file a trade, one line in
-``TRADES``; messages come in the order of their arrival. configs/NAME.yaml reads each.
+Rules of this package: pure functions of a numpy Generator; one file per trade, one line in
+``TRADES``; messages are in the order of arrival. configs/NAME.yaml reads each.
 """
 
 from __future__ import annotations

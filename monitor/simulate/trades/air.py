@@ -1,8 +1,8 @@
 """Air quality: low-cost nodes every ten minutes, stations that publish hours two hours later.
 
 The traps: two quantities in a message, one with u and one with an interval; gaps; hours that are
-revised or taken back days later; a node between two stations; a node that visits a station; a
-node near none.
+revised or withdrawn days later; a node between two stations; a node that visits a station; a node
+near none.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _hours(
             )
         elif fate < 0.25:
             made.append(stated(late, topic, **{**body, "flag": "I", "rev": 2}))
-        elif fate < 0.30:  # taken back, then measured again
+        elif fate < 0.30:  # withdrawn, then measured again
             made.append(stated(late, topic, **{**body, "flag": "I", "rev": 2}))
             made.append(stated(late + 60.0, topic, **{**body, "rev": 3}))
     return made

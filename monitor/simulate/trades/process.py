@@ -1,9 +1,9 @@
 """Process industry: analysers on Sparkplug B, laboratory samples hours later, in other units.
 
 The traps: metrics known by alias only, a burst of history after an outage, bad quality,
-maintenance, transport between sampling point and analyser, prelim then final then void, and a
-void that names the sample alone; results in two units and in a wrong one; an adjustment that
-begins a new epoch.
+maintenance, transport between sampling point and analyser, prelim then final then void, and a void
+that names only the sample; results in two units and in a wrong one; an adjustment that begins a new
+epoch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ADJUSTED: Final = START + 40 * 3600.0
 OUTAGE: Final = (START + 30 * 3600.0, START + 33 * 3600.0)
 FAULTS: Final = {"AT-4013": "reads 1.5 kg/m3 high until it is adjusted"}
 _METRICS: Final = ("density/value", "density/U95", "quality")
-# Of each ten samples seven are in g/cm3; one is reported in what is no density.
+# Seven of ten samples are in g/cm3; one is in a unit that is not a density.
 _UNITS: Final = (*("g/cm3",) * 7, "kg/m3", "kg/m3", "mPa.s")
 _KG_M3_A_UNIT: Final = {"g/cm3": 1000.0, "kg/m3": 1.0}
 _DOUBLE: Final = 10
@@ -40,7 +40,7 @@ _U: Final = 0.5
 
 
 def process(chance: np.random.Generator) -> Recording:
-    """Return three days of two analysers, a sample of each an hour."""
+    """Return three days of two analysers with one sample each per hour."""
     made = [_birth(START, "NBIRTH", "")]
     for number, analyser in enumerate(ANALYSERS):
         density = 842.0 + 3.0 * np.sin(np.arange(HOURS * 60) / 200.0 + number)
@@ -63,11 +63,11 @@ def process(chance: np.random.Generator) -> Recording:
 def _measured(
     chance: np.random.Generator, analyser: str, density: np.ndarray[Any, Any]
 ) -> list[Sent]:
-    """A value a minute; what was measured during the outage comes in one burst after it."""
+    """One value a minute; those measured during the outage come in one burst after it."""
     made = []
     for at in range(density.size):
         taken = START + at * _STEP
-        time = taken + LAG  # when the analyser sees what the sample point held
+        time = taken + LAG  # when the analyser measures what was at the sampling point
         high = 1.5 if analyser == "AT-4013" and time < ADJUSTED else 0.0
         value = density[at] + _U * chance.normal() + high
         quality = "BAD" if chance.random() < 0.02 else "GOOD"
@@ -103,7 +103,7 @@ def _birth(time: float, kind: str, analyser: str) -> Sent:
 
 
 def _alias(analyser: str, metric: str) -> int:
-    """Return a number that names a metric among all of the edge node."""
+    """Return a number unique among the metrics of the edge node."""
     return 100 * ANALYSERS.index(analyser) + _METRICS.index(metric)
 
 

@@ -1,4 +1,4 @@
-"""One message as it was sent, and a recording of many with what is true of the sensors."""
+"""One message as sent, and a recording of many with the truth about the sensors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from monitor.simulate.playback import RawMessage as Sent
 
 
 class Recording(NamedTuple):
-    """Messages in the order of their arrival, and what is wrong with which sensor."""
+    """Messages in the order of arrival, and the fault of each faulty sensor."""
 
     messages: list[Sent]
     faults: Mapping[str, str]
 
 
 def recording(messages: Iterable[Sent], faults: Mapping[str, str]) -> Recording:
-    """Return messages in the order of their arrival; of equal times the first made comes first."""
+    """Return messages in the order of arrival; with equal times the first made comes first."""
     return Recording(sorted(messages, key=lambda sent: sent.time), faults)
 
 
@@ -28,7 +28,7 @@ def stated(time: float, topic: str, **fields: Any) -> Sent:  # noqa: ANN401 - wh
 
 
 def local_instant(time: float, offset_hours: float = 0.0) -> str:
-    """Return a time in ISO 8601 to the second, in a zone."""
+    """Return a time in ISO 8601, to the second, in a time zone."""
     zone = UTC if offset_hours == 0.0 else timezone(timedelta(hours=offset_hours))
     text = datetime.fromtimestamp(time, zone).isoformat(timespec="seconds")
     return text.replace("+00:00", "Z")

@@ -1,8 +1,8 @@
-"""Walk-over weighing: cattle cross platforms with two estimators each, and are weighed standing.
+"""Walk-over weighing: cattle cross platforms with two estimators each, and are weighed statically.
 
-The traps: identities with a space in them, a cow that crosses twice, a misread identity, a bull
-under a cow's, a pass without one, a spread that is not stated, intervals without their level,
-heads that print lines in pounds.
+The traps: identities that contain a space, a cow that crosses twice, a misread identity, a bull
+under a cow's identity, a pass without one, a spread that is not stated, intervals without their
+level, heads that print lines in pounds.
 """
 
 from __future__ import annotations
