@@ -4,7 +4,8 @@
 
 Each point is a daemon's core in a process of its own that starts from a journal: with more and more
 series that have a million pairs together, and with 1000 series that have more and more pairs. The
-costs are processor time: a start; a pair (a reading and its reference, from bytes to the journal's
+costs are processor time: a start, with the evidence that a daemon kept before it ended, and the
+first one, without; a pair (a reading and its reference, from bytes to the journal's
 fdatasync, windows and detector); the publication after 1000 pairs of random series; and a reference
 whose reading came six readings before, its share of the next publication included. Each series had
 a late reference before: the first one in its life reads its history once. ``--write`` puts the
@@ -56,9 +57,10 @@ _RAISED: Final = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Costs(NamedTuple):
-    """Processor time, s: of a start, a pair, a publication, a late reference."""
+    """Processor time, s: of a start, the first one, a pair, a publication, a late reference."""
 
     start: float
+    first: float
     pair: float
     publication: float
     late: float
@@ -66,6 +68,7 @@ class Costs(NamedTuple):
 
 NAMES: Final = {
     "start": "a start",
+    "first": "a start without evidence that was kept",
     "pair": "a pair",
     "publication": "a publication, 1000 pairs new",
     "late": "a late reference, published",
@@ -76,25 +79,42 @@ def measured(series: int, stored: int) -> Costs:
     """Return what one size costs."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal.sqlite"
-        _fill(path, series, stored)
-        settings = Settings.model_validate(
-            {
-                "journal": {"path": str(path)},
-                "series": {"max": series, "max_new_per_minute": series},
-                "windows": {"pairs": 100, "precision": "single", "replay_pairs": 100},
-            }
-        )
-        collect_rarely()
-        began = time.process_time()
-        parts = assemble(settings, START)
-        start = time.process_time() - began
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
+            first = apart.submit(_left, path, series, stored).result()
+        parts, start = _started(path, series)
         freeze_after_start()
         _publish(parts, START)
         random = np.random.default_rng(1)
         rounds = [_round(parts, number, random) for number in range(ROUNDS + 1)][1:]
         parts.journal.close()
     pair, publication, late = np.median(rounds, axis=0).tolist()
-    return Costs(start, pair, publication, late)
+    return Costs(start, first, pair, publication, late)
+
+
+def _left(path: Path, series: int, stored: int) -> float:
+    """Fill a journal, start from it and leave it as a daemon does; return s of the start."""
+    _fill(path, series, stored)
+    parts, start = _started(path, series)
+    _publish(parts, START)
+    while parts.evidence.work():
+        pass
+    parts.journal.close()
+    return start
+
+
+def _started(path: Path, series: int) -> tuple[Parts, float]:
+    """Start from a journal; return also the processor time that it took, s."""
+    settings = Settings.model_validate(
+        {
+            "journal": {"path": str(path)},
+            "series": {"max": series, "max_new_per_minute": series},
+            "windows": {"pairs": 100, "precision": "single", "replay_pairs": 100},
+        }
+    )
+    collect_rarely()
+    began = time.process_time()
+    parts = assemble(settings, START)
+    return parts, time.process_time() - began
 
 
 def _fill(path: Path, series: int, stored: int) -> None:

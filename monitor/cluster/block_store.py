@@ -73,13 +73,14 @@ class BlockStore(InMemoryStore):
 
     # -- how much is kept -------------------------------------------------------------------
 
-    def forget(self, *, observations_before: float, pairs_before: float = -np.inf) -> None:
+    def forget(self, *, observations_before: float, pairs_before: float = -np.inf) -> bool:
         """Drop older data, as any store does; also revisions and names beyond a maximum."""
-        super().forget(observations_before=observations_before, pairs_before=pairs_before)
+        is_less = super().forget(observations_before=observations_before, pairs_before=pairs_before)
         for number in list(self._revisions)[: max(0, len(self._revisions) - REVISIONS_MAX)]:
             del self._revisions[number]
         for name in list(self._named)[: max(0, len(self._named) - REVISIONS_MAX)]:
             del self._named[name]
+        return is_less
 
     def is_grown(self) -> bool:
         """Return whether there are enough changes to make :meth:`compact` worthwhile."""

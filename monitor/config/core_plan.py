@@ -10,6 +10,7 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import Final, TypeVar
 
+from monitor import __version__
 from monitor.config.certified import CertifiedSource, certified_sources
 from monitor.config.concerns import concerns_of
 from monitor.config.kinds import Section
@@ -142,6 +143,7 @@ def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
     layers = (*settings.groups, *settings.overrides)
     sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]
     return CoreSettings(
+        program=__version__,
         rules_of=rules,
         concerns_of=concerns_of(settings),
         match_on=frozenset(settings.pairing.match_on),

@@ -187,13 +187,33 @@ def net_order(pairs: Records) -> Int:
     if not twisted.size:
         return order
     within = _among(pairs["series"][order], twisted)
-    some = order[within]
-    columns = tuple(pairs[name][some] for name in ("id", "time", "series"))
-    by_time = np.lexsort(columns)
-    order[within] = some[by_time]
+    order[within], is_last = _by_time(pairs, order[within])
     is_net = np.ones(order.size, dtype=np.bool_)
-    is_net[within] = _is_last(*(column[by_time] for column in columns))
+    is_net[within] = is_last
     return order[is_net]
+
+
+def _by_time(pairs: Records, order: Int) -> tuple[Int, Bool]:
+    """Return places that are by series by (time, id) as well, and which is the last of its pair.
+
+    Mostly times ascend already, which a stable sort of them makes use of; few pairs are tied.
+    """
+    order = order[np.argsort(pairs["time"][order], kind="stable")]
+    order = order[by_number(pairs["series"][order])]
+    series, times = pairs["series"][order], pairs["time"][order]
+    is_first = np.ones(order.size, dtype=np.bool_)
+    is_first[1:] = (series[1:] != series[:-1]) | (times[1:] != times[:-1])
+    is_last = np.ones(order.size, dtype=np.bool_)
+    is_tied = ~is_first
+    is_tied[:-1] |= is_tied[1:]
+    tied = np.flatnonzero(is_tied)
+    if tied.size:
+        moments: Int = np.cumsum(is_first, dtype=np.int64)[tied]
+        ids = pairs["id"][order[tied]]
+        by_id = np.lexsort((ids, moments))
+        order[tied] = order[tied][by_id]
+        is_last[tied] = _is_last(ids[by_id], moments)
+    return order, is_last
 
 
 def by_series(pairs: Records) -> tuple[Int, Int]:

@@ -21,6 +21,7 @@ from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.corrector import Corrector
 from monitor.daemon.covariate_keeper import CovariateKeeper
+from monitor.daemon.evidence_keeping import EvidenceKeeping
 from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.self_check import SelfCheck
 from monitor.daemon.where_check import WhereCheck
@@ -52,6 +53,7 @@ class Parts(NamedTuple):
     intake: Intake
     clock: ClockGuard
     self_check: SelfCheck
+    evidence: EvidenceKeeping
     certified: tuple[CertifiedSource, ...] = ()
     where: WhereCheck | None = None
 
@@ -92,7 +94,8 @@ def assemble(settings: Settings, now: float, journal: Journal | None = None) -> 
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
     certified = tuple(certified_sources(settings).values())
     where = None if covariates is None else WhereCheck(network, journal, covariates)
-    return Parts(settings, network, journal, intake, clock, check, certified, where)
+    evidence = EvidenceKeeping(network, journal)
+    return Parts(settings, network, journal, intake, clock, check, evidence, certified, where)
 
 
 def examined(parts: Parts, now: float) -> Examined:

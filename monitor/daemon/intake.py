@@ -295,7 +295,7 @@ def recover(
     )
     checkpoints.load(store, early=True)
     network.restore(_kept(network, store, now, covariates))
-    network.recall(store.pairs(), is_resumed=is_resumed)
+    network.recall(store.pairs(), store.evidence(), is_resumed=is_resumed)
     network.expire(now)
     checkpoints.load(store)
 

@@ -132,6 +132,7 @@ class Daemon:
             while not self.stopping:
                 self._work()
             self._publisher.finish(self._now(), self._source, _LAST_PUBLICATION_SECONDS)
+            self._parts.evidence.finish()
         finally:
             self._source.close()
             self._publisher.close()
@@ -213,11 +214,14 @@ class Daemon:
             self._parts.self_check.kept_from = pairs_before
         try:
             self._note_silent(held_before)
-            self._parts.journal.forget(
+            is_less = self._parts.journal.forget(
                 observations_before=observations_before,
                 pairs_before=pairs_before,
                 share=_SHARE_A_ROUND,
             )
+            if is_less:
+                self._parts.evidence.dropped(pairs_before)
+            self._parts.evidence.work()
             self._parts.journal.compact()
         except JournalFullError as error:
             _log.error("%s", error)

@@ -15,6 +15,8 @@ Invariants
       same id. So nothing is updated in place, and a reading costs bytes, not rows.
     * Numbers beside pairs (covariates) are in a table of their own, in the transaction of the
       pairs: the form of these stays, and who has none pays nothing.
+    * Evidence of long series is kept, for starts to go on from, and dropped in the transaction that
+      changes or forgets what it rests on (docs/adr/0011). Whoever reads it may find none.
     * Every row has a checksum that covers its table and its key; the table ``seal`` has the number
       of rows of every table and the sum of their checksums. So a row that is damaged, in the wrong
       place or missing is refused and never read as something else.
@@ -30,7 +32,8 @@ Tried and rejected
     * A row for every pair (docs/adr/0003): writing takes four times the processor time, reading
       back fifteen times (docs/performance.md, "start").
     * Running totals of the statistics beside the pairs: one wrong bit, or one huge value, would be
-      in them for ever. Windows and evidence are computed anew instead.
+      in them for ever. Windows are computed anew instead, and evidence is held against a replay of
+      all pairs as long as the daemon runs.
     * A file format of our own: SQLite's transactions, locks and recovery are tested better than
       ours would be. What we add is checksums: SQLite has none for the content of its pages.
     * Reading large blobs page by page: mapped memory takes a quarter of the time.

@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 import msgspec
 import numpy as np
 
+from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.model import BESIDE, PAIR, Collocation, Event, Records, Reference, in_event_order
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import Durable
@@ -41,9 +42,10 @@ class Image(msgspec.Struct, array_like=True):
 
 
 class WholeImage(Image, array_like=True):
-    """The same with the numbers beside pairs, of ``BESIDE``."""
+    """The same with the numbers beside pairs, of ``BESIDE``, and the evidence that is kept."""
 
     covariates: bytes = b""
+    evidence: list[KeptEvidence] = []
 
 
 class InMemoryStore:
@@ -54,6 +56,7 @@ class InMemoryStore:
         self._rows: dict[tuple[str, str], int] = {}
         self._changes: list[Records] = []
         self._covariates: Records = NO_NUMBERS
+        self._evidence: dict[int, KeptEvidence] = {}
         self._observations: list[tuple[float, bytes]] = []
         self._events: dict[tuple[Any, ...], Event] = {}
         self._collocations: dict[tuple[Any, ...], Collocation] = {}
@@ -70,6 +73,7 @@ class InMemoryStore:
         image = msgspec.msgpack.decode(copy, type=WholeImage)
         store._load(image)
         store._covariates = np.frombuffer(image.covariates, BESIDE)
+        store._evidence = {each.series: each for each in image.evidence}
         return store
 
     # -- append -----------------------------------------------------------------------------
@@ -85,6 +89,7 @@ class InMemoryStore:
         if batch.covariates.size:
             self._covariates = np.concatenate([self._covariates, batch.covariates])
         self._replace_series(batch.series)
+        self._replace_evidence(batch)
         self._events.update((_event_key(each), each) for each in batch.events)
         self._collocations.update((_collocation_key(each), each) for each in batch.collocations)
         self._totals.update(batch.totals)
@@ -100,6 +105,17 @@ class InMemoryStore:
             if (other := self._series.pop(known.row, None)) is not None:
                 del self._rows[other.sensor, other.quantity]
             self._series[known.row], self._rows[name] = known, known.row
+
+    def _replace_evidence(self, batch: Batch) -> None:
+        """Drop the evidence that a batch makes void, and keep what it brings."""
+        for row, each in [*self._evidence.items()]:
+            of_one = batch.pairs["time"][batch.pairs["series"] == row]
+            name = self._series.get(row)
+            times = [e.time for e in batch.events if name is not None and e.sensor == name.sensor]
+            is_renamed = any(known.row == row for known in batch.series)
+            if is_renamed or min([*of_one.tolist(), *times], default=math.inf) <= each.time:
+                del self._evidence[row]
+        self._evidence.update((each.series, each) for each in batch.evidence)
 
     def _record_revisions(self, observations: Iterable[Durable]) -> None:
         for each in observations:
@@ -145,6 +161,10 @@ class InMemoryStore:
     def covariates_of(self, series: int) -> Records:
         """Return the numbers beside the pairs of one series in the order they were made."""
         return self._covariates[self._covariates["series"] == series]
+
+    def evidence(self) -> list[KeptEvidence]:
+        """Return the evidence that is kept, one of a series, by row."""
+        return [self._evidence[row] for row in sorted(self._evidence)]
 
     def events(self) -> list[Event]:
         """Return every event, by time."""
@@ -192,7 +212,7 @@ class InMemoryStore:
 
     # -- forget -----------------------------------------------------------------------------
 
-    def forget(self, *, observations_before: float, pairs_before: float) -> None:
+    def forget(self, *, observations_before: float, pairs_before: float) -> bool:
         """Drop observations that arrived before a time, and pairs older than an event time."""
         kept = [each for each in self._observations if each[0] >= observations_before]
         self._observations = kept
@@ -201,8 +221,10 @@ class InMemoryStore:
         first = int(young[0]) if young.size else changes.size
         if first:
             self._replace_pairs(changes[first:])
+            self._evidence.clear()
         young = np.flatnonzero(self._covariates["time"] >= pairs_before)
         self._covariates = self._covariates[young[0] :] if young.size else NO_NUMBERS
+        return first > 0
 
     def _replace_pairs(self, changes: Records) -> None:
         self._changes = [changes]
@@ -214,7 +236,8 @@ class InMemoryStore:
         packed = PackedPairs(PAIR)
         packed.append(self.pairs())
         image = msgspec.structs.asdict(self._image(packed.dump()))
-        return _encode(WholeImage(**image, covariates=self._covariates.tobytes()))
+        kept = self._covariates.tobytes()
+        return _encode(WholeImage(**image, covariates=kept, evidence=self.evidence()))
 
     def _image(self, pairs: tuple[int, dict[str, bytes]]) -> Image:
         return Image(

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.model import Collocation, Event, Int, Records, in_event_order
 from monitor.core.pairing.observations import Durable
 from monitor.core.registry import KnownSeries
@@ -48,6 +49,8 @@ class Journal:
         """
         with self._database.transaction():
             self._writer.write(batch)
+        if self._writer.kept.dropped:
+            self._writer.kept.settle()
         self.check_place()
 
     def check_place(self) -> None:
@@ -72,6 +75,11 @@ class Journal:
     def covariates(self) -> Records:
         """Return all numbers beside pairs; those of one series in the order they were made."""
         return self._whole("covariates")
+
+    def evidence(self) -> list[KeptEvidence]:
+        """Return the evidence that is kept, one of a series, by row."""
+        rows = self._database.whole("evidence")
+        return [KeptEvidence(series, time, body) for series, time, _, body in rows]
 
     def _whole(self, table: str) -> Records:
         query = f"select coalesce(sum(length(body)), 0) from {table}"
@@ -200,12 +208,13 @@ class Journal:
 
     def forget(
         self, *, observations_before: float, pairs_before: float, share: float = 1.0
-    ) -> None:
+    ) -> bool:
         """Drop observations that arrived before a time, and batches of pairs all older than one.
 
         Of pairs at most ``share`` of all or one day's worth goes at once, and one batch at least.
+        Return whether there were any.
         """
-        writing.forget(
+        return writing.forget(
             self._database,
             observations_before=observations_before,
             pairs_before=pairs_before,

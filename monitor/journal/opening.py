@@ -13,7 +13,7 @@ import os
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
@@ -63,22 +63,28 @@ class Upgrade(NamedTuple):
     apply: Callable[[sqlite3.Connection, Path], None]
 
 
-def _with_covariates(db: sqlite3.Connection, path: Path) -> None:
-    """Form 3 had no numbers beside pairs."""
+def _upgrade_from(*lacking: str) -> Upgrade:
+    """Return how a form is brought to this one that lacked some tables."""
+    names = frozenset({*TABLES, "seal", "revisions_by_identity"} - {*lacking})
+    return Upgrade(names, lambda db, path: _with_tables(db, path, lacking))
+
+
+def _with_tables(db: sqlite3.Connection, path: Path, lacking: Sequence[str]) -> None:
     body = db.execute("select body, crc from seal where id = 1").fetchone()
     if body is None or row_crc("seal", body[0]) != body[1]:
         raise JournalDamagedError(path, "the seal, which says what it holds, is damaged")
     totals, tables = msgspec.msgpack.decode(body[0])
-    (made,) = (each for each in SCHEMA.split(";") if "create table covariates" in each)
-    db.execute(made)
-    write_checksums(db, Checksums(totals, {**tables, "covariates": (0, 0)}))
+    for statement in SCHEMA.split(";"):
+        if statement.split()[2] in lacking:
+            db.execute(statement)
+    write_checksums(db, Checksums(totals, {**tables, **dict.fromkeys(lacking, (0, 0))}))
 
 
-# From the first release on, every form that was released has an entry here.
+# From the first release on, every form that was released has an entry here. Form 3 had no numbers
+# beside pairs, form 4 kept no evidence.
 UPGRADES: Final[dict[int, Upgrade]] = {
-    3: Upgrade(
-        frozenset({*TABLES, "seal", "revisions_by_identity"} - {"covariates"}), _with_covariates
-    )
+    3: _upgrade_from("covariates", "evidence"),
+    4: _upgrade_from("evidence"),
 }
 
 

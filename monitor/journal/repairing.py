@@ -1,7 +1,8 @@
 """From a damaged journal to a sound one: every row with a good checksum, and what was lost.
 
 The damaged file is only read, and kept beside the new one. A row is copied only if its own checksum
-is right. What cannot be reached is counted, where the checksums of the tables say how much there
+is right. Evidence is left out: pairs that are lost may have been in it, and the next start finds it
+again. What cannot be reached is counted, where the checksums of the tables say how much there
 was.
 """
 
@@ -112,7 +113,11 @@ def repair(path: Path, stamp: str) -> Repair:
     lost = (
         None
         if wanted is None
-        else {table: max(0, rows - kept[table]) for table, (rows, _) in wanted.tables.items()}
+        else {
+            table: max(0, rows - kept[table])
+            for table, (rows, _) in wanted.tables.items()
+            if table != "evidence"
+        }
     )
     return Repair(kept, lost, transactions, is_log_lost, aside)
 

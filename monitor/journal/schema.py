@@ -20,7 +20,7 @@ import numpy as np
 
 from monitor.core.model import BESIDE, PAIR, Records
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 SCHEMA: Final = """
 create table series (row integer primary key, sensor text not null, quantity text not null,
                      unit text not null, since real not null, crc integer not null,
@@ -34,6 +34,8 @@ create table pairs (batch integer primary key, newest real not null, count integ
 create table covariates (batch integer primary key, newest real not null, count integer not null,
                          body_crc integer not null, places_crc integer not null,
                          crc integer not null, places blob, body blob not null);
+create table evidence (series integer primary key, time real not null,
+                       body_crc integer not null, crc integer not null, body blob not null);
 create table dead_letters (id integer primary key, received real not null, topic text not null,
                            reason text not null, detail text not null, place text not null,
                            payload blob not null, crc integer not null);
@@ -95,6 +97,7 @@ TABLES: Final[Mapping[str, Table]] = {
     "observations": Table(("batch", "received", "count", "body_crc"), ("body",)),
     "pairs": Table(("batch", "newest", "count", "body_crc", "places_crc"), ("places", "body")),
     "covariates": Table(("batch", "newest", "count", "body_crc", "places_crc"), ("places", "body")),
+    "evidence": Table(("series", "time", "body_crc"), ("body",)),
     "dead_letters": Table(("id", "received", "topic", "reason", "detail", "place", "payload")),
     "events": Table(("sensor", "time", "event", "note"), keys=4),
     "collocations": Table(("sensor", "subject", "start", "end", "distance_km"), keys=5),

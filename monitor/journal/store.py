@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
+from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.model import BESIDE, PAIR, Collocation, Event, Records
 from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.reference_revisions import History
@@ -45,7 +46,7 @@ class Batch(NamedTuple):
     ``pairs`` are changes: of rows with the same series and id the last one counts, and a pair that
     gets another time or another reference is removed first. ``totals`` are the counters of messages
     that have a new value, ``notes`` what else must outlive a restart. ``covariates`` are numbers
-    beside pairs (of ``BESIDE``).
+    beside pairs (of ``BESIDE``), ``evidence`` what starts go on from, as of all that is appended.
     """
 
     received: float = 0.0
@@ -58,6 +59,7 @@ class Batch(NamedTuple):
     collocations: Sequence[Collocation] = ()
     notes: Mapping[str, bytes] = MappingProxyType({})
     covariates: Records = NO_NUMBERS
+    evidence: Sequence[KeptEvidence] = ()
 
 
 class Store(History, Protocol):
@@ -72,6 +74,8 @@ class Store(History, Protocol):
     * **Ordered.** Observations are read in the order of appending, and so are the changes of each
       pair. A series, event, collocation or note that is appended again stands once, as the last
       batch had it. Nothing else is deduplicated: what counts as a duplicate is decided before.
+    * **True.** The evidence that is kept of a series rests on its pairs and events up to a time. It
+      is dropped in the same step that changes or forgets one of them.
     * **Exact.** What is read is what was appended, bit for bit. Where a checksum of a journal
       differs, reading raises JournalDamagedError; nothing is ever skipped.
     """
@@ -98,6 +102,9 @@ class Store(History, Protocol):
     def covariates_of(self, series: int) -> Records:
         """Return the numbers beside the pairs of one series in the order they were made."""
 
+    def evidence(self) -> list[KeptEvidence]:
+        """Return the evidence that is kept, one of a series, by row."""
+
     def events(self) -> list[Event]:
         """Return every event, by time."""
 
@@ -115,12 +122,15 @@ class Store(History, Protocol):
 
     # -- forget -----------------------------------------------------------------------------
 
-    def forget(self, *, observations_before: float, pairs_before: float) -> None:
+    def forget(self, *, observations_before: float, pairs_before: float) -> bool:
         """Drop observations that arrived before a time, and pairs older than an event time.
+
+        Return whether there were such pairs.
 
         Pairs are dropped from the first that was made, up to one that is young enough, so that
         none outlives the change that replaced or removed it; numbers beside them
-        likewise. Revisions of references that arrived before ``pairs_before`` may go too.
+        likewise. With pairs all evidence that is kept goes. Revisions of references that arrived
+        before ``pairs_before`` may go too.
         """
 
     # -- copy -------------------------------------------------------------------------------
@@ -128,7 +138,8 @@ class Store(History, Protocol):
     def copy(self) -> bytes:
         """Return all of it as of the last append; a store of the same kind opens from the bytes.
 
-        Dead letters, which are for a person to look at, need not be in it.
+        Dead letters, which are for a person to look at, need not be in it, nor need evidence, which
+        pairs and events give again.
         """
 
 

@@ -9,12 +9,14 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.model import Records, Reference
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
 from monitor.journal.database import Database
+from monitor.journal.kept_times import KeptTimes
 from monitor.journal.schema import ROWS, TABLES, Row, places_of, signed_64
 from monitor.journal.store import Batch, DeadLetter
 
@@ -36,9 +38,11 @@ class Writer:
         self._database = database
         self._dead_letters_kept: Final = dead_letters_kept
         self._has_revisions = bool(database.checksums.tables["revisions"][0])
+        self.kept: Final = KeptTimes(database)
 
     def write(self, batch: Batch) -> None:
         """Write ``batch``; most have neither series nor events."""
+        self.kept.dropped.clear()  # of a transaction that failed, too
         if batch.series:
             self._replace_series(batch.series)
         if batch.observations:
@@ -46,14 +50,23 @@ class Writer:
             self._record_revisions(batch)
         if batch.pairs.size:
             self._insert_pairs(batch.pairs)
+            self.kept.drop_before(batch.pairs)
         if batch.covariates.size:
             self._insert_rows("covariates", batch.covariates)
         if batch.dead_letters:
             self._insert_dead_letters(batch.dead_letters)
         if batch.events or batch.collocations:
             self._insert_events(batch)
+        if batch.evidence:
+            self._replace_evidence(batch.evidence)
         self._replace_notes(batch.notes)
         self._database.checksums.totals.update(batch.totals)
+
+    def _replace_evidence(self, kept: Sequence[KeptEvidence]) -> None:
+        self.kept.keep(kept)
+        for series, time, body in kept:
+            self._database.delete("evidence", "series = ?", series)
+            self._database.insert("evidence", [(series, _real(time), zlib.crc32(body))], (body,))
 
     def _replace_notes(self, notes: Mapping[str, bytes]) -> None:
         for name, body in notes.items():
@@ -61,6 +74,9 @@ class Writer:
             self._database.insert("notes", [(name, body)])
 
     def _insert_events(self, batch: Batch) -> None:
+        for each in batch.events:
+            theirs = "time >= ? and series in (select row from series where sensor = ?)"
+            self._database.delete("evidence", theirs, each.time, each.sensor)
         self._database.insert_new(
             "events", [(e.sensor, _real(e.time), e.event, e.note) for e in batch.events]
         )
@@ -77,6 +93,7 @@ class Writer:
             same = "row = ? or (sensor = ? and quantity = ?)"
             self._database.delete("series", same, known.row, known.sensor, known.quantity)
             self._database.insert("series", [(*known[:4], _real(known.since))])
+            self._database.delete("evidence", "series = ?", known.row)
 
     def _insert_observations(self, batch: Batch) -> None:
         number = self._next("observations")
@@ -168,13 +185,16 @@ def revisions_of(database: Database, reference_ids: Collection[int]) -> dict[int
 
 def forget(
     database: Database, *, observations_before: float, pairs_before: float, share: float = 1.0
-) -> None:
+) -> bool:
     """Delete observations that arrived before a time, and batches of pairs all older than one.
 
     Of pairs only the first batches go, so that no row outlives one that replaced it: together at
-    most ``share`` of all pairs or one day's worth, whichever is more, and one batch at least.
+    most ``share`` of all pairs or one day's worth, whichever is more, and one batch at least. With
+    them all evidence that is kept goes: the next start has to find what the pairs that are left
+    say. Return whether any went.
     """
     with database.transaction():
+        before = database.checksums.tables["pairs"]
         _delete_sound(database, "observations", "received < ?", observations_before)
         last = _last_of(database, share)
         older = f"{_ALL_OLDER.format('pairs')} and batch <= ?"
@@ -182,6 +202,10 @@ def forget(
         _delete_sound(database, "covariates", _ALL_OLDER.format("covariates"), pairs_before)
         database.delete("made", "batch not in (select batch from pairs)")
         _delete_sound(database, "revisions", "received < ?", pairs_before)
+        is_less = database.checksums.tables["pairs"] != before
+        if is_less:
+            database.delete("evidence", "true")
+    return is_less
 
 
 def _last_of(database: Database, share: float) -> int:

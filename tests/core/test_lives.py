@@ -1,7 +1,9 @@
 """Random lives: live, restarted from what is durable, and undisturbed a network says the same bits.
 
 A life has readings, references before and after them, late ones, revisions, voids, events, looks at
-the snapshot, and restarts, in batches of any size. ``pytest --lives 20000`` lives more of them.
+the snapshot, evidence that is kept, retention, and restarts, some with other settings, in batches
+of any size. What was kept changes nothing: each restart is held against one without it.
+``pytest --lives 20000`` lives more of them.
 """
 
 from __future__ import annotations
@@ -10,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from monitor.core.detector import kept_evidence
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.model import Event, Observation, Reading, Reference
-from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules, Systematic
 from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
@@ -35,6 +38,7 @@ class Plan(NamedTuple):
     precision: str
     patience: float
     mode: str
+    systematic: float = 0.0
 
     @property
     def settings(self) -> CoreSettings:
@@ -42,6 +46,7 @@ class Plan(NamedTuple):
             unit="kg",
             window_pairs=self.window,
             patience=self.patience,
+            systematic=Systematic(self.systematic),
             pairing=Rules(self.mode, 0.4),
         )
         return CoreSettings(
@@ -67,9 +72,11 @@ class Plan(NamedTuple):
 class Life:
     """A network, what is durable of it, and restarts as the daemon does them."""
 
-    def __init__(self, settings: CoreSettings) -> None:
+    def __init__(self, settings: CoreSettings, store: InMemoryStore | None = None) -> None:
         self._settings = settings
-        self.store = InMemoryStore()
+        self.store = InMemoryStore() if store is None else store
+        self.resumed = 0
+        self._kept_from = -np.inf
         self._started()
 
     def _started(self) -> None:
@@ -93,10 +100,25 @@ class Life:
         )
         self.network.apply(outcome.pairs)
 
-    def restart(self) -> None:
-        """Begin again from the bytes that a copy of the store has."""
-        self.store = InMemoryStore.open(self.store.copy())
+    def keep(self) -> None:
+        """Keep evidence as the daemon does, of one series at a time."""
+        self.store.append(Batch(evidence=self.network.keep_evidence(self._kept_from, 1)))
+
+    def forget(self, before: float) -> None:
+        """Let retention drop pairs as the daemon does."""
+        if self.store.forget(observations_before=-np.inf, pairs_before=before):
+            self._kept_from = before
+            self.network.drop_kept()
+
+    def restart(self, what: str, settings: CoreSettings | None = None) -> None:
+        """Begin again from the bytes of a copy of the store, as if nothing had been kept."""
+        self._settings = settings or self._settings
+        self.store, bare = (InMemoryStore.open(self.store.copy()) for _ in range(2))
+        bare._evidence.clear()
+        self.resumed += len(self.store.evidence())
+        self._kept_from = -np.inf
         self._started()
+        assert_same(self.facts(), Life(self._settings, bare).facts(), what)
 
     def facts(self) -> dict[str, dict[str, object]]:
         return facts(self.network, self.network.evaluate(START))
@@ -204,15 +226,18 @@ def of_sensor(
     return said
 
 
-def lived(seed: int) -> dict[str, dict[str, object]]:
-    """Live a life; raise AssertionError where what it says depends on more than what was said."""
+def lived(seed: int) -> tuple[dict[str, dict[str, object]], int]:
+    """Live a life; raise AssertionError where what it says depends on more than what was said.
+
+    Return what is known at its end, and how often evidence was resumed.
+    """
     chance = np.random.default_rng(seed)
     plan, said = story(chance)
     said.sort(key=lambda each: each[0])
     observations = [each for _, each in said]
-    settings = plan.settings
-    live = Life(settings)
+    live = Life(plan.settings)
     at, looks, restarts = 0, float(chance.choice([0.05, 0.5, 1.0])), chance.choice([0.0, 0.1])
+    keeps, is_changed = chance.choice([0.1, 0.5]), chance.random() < 0.3
     size = int(chance.choice([8, 30, 120, 500]))
     while at < len(observations):
         more = int(chance.integers(1, size + 1))
@@ -220,22 +245,41 @@ def lived(seed: int) -> dict[str, dict[str, object]]:
         at += more
         if chance.random() < looks:
             live.network.evaluate(START)
+        if chance.random() < keeps:
+            live.keep()
         if chance.random() < restarts:
-            live.restart()
+            if is_changed and chance.random() < 0.5:
+                plan = plan._replace(patience=plan.patience + 1.0, systematic=chance.uniform(0, 2))
+            live.restart(f"life {seed}: restarted", plan.settings)
     found = live.facts()
     for row in range(len(live.network.registry)):
         steps = live.network.self_check(row, -np.inf)
         assert steps is not None
         compared = finish(steps)
         assert not compared.differing, f"life {seed}: self-check {row}"
-    live.restart()
+    live.restart(f"life {seed}: restarted at its end")
     again = live.facts()
-    undisturbed = Life(settings)
+    undisturbed = Life(plan.settings)
     undisturbed.take(observations)
     at_once = undisturbed.facts()
     assert_same(found, again, f"life {seed}: live, restarted")
     assert_same(found, at_once, f"life {seed}: live, undisturbed")
-    return found
+    forgetful(live, chance, f"life {seed}: after retention")
+    return found, live.resumed
+
+
+def forgetful(live: Life, chance: np.random.Generator, what: str) -> None:
+    """Let retention drop pairs of a life that goes on, and restart it."""
+    times = live.store.pairs()["time"]
+    for share in (0.2, 0.4):
+        live.keep()
+        live.forget(share * float(times.max(initial=0.0)))
+        live.keep()
+        live.restart(what)
+        time = float(chance.uniform(0.0, 300.0))
+        live.take([Reading("a", "w", time, 500.0, u=5.0), Reference("a", "w", time, 501.0, u=0.3)])
+        live.keep()
+    live.restart(what)
 
 
 def assert_same(one: dict, other: dict, what: str) -> None:
@@ -249,8 +293,13 @@ def assert_same(one: dict, other: dict, what: str) -> None:
         assert not differing, f"{what}, {sensor}: {differing}"
 
 
-def test_lives(request):
+def test_lives(request, monkeypatch):
+    monkeypatch.setattr(kept_evidence, "PAIRS", 5)  # many times in a life
     lives = request.config.getoption("--lives")
-    states = {str(of["state"]) for seed in range(lives) for of in lived(seed).values()}
+    states, resumed = set(), 0
+    for seed in range(lives):
+        found, times = lived(seed)
+        states |= {str(of["state"]) for of in found.values()}
+        resumed += times
 
-    assert lives < FEW or {"ok", "firing"} <= states
+    assert lives < FEW or ({"ok", "firing"} <= states and resumed > lives)

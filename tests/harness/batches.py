@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.model import BESIDE, PAIR, Collocation, Event, Reading, Records, Reference
 from monitor.journal import Batch, DeadLetter, Store
 from monitor.journal.store import NO_PAIRS
@@ -15,6 +16,7 @@ READINGS = [
 REFERENCE = Reference("a", "x", 1.0, 2.0, 0.1, identity="lab-7", revision=6, start=0.5, end=1.5)
 EVENTS = [Event("b", 7.0, "moved", "to the barn"), Event("a", 5.0, "adjusted")]
 COLLOCATION = Collocation("a", "station", 1.0, float("inf"), 0.3)
+EVIDENCE = [KeptEvidence(0, 1.5, b"\x01"), KeptEvidence(2, 2000.0, b"")]
 LETTER = DeadLetter(3.0, "monitor/\u202e/x", "bad_name", "sensor", "topic", b"\x00\xff{")
 
 
@@ -60,4 +62,5 @@ def contents(store: Store) -> dict[str, object]:
         "events": store.events(),
         "collocations": store.collocations(),
         "totals": store.totals(),
+        "evidence": store.evidence(),
     }

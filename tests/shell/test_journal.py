@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from harness.batches import (
     EVENTS,
+    EVIDENCE,
     LETTER,
     READINGS,
     REFERENCE,
@@ -80,7 +81,9 @@ journal._database.connection.set_trace_callback(die)
 journal.append(SECOND)
 os._exit(3)
 """
-FIRST = batch(1.0, numbered(4), observations=READINGS[:1], totals={"received": 1})
+FIRST = batch(
+    1.0, numbered(4), observations=READINGS[:1], totals={"received": 1}, evidence=EVIDENCE
+)
 SECOND = batch(
     2.0,
     numbered(2000, 4),
@@ -96,6 +99,8 @@ SECOND = batch(
     [
         ("insert into observations", 9),
         ("insert into dead_letters", 9),
+        ("delete from evidence", 9),
+        ("insert or replace into seal", 9),
         ("commit", 9),
         ("no such statement", 3),
     ],
@@ -129,6 +134,34 @@ def test_a_batch_that_cannot_be_written_leaves_nothing_and_the_next_one_can(jour
 
     journal.append(SECOND)
     assert journal.totals() == {"received": 2}
+
+
+def test_evidence_that_a_failed_batch_would_have_dropped_is_dropped_by_the_next_that_does(journal):
+    journal.append(FIRST)
+    late = pairs((0, 90, 1.5, 1.0))
+    with pytest.raises(OverflowError):
+        journal.append(batch(made=late, totals={"received": 2**80}))
+    assert journal.evidence() == EVIDENCE
+    journal.append(batch(totals={"received": 2}))
+    assert journal.evidence() == EVIDENCE
+    journal.append(batch(made=late))
+
+    assert journal.evidence() == EVIDENCE[1:]
+
+
+def test_evidence_that_could_not_be_kept_hides_none_that_was(journal):
+    journal.append(FIRST)
+    newer = EVIDENCE[0]._replace(time=30.0)
+    with pytest.raises(OverflowError):
+        journal.append(batch(evidence=[newer], totals={"received": 2**80}))
+    assert journal.evidence() == EVIDENCE
+    for time in (20.0, 1.0):
+        journal.append(batch(made=pairs((0, int(time), time, 1.0))))
+    assert journal.evidence() == EVIDENCE[1:]
+
+    journal.append(batch(made=pairs((2, 95, 1.0, 1.0)), evidence=[EVIDENCE[1]]))
+    journal.append(batch(made=pairs((2, 96, 1.0, 1.0))))
+    assert journal.evidence() == []
 
 
 # -- one process at a time ----------------------------------------------------------------------

@@ -19,6 +19,7 @@ import pytest
 from harness.batches import (
     COLLOCATION,
     EVENTS,
+    EVIDENCE,
     LETTER,
     READINGS,
     REFERENCE,
@@ -94,6 +95,7 @@ def filled(path: Path) -> None:
     )
     for start in range(1560, 1590, 10):
         journal.append(batch(3.0, numbered(10, start)))
+    journal.append(batch(evidence=EVIDENCE))
     journal.close()
 
 
@@ -175,6 +177,7 @@ def test_an_empty_file_is_no_new_journal(path):
 
 ROWS = {
     "series": "update series set unit = 'g' where row = 1",
+    "evidence": "update evidence set time = 1e9 where series = 0",
     "dead_letters": "update dead_letters set topic = topic || 'x' where id = 2",
     "events": "update events set time = 8.0 where sensor = 'b'",
     "collocations": "update collocations set distance_km = 0.4",
@@ -418,7 +421,7 @@ def test_a_repair_of_a_sound_journal_loses_nothing(path):
 
     assert done.aside == path.with_name("journal.sqlite.corrupt.now")
     assert not any(done.lost.values())
-    assert everything(path) == wanted
+    assert everything(path) == wanted | {"evidence": []}  # it is found again
     assert sorted(each.name for each in path.parent.iterdir()) == [path.name, done.aside.name]
 
 
@@ -497,7 +500,7 @@ def test_a_journal_without_its_first_page_is_repaired(path):
     done = repair(path, "now")
 
     assert not any(done.lost.values())
-    assert everything(path) == wanted
+    assert everything(path) == wanted | {"evidence": []}  # it is found again
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 8192, b"time,value\n" * 900])
@@ -734,21 +737,27 @@ def test_a_form_from_before_the_first_release_is_refused_and_left_as_it_is(form,
     assert path.read_bytes() == content
 
 
-def test_form_3_is_brought_up_with_all_that_it_holds(sound, path, tmp_path):
+@pytest.mark.parametrize(
+    ("form", "lacking"), [(3, {"covariates": b"", "evidence": []}), (4, {"evidence": []})]
+)
+def test_an_earlier_release_is_brought_up_with_all_that_it_holds(
+    form, lacking, sound, path, tmp_path
+):
     wanted = tmp_path / "wanted.sqlite"
     wanted.write_bytes(sound)
     db = sqlite3.connect(path)
     seal = msgspec.msgpack.decode(db.execute("select body from seal").fetchone()[0])
-    del seal[1]["covariates"]
+    for table in lacking:
+        del seal[1][table]
+        db.execute(f"drop table {table}")
     body = msgspec.msgpack.encode(seal)
     db.execute("update seal set body = ?, crc = ?", (body, row_crc("seal", body)))
-    db.execute("drop table covariates")
-    db.execute("pragma user_version = 3")
+    db.execute(f"pragma user_version = {form}")
     db.commit()
     db.close()
 
     after = everything(path)
-    assert after == everything(wanted) | {"covariates": b""}
+    assert after == everything(wanted) | lacking
     assert any(after["histories"])
     assert main(["journal", "check", "--journal", str(path)]) == 0
 

@@ -27,10 +27,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monitor.cluster.block_store import BlockStore
-from monitor.core.model import Reference, in_event_order
+from monitor.core.detector.kept_evidence import KeptEvidence
+from monitor.core.model import Event, Reference, in_event_order
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.registry import KnownSeries
-from monitor.journal import AlertLog, InMemoryAlertLog, InMemoryStore, Journal, Notification, Store
+from monitor.journal import (
+    AlertLog,
+    Batch,
+    InMemoryAlertLog,
+    InMemoryStore,
+    Journal,
+    Notification,
+    Store,
+)
 
 NAME = digest(*reference_identity(REFERENCE))
 
@@ -124,6 +133,7 @@ def all_but_letters(store: Store) -> dict[str, object]:
     return {
         **contents(store),
         "letters": [],
+        "evidence": [],
         "notes": [store.note(name) for name in ("births", "more", "?")],
         "histories": [store.pairs_of(series).tobytes() for series in range(4)],
         "made": store.made_by(NAME).tobytes(),
@@ -435,6 +445,62 @@ def test_forgetting_brings_nothing_back_that_was_removed_or_revised(store):
     store.forget(observations_before=0.0, pairs_before=100.0)
 
     assert store.pairs_of(0)[["id", "value"]].tolist() == [(2, 5.0), (3, 1.0)]
+
+
+# -- evidence that is kept ----------------------------------------------------------------------
+
+KEPT = [KeptEvidence(row, 10.0 * row + 10.0, b"%d" % row) for row in range(3)]
+SERIES = [KnownSeries(row, f"s{row}", "x", "kg", 0.0) for row in range(3)]
+CHANGES: dict[str, tuple[Batch, set[int]]] = {
+    "nothing": (batch(), set()),
+    "a later pair": (batch(made=pairs((1, 50, 20.5, 1.0))), set()),
+    "an earlier pair": (batch(made=pairs((1, 50, 19.5, 1.0))), {1}),
+    "a pair as late": (batch(made=pairs((1, 50, 20.0, 1.0))), {1}),
+    "a pair removed": (batch(made=pairs((2, 5, 5.0, 1.0, 0, True))), {2}),
+    "pairs of several": (
+        batch(made=pairs((0, 50, 99.0, 1.0), (2, 51, 1.0, 1.0), (2, 52, 99.0, 1.0))),
+        {2},
+    ),
+    "an unknown series": (batch(made=pairs((7, 50, 1.0, 1.0))), set()),
+    "a later event": (batch(events=[Event("s1", 20.5, "moved")]), set()),
+    "an event before": (batch(events=[Event("s1", 20.0, "moved")]), {1}),
+    "an event elsewhere": (batch(events=[Event("s9", 1.0, "moved")]), set()),
+    "another series": (batch(series=[KnownSeries(2, "other", "x", "kg", 0.0)]), {2}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("is_again", [False, True])
+def test_evidence_stays_until_what_it_rests_on_changes(is_again, change, kind, store):
+    store.append(batch(made=numbered(9), series=SERIES, evidence=KEPT))
+    if is_again and not isinstance(store, BlockStore):
+        store = kind.again(store)
+    made, void = CHANGES[change]
+    assert store.evidence() == KEPT
+    store.append(made)
+    left = [each for each in KEPT if each.series not in void]
+
+    assert store.evidence() == left
+    if not isinstance(store, BlockStore):
+        assert kind.again(store).evidence() == left
+
+
+def test_evidence_of_a_series_takes_the_place_of_the_former_and_is_void_by_its_own_time(store):
+    store.append(batch(evidence=KEPT))
+    store.append(batch(made=pairs((1, 50, 25.0, 1.0)), evidence=[KeptEvidence(1, 30.0, b"new")]))
+    assert store.evidence()[1] == KeptEvidence(1, 30.0, b"new")
+    store.append(batch(made=pairs((1, 51, 30.0, 1.0))))
+
+    assert store.evidence() == [KEPT[0], KEPT[2]]
+
+
+def test_all_evidence_goes_with_the_first_pairs_that_are_forgotten(store):
+    store.append(batch(made=numbered(9), evidence=KEPT))
+    assert not store.forget(observations_before=1e9, pairs_before=-1.0)
+    assert store.evidence() == KEPT
+
+    assert store.forget(observations_before=0.0, pairs_before=1e9)
+    assert store.evidence() == []
 
 
 # -- any life -----------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ import numpy as np
 
 import monitor.daemon.loop
 from monitor.config import Settings, parse
+from monitor.core.detector import kept_evidence
 from monitor.core.model import in_event_order
 from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.daemon.assembly import Parts, assemble
@@ -42,6 +43,7 @@ from .stories import NAMELESS, START, punctual, story
 STEPS: Final = 50
 _QUIET_ROUNDS: Final = 400
 _LIVES_MAX: Final = 200
+_KEPT_PAIRS: Final = 4  # so that evidence is kept many times in a life
 _SETTINGS: Final = b"""
 windows: {pairs: 40}
 series: {max: 4}
@@ -230,6 +232,7 @@ class World:
             with (
                 mock.patch.object(database, "sqlite3", sqlite),
                 mock.patch.object(monitor.daemon.loop, "time", time),
+                mock.patch.object(kept_evidence, "PAIRS", _KEPT_PAIRS),
             ):
                 yield
         finally:

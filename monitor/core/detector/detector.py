@@ -8,7 +8,7 @@ nor on its neighbours; sums are added in a fixed order for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -77,6 +77,11 @@ class Detector:
         number = np.dtype(np.float32 if replays.is_single else np.float64)
         ring = zeros_on_demand(patience.size * self._length, number)
         self._ring = ring.reshape(patience.size, self._length)
+
+    @property
+    def decides_by(self) -> tuple[float, int, bool]:
+        """The settings that its decisions depend on besides those of each series."""
+        return self._horizon, self._replays.pairs, self._replays.is_single
 
     def alone(self, series: int = 1) -> Detector:
         """Return a detector of so many series that decides as this one and keeps all z itself."""
@@ -186,22 +191,29 @@ class Detector:
 
         Of each series :meth:`remembered` z are needed; more are ignored.
         """
-        stops = np.append(starts[1:], z.size)
+        counts = np.diff(starts, append=z.size)
+        needed = self._remembered(records)
+        if (counts < needed).any():
+            at = int((counts < needed).argmax())
+            message = (
+                f"series {series[at]}: {needed[at]} pairs are needed to restore, {counts[at]} given"
+            )
+            raise ValueError(message)
         self._state[series] = records
-        for row, record, start, stop in zip(series, records, starts, stops, strict=True):
-            needed = self.remembered(record)
-            if stop - start < needed:
-                message = (
-                    f"series {row}: {needed} pairs are needed to restore, {stop - start} given"
-                )
-                raise ValueError(message)
-            slots = (int(record["seen"]) - np.arange(needed, 0, -1)) % self._length
-            self._ring[row, slots] = z[stop - needed : stop]
+        back = np.repeat(np.cumsum(needed), needed) - np.arange(needed.sum())  # from each end
+        slots = (np.repeat(records["seen"].astype(np.int64), needed) - back) % self._length
+        self._ring[np.repeat(series, needed), slots] = z[np.repeat(starts + counts, needed) - back]
 
     def remembered(self, record: np.void) -> int:
         """Return how many of a series' last z are kept here: a replay's, and those at lag FAR."""
-        held = int(record["held"]) if self._replays.earlier is None else 0
-        return max(min(held, self._replays.pairs), min(int(record["seen"]), e_values.FAR))
+        return int(self._remembered(record.reshape(1))[0])
+
+    def _remembered(self, records: Records) -> Int:
+        counts = np.minimum(records["seen"].astype(np.int64), e_values.FAR)
+        if self._replays.earlier is None:
+            held = np.minimum(records["held"].astype(np.int64), self._replays.pairs)
+            counts = np.maximum(counts, held)
+        return counts
 
     def copies(self, series: Int) -> tuple[Records, Float]:
         """Return the states of series as they lie in memory, for :meth:`put_back` only."""
@@ -219,10 +231,7 @@ class Detector:
         """Return what :meth:`dump` does of each series."""
         records = self._state.take(series)  # whole: an index would leave the padding as it may be
         seen = records["seen"].astype(np.int64)
-        counts = np.minimum(seen, e_values.FAR)
-        if self._replays.earlier is None:
-            held = np.minimum(records["held"].astype(np.int64), self._replays.pairs)
-            counts = np.maximum(counts, held)
+        counts = self._remembered(records)
         most = int(counts.max(initial=0))
         slots = (seen[:, None] - np.arange(most, 0, -1)) % self._length
         z = self._ring[series[:, None], slots].astype(np.float64)
@@ -240,9 +249,15 @@ class Detector:
 
     def load(self, series: int, state: bytes) -> None:
         """Set one series' state to what :meth:`dump` returned, bit for bit."""
-        record = np.frombuffer(state, STATE, 1)
-        z = np.frombuffer(state, np.float64, offset=STATE.itemsize)
-        self.restore(np.array([series]), record, np.zeros(1, np.int64), z)
+        self.loads(np.array([series]), [state])
+
+    def loads(self, series: Int, states: Sequence[bytes]) -> None:
+        """Do what :meth:`load` does for each series."""
+        size = STATE.itemsize
+        records = np.frombuffer(b"".join(each[:size] for each in states), STATE)
+        z = np.frombuffer(b"".join(each[size:] for each in states), np.float64)
+        stops = np.cumsum([(len(each) - size) // z.itemsize for each in states], dtype=np.int64)
+        self.restore(series, records, np.append(0, stops)[: series.size], z)
 
     def forget(self, series: Int) -> None:
         """Clear series, as if none of their pairs had come."""

@@ -37,8 +37,11 @@ class DetectorInputs:
     def chosen(self, series: Int, first: Records) -> ChosenBets:
         """Return the bets on ``series`` by the first row of each, whose u may be NaN."""
         path = np.where(np.isnan(first["u"]), COVERAGE, Z).astype(np.int8)
-        shares = [self.share(row, first[at : at + 1]) for at, row in enumerate(series.tolist())]
-        return ChosenBets(path, np.array(shares, dtype=np.float64))
+        shares = np.zeros(series.size)
+        for at, row in enumerate(series.tolist()):
+            if self.is_declared(row):
+                shares[at] = self.share(row, first[at : at + 1])
+        return ChosenBets(path, shares)
 
     def is_declared(self, row: int) -> bool:
         """Return whether systematic effects are declared of a series."""

@@ -25,8 +25,13 @@ class SeriesCuts(NamedTuple):
 
     def before(self, pairs: int) -> SeriesCuts:
         """Return those that are followed by one of so many pairs."""
+        if not self.ranks.size:
+            return self
         is_before = self.ranks < pairs
         return SeriesCuts(self.ranks[is_before], self.times[is_before])
+
+
+NO_CUTS: Final = SeriesCuts(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 class EpochPiece(NamedTuple):
@@ -53,7 +58,8 @@ def epoch_pieces(counts: Int, cuts: Sequence[SeriesCuts], most: int) -> Iterator
     width = 1 + max((each.ranks.size for each in cuts), default=0)
     ranks = np.full((counts.size, width), _NEVER)
     times = np.full((counts.size, width), np.nan)
-    for at, each in enumerate(cuts):
+    for at in [at for at, each in enumerate(cuts) if each.ranks.size]:
+        each = cuts[at]
         ranks[at, : each.ranks.size], times[at, : each.ranks.size] = each
     every, passed = np.arange(counts.size), np.zeros(counts.size, dtype=np.int64)
     done = np.zeros(counts.size, dtype=np.int64)

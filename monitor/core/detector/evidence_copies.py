@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.series_state import STATE
-from monitor.core.model import Float, Int
+from monitor.core.model import Float, Int, Records
 from monitor.core.windows.rings import Names, zeros_on_demand
 
 DISTANCES: Final = (16, 64, 256)  # pairs between two checkpoints
@@ -80,6 +80,10 @@ class EvidenceCopies:
     def take(self, series: Int, times: Float, ids: Names) -> None:
         """Copy the states of ``series``, which are those after the pairs (time, id), where due."""
         slots = self._slot[series]
+        is_kept = slots != _NONE
+        if not is_kept.all():
+            series, times, ids = series[is_kept], times[is_kept], ids[is_kept]
+            slots = slots[is_kept]
         passed, first = self._passed[slots], slots * self._each
         for level, distance in enumerate(self._distances):
             two = first[:, None] + (2 * level, 2 * level + 1)
@@ -91,6 +95,20 @@ class EvidenceCopies:
                 self._rows[entries], self._rings[entries] = self._detector.copies(series[due])
                 self._times[entries], self._ids[entries] = times[due], ids[due]
                 self._at[entries] = passed[due]
+
+    def oldest(self, series: Int) -> FoundCopies:
+        """Return the first checkpoint there is of each series."""
+        entries = self._slot[series][:, None] * self._each + np.arange(self._each)
+        at = self._at[entries]
+        at[(at == _NONE) | (self._slot[series] == _NONE)[:, None]] = np.iinfo(at.dtype).max
+        first, every = at.argmin(axis=1), np.arange(series.size)
+        is_none = at[every, first] == np.iinfo(at.dtype).max
+        found = np.where(is_none, _NONE, entries[every, first])
+        return FoundCopies(found, self._times[found], self._ids[found])
+
+    def records(self, entries: Int) -> Records:
+        """Return the states (dtype STATE) at some places."""
+        return self._rows[entries].view(STATE)
 
     def before(self, series: Int, since: Float) -> FoundCopies:
         """Return the last checkpoint of each series before an event time; forget those after it."""

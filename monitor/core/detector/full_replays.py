@@ -14,7 +14,7 @@ import numpy as np
 
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.detector_inputs import ChosenBets, DetectorInputs
-from monitor.core.detector.epoch_pieces import SeriesCuts, epoch_pieces, series_cuts
+from monitor.core.detector.epoch_pieces import NO_CUTS, SeriesCuts, epoch_pieces, series_cuts
 from monitor.core.detector.far_checkpoints import EACH, SPACING, Checkpoint
 from monitor.core.detector.lifecycle import StateTransition
 from monitor.core.model import PAIR, Event, Float, Int, Records
@@ -64,23 +64,24 @@ class FullReplays:
         """Return where epochs later than ``after`` cut pairs at so many times."""
         found = []
         for row, since, own in zip(series.tolist(), after.tolist(), times, strict=True):
-            epochs = np.array([each.time for each in self._events_of(row) if each.time > since])
-            found.append(series_cuts(own, epochs))
+            epochs = [each.time for each in self._events_of(row) if each.time > since]
+            found.append(series_cuts(own, np.array(epochs)) if epochs else NO_CUTS)
         return found
 
     def begun(self, series: Int, histories: Sequence[Records], starts: Starts) -> Detector:
         """Return a detector in which each of ``series`` is as it was before its history."""
         apart = self._detector.alone(series.size)
         apart.patience[:] = self._detector.patience[series]
-        every = zip(series.tolist(), histories, starts, strict=True)
-        for at, (row, history, start) in enumerate(every):
-            if start is not None:
-                apart.path[at] = self._detector.path[row]
-                apart.systematic[at] = self._detector.systematic[row]
-                apart.load(at, start.state)
-            elif history.size:
-                bets = self._inputs.chosen(np.array([row]), self._windows.as_kept(history[:1]))
-                apart.path[at], apart.systematic[at] = bets.path[0], bets.systematic[0]
+        is_begun = np.array([start is not None for start in starts], dtype=np.bool_)
+        apart.path[is_begun] = self._detector.path[series[is_begun]]
+        apart.systematic[is_begun] = self._detector.systematic[series[is_begun]]
+        loaded = [start.state for start in starts if start is not None]
+        apart.loads(np.flatnonzero(is_begun), loaded)
+        new = [at for at in np.flatnonzero(~is_begun).tolist() if histories[at].size]
+        if new:
+            first = end_to_end([histories[at][:1] for at in new])
+            bets = self._inputs.chosen(series[new], self._windows.as_kept(first))
+            apart.path[new], apart.systematic[new] = bets
         return apart
 
     def steps(
@@ -176,8 +177,12 @@ def epochs_begun(detector: Detector, places: Int, series: Int, times: Float) -> 
     ]
 
 
+def end_to_end(parts: Sequence[Records]) -> Records:
+    """Return pairs of several series in one piece."""
+    return np.concatenate([part.view(_BARE) for part in parts]).view(PAIR)
+
+
 def _parts(histories: Sequence[Records], some: Int, done: Int, size: Int) -> Records:
     """Return the next pairs of some series, end to end."""
     cut = zip(some.tolist(), done.tolist(), (done + size).tolist(), strict=True)
-    parts = [histories[at][first:stop].view(_BARE) for at, first, stop in cut]
-    return np.concatenate(parts).view(PAIR)
+    return end_to_end([histories[at][first:stop] for at, first, stop in cut])

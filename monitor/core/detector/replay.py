@@ -27,9 +27,11 @@ from monitor.core.detector.full_replays import (
     bets_in,
     bits_in,
     changes_of,
+    end_to_end,
     epochs_begun,
     times_of,
 )
+from monitor.core.detector.kept_evidence import EvidenceKeeper, KeptEvidence, Resumed, UpTo
 from monitor.core.detector.lifecycle import STATES
 from monitor.core.detector.ring_replays import LAST_ID, RingReplays
 from monitor.core.model import PAIR, Event, Float, Int, Records
@@ -47,6 +49,7 @@ class Replayer:
     """Feeds ``detector`` the pairs of ``windows``; ``events_of`` are a series' epochs.
 
     ``histories(rows, since)`` returns the pairs of series from an event time on, in event order.
+    ``program`` is the version of what decides.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Replayer:
         complete: Callable[[Int, Int, Records], Columns],
         events_of: Callable[[int], list[Event]],
         rules: Sequence[SeriesRules],
+        program: str,
     ) -> None:
         self._detector: Final = detector
         self._windows: Final = windows
@@ -65,12 +69,14 @@ class Replayer:
         self._full: Final = FullReplays(detector, windows, self._inputs, events_of)
         self._rings: Final = RingReplays(detector, windows, self._inputs, self._full)
         self._far: Final = FarCheckpoints()
+        self.keeper: Final = EvidenceKeeper(detector, rules, program)
         self.disturbed: dict[int, float] = {}
         self.taken_back: set[int] = set()
 
     def disturb(self, row: int, since: float) -> None:
         """Mark a series whose past changed from an event time on."""
         self.disturbed[row] = min(since, self.disturbed.get(row, np.inf))
+        self.keeper.disturb(row, since)
 
     def resume(
         self,
@@ -176,13 +182,10 @@ class Replayer:
             self._rings.copies.passed(series, counts)
         return changes_of(found, np.arange(self._rings.known.size), times)
 
-    def replay_disturbed(
-        self, rows: Iterable[int], histories: Mapping[int, Records] | None = None
-    ) -> list[AlertChange]:
+    def replay_disturbed(self, rows: Iterable[int]) -> list[AlertChange]:
         """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
 
         ``taken_back`` gets those whose alert should, by the past as it is now, never have fired.
-        Where all pairs of each are at hand, in ``histories``, nothing else is looked for.
         """
         some = [row for row in rows if row in self.disturbed]
         if not some:
@@ -190,24 +193,81 @@ class Replayer:
         series = np.array(some)
         since = np.array([self.disturbed.pop(row) for row in some])
         before = self._detector.states(series).tolist()
-        after = np.full(series.size, -np.inf)
-        counts = np.full(series.size, -1)
         self._rings.copies.open(series)
-        if histories is None:
-            counts, after = self._rings.go_back(series, since)
-        else:  # all pairs are replayed: what is kept is void
-            since[:] = -np.inf
+        counts, after = self._rings.go_back(series, since)
         far = [self._far.before(*each) for each in zip(some, since.tolist(), strict=True)]
         seen: list[AlertChange] = []
         old = np.flatnonzero(counts < 0)
         if old.size:
             from_far = [far[at] for at in old.tolist()]
-            parts = self._parts(series[old], from_far, histories)
+            from_time = float(times_of(from_far).min())
+            histories = self._histories(series[old].tolist(), from_time)
+            parts = _parts(series[old], from_far, histories)
             counts[old], after[old] = self._replay_old(series[old], from_far, parts, seen)
         seen += self._rings.replay_ends(series, counts, after)
         return self._differences(series, before, seen)
 
+    def keep(self, rows: Int) -> list[KeptEvidence]:
+        """Return the evidence of those of ``rows`` that is up to date, for later starts."""
+        is_known = self._rings.known[rows] & (self._windows.rings.held[rows] > 0)
+        some = rows[is_known & ~np.isin(rows, [*self.disturbed])]
+        return self.keeper.made(some, *self._rings.settled(some))
+
+    def resumable(self, kept: Iterable[KeptEvidence], up_to: UpTo) -> dict[int, Resumed]:
+        """Return what can be resumed, by row; of ``up_to`` see :data:`.UpTo`."""
+        found = {each.series: self.keeper.resumable(each, up_to) for each in kept}
+        return {row: each for row, each in found.items() if each is not None}
+
+    def replay_recalled(
+        self, histories: Mapping[int, Records], resumed: Mapping[int, Resumed]
+    ) -> list[AlertChange]:
+        """Replay series of which nothing is loaded yet; return how their alerts change.
+
+        ``histories`` has all pairs of each, or those from the first one that what is ``resumed``
+        needs.
+        """
+        series = np.array([*histories])
+        since = np.array([self.disturbed.pop(row, np.inf) for row in series.tolist()])
+        self._rings.copies.open(series[since < np.inf])
+        starts = self._resume(histories, resumed)
+        before = self._detector.states(series).tolist()
+        far = [starts.get(row) for row in series.tolist()]
+        parts = _parts(series, far, histories)
+        seen: list[AlertChange] = []
+        counts, after = self._replay_old(series, far, parts, seen)
+        seen += self._rings.replay_ends(series, counts, after)
+        shown = [each for each in seen if each.series in starts]
+        return shown + self._differences(
+            series[[each is None for each in far]],
+            [state for state, each in zip(before, far, strict=True) if each is None],
+            seen,
+        )
+
     # -- inside -----------------------------------------------------------------------------
+
+    def _resume(
+        self, histories: Mapping[int, Records], resumed: Mapping[int, Resumed]
+    ) -> dict[int, Checkpoint]:
+        """Load states that were kept, with the z before them; return them as checkpoints."""
+        rows = [row for row in histories if row in resumed]
+        if not rows:
+            return {}
+        series, known = np.array(rows), [resumed[row] for row in rows]
+        self._rings.known[series] = True
+        self._detector.path[series] = [each.state.path for each in known]
+        self._detector.systematic[series] = [each.state.systematic for each in known]
+        sizes = np.array([each.next - each.first for each in known])
+        before = [histories[row][:size] for row, size in zip(rows, sizes.tolist(), strict=True)]
+        starts = np.cumsum(sizes) - sizes
+        pairs = self._windows.as_kept(end_to_end(before))
+        z = np.split(self._rings.input_of(series, starts, pairs), starts[1:])
+        found = {}
+        for row, each, own in zip(rows, known, z, strict=True):
+            state = each.state.record + own.tobytes()
+            found[row] = Checkpoint(each.time, each.state.id, state)
+            self._far.add(row, found[row])
+        self._detector.loads(series, [found[row].state for row in rows])
+        return found
 
     def _differences(
         self, series: Int, before: list[int], seen: list[AlertChange]
@@ -234,22 +294,6 @@ class Replayer:
         inputs = self._rings.input_of(series, starts, rows)
         return series, np.diff(starts, append=pairs.size), inputs, pairs["time"].copy()
 
-    def _parts(
-        self, series: Int, far: Starts, histories: Mapping[int, Records] | None
-    ) -> list[Records]:
-        """Return the pairs of each series that come after its far checkpoint, all without one."""
-        times = times_of(far)
-        known = histories or self._histories(series.tolist(), float(times.min()))
-        parts = []
-        for row, start in zip(series.tolist(), far, strict=True):
-            part = known[row]
-            if start is not None:
-                part = part[np.searchsorted(part["time"], start.time) :]
-                is_tied = part["time"] == start.time
-                part = part[~(is_tied & (part["id"] <= np.uint64(start.id)))]
-            parts.append(part)
-        return parts
-
     def _replay_old(
         self, series: Int, far: Starts, histories: Sequence[Records], seen: list[AlertChange]
     ) -> tuple[Int, Float]:
@@ -269,11 +313,24 @@ class Replayer:
         old = [each[:stop] for each, stop in zip(histories, (sizes - left).tolist(), strict=True)]
         replay = self._full.steps(apart, series, old, starts, to_end=False, keep=self._far.add)
         seen += finish(replay)
+        self._detector.loads(series, apart.dumps(np.arange(series.size)))
         times = times_of(starts)
-        for at, state in enumerate(apart.dumps(np.arange(series.size))):
-            self._detector.load(int(series[at]), state)
-            if old[at].size:
-                last = old[at][-1:]
-                times[at] = last["time"][0]
-                self._rings.copies.take(series[at : at + 1], last["time"], last["id"])
+        some = np.flatnonzero([each.size > 0 for each in old])
+        if some.size:
+            last = end_to_end([old[at][-1:] for at in some.tolist()])
+            times[some] = last["time"]
+            self._rings.copies.take(series[some], last["time"], last["id"])
         return left, times
+
+
+def _parts(series: Int, far: Starts, known: Mapping[int, Records]) -> list[Records]:
+    """Return the pairs of each series that come after a checkpoint, all without one."""
+    parts = []
+    for row, start in zip(series.tolist(), far, strict=True):
+        part = known[row]
+        if start is not None:
+            part = part[np.searchsorted(part["time"], start.time) :]
+            is_tied = part["time"] == start.time
+            part = part[~(is_tied & (part["id"] <= np.uint64(start.id)))]
+        parts.append(part)
+    return parts

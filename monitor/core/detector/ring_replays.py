@@ -23,6 +23,7 @@ from monitor.core.detector.full_replays import (
     epochs_begun,
 )
 from monitor.core.model import Bool, Float, Int, Records
+from monitor.core.windows.rings import Names
 from monitor.core.windows.windows import Windows
 
 _PIECE: Final = 2 * DISTANCES[0]  # pairs between two copies
@@ -66,13 +67,25 @@ class RingReplays:
 
     def take_before_windows_change(self, series: Int) -> None:
         """Keep checkpoints after the newest pairs that the rings of ``series`` hold."""
-        rings = self._windows.rings
-        series = series[rings.held[series] > 0]
-        last = rings.last(series, np.ones_like(series))
-        epochs = self._windows.epochs(series)  # one that began since is in the state
-        is_pair = last["time"] >= epochs
-        times = np.where(is_pair, last["time"], np.nextafter(epochs, -np.inf))
-        self.copies.take(series, times, np.where(is_pair, last["id"], LAST_ID))
+        series = series[self._windows.rings.held[series] > 0]
+        self.copies.take(series, *self._newest(series))
+
+    def settled(self, series: Int) -> tuple[Float, Names, Records]:
+        """Return states from as far back as copies of ``series`` go: after which pair, and they.
+
+        Those of now where there are no copies: the past of such a series has never changed. Each
+        must hold a pair.
+        """
+        found = self.copies.oldest(series)
+        times, ids = self._newest(series)
+        records = self._detector.records(series)
+        is_copied = found.entries >= 0
+        records[is_copied] = self.copies.records(found.entries[is_copied])
+        return (
+            np.where(is_copied, found.times, times),
+            np.where(is_copied, found.ids, ids),
+            records,
+        )
 
     def go_back(self, series: Int, since: Float) -> tuple[Int, Float]:
         """Put evidence back to before it changed; return how many rows of each ring are next.
@@ -121,6 +134,14 @@ class RingReplays:
         return seen
 
     # -- inside -----------------------------------------------------------------------------
+
+    def _newest(self, series: Int) -> tuple[Float, Names]:
+        """Return after which pair (time, id) the states of ``series`` are, or after which event."""
+        last = self._windows.rings.last(series, np.ones_like(series))
+        epochs = self._windows.epochs(series)  # one that began since is in the state
+        is_pair = last["time"] >= epochs
+        times = np.where(is_pair, last["time"], np.nextafter(epochs, -np.inf))
+        return times, np.where(is_pair, last["id"], LAST_ID)
 
     def _begin(self, series: Int) -> None:
         """Begin evidence with the first pairs in the rings."""

@@ -21,6 +21,7 @@ class CoreSettings(NamedTuple):
     may have more series (``known_series``) than the limits admit now. A replay of evidence looks
     back on ``replay_pairs``, taken from the windows if they hold so many and
     ``replay_in_windows``. ``rows_spare`` more series may be admitted while others are evicted.
+    Evidence that another version of the ``program`` kept is of no use.
     """
 
     rules_of: Callable[[str, str], SeriesRules]
@@ -37,6 +38,7 @@ class CoreSettings(NamedTuple):
     known_series: int = 0
     fleet: FleetRules = FleetRules()
     thresholds: tuple[Threshold, ...] = ()
+    program: str = ""
 
     @property
     def capacity(self) -> int:

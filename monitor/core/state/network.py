@@ -16,6 +16,7 @@ import msgspec
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.detector.replay import Replayer
 from monitor.core.detector.thresholds import Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
@@ -202,14 +203,29 @@ class Network:
             self._begin_epochs(sensor, time)
         self._begun_again.clear()
 
-    def recall(self, pairs: Records, *, is_resumed: bool = False) -> None:
+    def recall(
+        self, pairs: Records, kept: Sequence[KeptEvidence] = (), *, is_resumed: bool = False
+    ) -> None:
         """Load the pairs that a journal kept: all changes in the order they were made.
 
-        ``is_resumed``: evidence that is marked as disturbed is loaded afterwards.
+        Evidence goes on from what was ``kept`` of it. ``is_resumed``: evidence that is marked as
+        disturbed is loaded afterwards.
         """
         standing = event_order(pairs)
         self.pairing.recall(pairs, standing, self.registry.keys)
-        self._pipeline.recall(pairs, standing, is_resumed=is_resumed)
+        self._pipeline.recall(pairs, standing, kept, is_resumed=is_resumed)
+
+    def keep_evidence(self, kept_from: float, most: int) -> list[KeptEvidence]:
+        """Return the evidence of at most so many series, to be made durable.
+
+        That of series of which many pairs came since the last time, and whose history has all
+        pairs: from an event time on.
+        """
+        return self._pipeline.keep_evidence(self.liveness.first_reading >= kept_from, most)
+
+    def drop_kept(self) -> None:
+        """Note that the store has dropped pairs, and with them the evidence that was kept."""
+        self._pipeline.drop_kept()
 
     def expire(self, now: float) -> None:
         """Evict observations that have waited too long, or are too many."""

@@ -17,10 +17,11 @@ import numpy as np
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector, Replays
 from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.detector.replay import Replayer
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.fleet.presence import Eviction, HeardTimes
-from monitor.core.model import Event, Float, Int, Records, in_portions, some_rows
+from monitor.core.model import Bool, Event, Float, Int, Records, some_rows
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.reference_revisions import History
 from monitor.core.pairing.series_rules import SeriesRules
@@ -29,9 +30,9 @@ from monitor.core.snapshot.build import SnapshotBuilder, SnapshotSources
 from monitor.core.snapshot.details import DetailReader, DetailSources
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
+from monitor.core.state.recalled import Recalled
 from monitor.core.state.self_check import CheckedStages, Compared, compare_states
 from monitor.core.steps import Steps, with_each
-from monitor.core.windows.changes import grouped
 from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.rings import window_rows
 from monitor.core.windows.windows import Applied, Windows
@@ -72,6 +73,7 @@ class Pipeline:
     ) -> None:
         self._context: Final = context
         self._history: Final = history
+        self._recalled: Recalled | None = None  # during a start: all the history there is
         self._stages: Final = self._build(settings, history, pairing)
         self._waiting: list[Records] = []
         self._waiting_pairs = 0
@@ -126,18 +128,39 @@ class Pipeline:
             if self._waiting_pairs >= WAITING_MAX:
                 self._apply_waiting()
 
-    def recall(self, pairs: Records, standing: Int, *, is_resumed: bool) -> None:
+    def recall(
+        self, pairs: Records, standing: Int, kept: Sequence[KeptEvidence], *, is_resumed: bool
+    ) -> None:
         """Apply the pairs at the places ``standing`` (in event order) of those a journal kept.
 
-        ``is_resumed``: evidence that is not up to date is loaded afterwards.
+        Evidence goes on from what was ``kept`` of it. ``is_resumed``: evidence that is not up to
+        date is loaded afterwards.
         """
         gone = self._context.eviction.evicted
         if gone:
             standing = standing[~np.isin(pairs["series"][standing], list(gone))]
-        for portion in in_portions(pairs, standing):
-            self._follow(self.stages.windows.recall(portion))
+        self._recalled = recalled = Recalled(pairs, standing)
+        windows = self.stages.windows
+        for portion, firsts in recalled.ends(windows.length + 1):  # one more has left the ring
+            self._follow(windows.recall(portion, firsts))
         if not is_resumed:
-            self._replay_recalled(pairs, standing)
+            self._replay_recalled(recalled, [each for each in kept if each.series not in gone])
+        self._recalled = None
+
+    def keep_evidence(self, whole: Bool, most: int) -> list[KeptEvidence]:
+        """Return the evidence of some series for the next start to go on from.
+
+        Only that of series whose history is ``whole``, and whose alerts a snapshot has shown.
+        """
+        replayer = self.stages.replayer
+        due = replayer.keeper.due()
+        unshown = [change.series for change in self._transitions]
+        due = due[whole[due] & ~np.isin(due, [*unshown, *self._context.eviction.evicted])]
+        return replayer.keep(due[:most])
+
+    def drop_kept(self) -> None:
+        """Note that the store has dropped pairs, and with them the evidence that was kept."""
+        self.stages.replayer.keeper.drop()
 
     # -- series -----------------------------------------------------------------------------
 
@@ -211,7 +234,7 @@ class Pipeline:
     def _build(self, settings: CoreSettings, history: History, pairing: Pairing) -> Stages:
         context, capacity = self._context, settings.capacity
         windows = Windows(
-            capacity, settings.window_pairs_max, history.pairs_of, settings.window_precision
+            capacity, settings.window_pairs_max, self._pairs_of, settings.window_precision
         )
         # Where the windows hold all that a replay may look back on, nothing else keeps it.
         in_windows = settings.replay_in_windows and settings.replay_pairs <= windows.length
@@ -236,6 +259,7 @@ class Pipeline:
             frames.columns,
             events_of,
             context.rules,
+            settings.program,
         )
         derived = SnapshotBuilder(
             SnapshotSources(
@@ -273,6 +297,7 @@ class Pipeline:
         waiting, self._waiting, self._waiting_pairs = self._waiting, [], 0
         pairs = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
         self.readmit(pairs["series"])
+        self._stages.replayer.keeper.count(pairs["series"])
         self._follow(self._stages.windows.apply(pairs, lambda newer: self._step([newer])))
 
     def _step(self, portions: Iterable[Records]) -> None:
@@ -308,23 +333,27 @@ class Pipeline:
         self._transitions += self.stages.replayer.replay_disturbed(rows.tolist())
         self._looked_at[rows] = len(self._transitions)
 
-    def _replay_recalled(self, pairs: Records, standing: Int) -> None:
+    def _replay_recalled(self, recalled: Recalled, kept: Sequence[KeptEvidence]) -> None:
         """Make the evidence of all series of their pairs, which are at hand here.
 
         Series with epochs are replayed, and series whose past changed before: only replays make
         copies of evidence, without which their next late reference would read the journal.
         """
-        replayer, series = self.stages.replayer, pairs["series"][standing]
-        is_late = (series[1:] == series[:-1]) & (standing[1:] < standing[:-1])
-        for row in np.unique(series[1:][is_late]).tolist():
+        replayer = self.stages.replayer
+        for row in recalled.late().tolist():
             replayer.disturb(row, -math.inf)
-        self._step(in_portions(pairs, standing))
-        some = standing[np.isin(series, list(replayer.disturbed))]
-        most = max(_RECALLED_PAIRS, pairs.size // _RECALLED_PORTIONS)
-        for portion in in_portions(pairs, some, most):
-            rows, starts, _ = grouped(portion)
-            histories = dict(zip(rows.tolist(), np.split(portion, starts[1:]), strict=True))
-            self._transitions += replayer.replay_disturbed(rows.tolist(), histories)
+        replayer.keeper.count(recalled.series, recalled.counts)
+        resumed = replayer.resumable(kept, recalled.up_to)
+        some = dict.fromkeys(replayer.disturbed, 0)
+        some |= {row: each.first for row, each in resumed.items()}
+        self._step(recalled.without(np.array([*some], dtype=np.int64)))
+        most = max(_RECALLED_PAIRS, int(recalled.counts.sum()) // _RECALLED_PORTIONS)
+        for histories in recalled.parts(some, most):
+            self._transitions += replayer.replay_recalled(histories, resumed)
+
+    def _pairs_of(self, row: int) -> Records:
+        """Return all standing pairs of a series."""
+        return self._history.pairs_of(row) if self._recalled is None else self._recalled.of(row)
 
     def _start_of(self, row: int) -> float:
         return self._context.epochs.start_of(self._context.registry.keys[row])

@@ -91,14 +91,17 @@ class Windows:
             since[~only_newer] = self._merge_ends(changes.of(~only_newer))
         return Applied(changes.series, since, newer.rows)
 
-    def recall(self, pairs: Records) -> Applied:
-        """Load all standing pairs (``PAIR``, in event order) of series whose windows are empty."""
+    def recall(self, pairs: Records, firsts: Float) -> Applied:
+        """Load standing pairs (``PAIR``, in event order) of series whose windows are empty.
+
+        All of each series, or its last ones, more than a ring holds; ``firsts`` are the times of
+        the first pairs that each has.
+        """
         changes = grouped(pairs)
         self.rings.assign(changes.series)
         self.rings.append(changes)
         self._recount(changes.series)
-        first = pairs["time"][changes.starts]
-        since = np.where(first >= self._epoch[changes.series], np.inf, first)
+        since = np.where(firsts >= self._epoch[changes.series], np.inf, firsts)
         return Applied(changes.series, since, pairs)
 
     def as_kept(self, pairs: Records) -> Records:
