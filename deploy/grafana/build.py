@@ -496,7 +496,9 @@ def _daemon_sinks() -> list[AnyPanel]:
             Query(rate("monitor_sink_dropped_total"), "{{sink}} dropped for good"),
         ),
         lines(
-            Text("Waiting to be told", "Alert transitions still to be delivered to a sink.", "short"),
+            Text(
+                "Waiting to be told", "Alert transitions still to be delivered to a sink.", "short"
+            ),
             Query(select("monitor_sink_queue_length"), "{{sink}}"),
         ),
     ]
