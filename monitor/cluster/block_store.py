@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 import msgspec
 import numpy as np
 
-from monitor.core.detector.series_state import with_calm, with_scales
+from monitor.core.detector.series_state import with_calm, with_relapse, with_scales
 from monitor.core.detector.thresholds import Bases, Crossings
 from monitor.core.diagnosis.onsets import Onsets
 from monitor.core.model import BESIDE, PAIR, Records, in_event_order
@@ -192,7 +192,7 @@ def _as_double(single: Records) -> Records:
 
 # -- the state as bytes ---------------------------------------------------------------------------
 
-VERSION: Final = 5
+VERSION: Final = 6
 
 
 class StateError(MonitorError):
@@ -268,11 +268,17 @@ def _with_calm(old: list[Any]) -> list[Any]:
     return [5, *old[1:4], _anew(with_calm, old[4]), *old[5:]]
 
 
+def _with_relapse(old: list[Any]) -> list[Any]:
+    """Version 5 had one shape for all errors, and forgot an alert once it ended."""
+    return [6, *old[1:4], _anew(with_relapse, old[4]), *old[5:]]
+
+
 _UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {
     1: _with_refusals,
     2: _with_thresholds,
     3: _with_scales,
     4: _with_calm,
+    5: _with_relapse,
 }
 
 

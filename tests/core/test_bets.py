@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 from series import pairs
 
-from monitor.core.detector import e_values
-from monitor.core.detector.e_values import Whitening
+from monitor.core.detector import e_values, narrowness, whitening
 from monitor.core.detector.scales import Ceilings
+from monitor.core.detector.whitening import Whitening
 
-NO_PAST = Whitening(np.zeros(3), np.zeros(3), np.zeros(3))
+NO_PAST = Whitening(*np.zeros((4, 3)))
 
 
 def level(count):
@@ -41,21 +41,33 @@ def standardised(shape):
     return lambda z: frozen.std() * frozen.pdf(frozen.mean() + frozen.std() * z)
 
 
-def means(shape, bias, spread):
-    """Return the mean of each bet for z = bias + spread * standardised shape, by quadrature.
+def means(shape, bias, spread, flat=0.0):
+    """Return the mean of each bet for z = bias + spread * standardised shape.
+
+    ``flat`` is what is known of the shape.
+    """
+
+    def bets(z):
+        past = Whitening(*np.zeros((3, z.size)), np.full(z.size, flat))
+        return e_values.z_bets(z, np.zeros(z.size), past, level(z.size))
+
+    return chances(shape, bias, spread, bets)
+
+
+def chances(shape, bias, spread, bets):
+    """Return the mean of ``bets`` by quadrature.
 
     Gauss-Legendre on panels whose edges hold every kink; beyond 60 the bets are constant and the
     densities below 1e-5.
     """
-    kinks = [(side * e_values.CLIP - bias) / spread for side in (-1, 1)]
+    kinks = [(side - bias) / spread for side in (-5.5, -4.0, 4.0, 5.5)]
     own = [-np.sqrt(3), np.sqrt(3), -1.0, 0.0]
     edges = np.unique([*np.linspace(-60, 60, 241), *kinks, *own])
     nodes, weights = np.polynomial.legendre.leggauss(40)
     half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
     t = (middle + half * nodes).ravel()
     chance = (half * weights).ravel() * standardised(shape)(t)
-    past = Whitening(*(np.zeros(t.size) for _ in range(3)))
-    return e_values.z_bets(bias + spread * t, np.zeros(t.size), past, level(t.size)) @ chance
+    return bets(bias + spread * t) @ chance
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -88,6 +100,29 @@ def test_each_family_gains_on_its_own_fault(bias, spread, family):
     assert mean[e_values.ROWS[family]].max() > 1.03
 
 
+@pytest.mark.parametrize("shape", ["normal", "uniform", "logistic", "Laplace", "t6", "t4"])
+@pytest.mark.parametrize("spread", [0.9, 1.0, 1.1])
+def test_no_bet_on_too_large_u_gains_on_a_sensor_whose_shape_was_learnt(shape, spread):
+    """From the mean of one bet over 400 pairs (what fades counts), by quadrature."""
+    learnt = chances(shape, 0.0, spread, lambda z: narrowness.middle(np.clip(z, -4, 4)))
+
+    flat = narrowness.flatness(learnt, np.full(1, 400.0), np.zeros(1))
+    mean = means(shape, 0.0, spread, flat=flat)
+
+    assert mean[e_values.ROWS[2]].max() <= 1.0 + 2e-4
+
+
+def test_a_shape_is_unknown_before_it_is_learnt_and_after_an_event():
+    z = np.random.default_rng(12).standard_normal(3000)
+    q = np.clip(z, -4, 4)
+
+    few, many = (whitening.learnt_from(*sums(q[:n])).flat[0] for n in (20, 3000))
+
+    assert few < 0.4
+    assert many == 1.0
+    assert whitening.learnt_from(*sums(q)[:5], np.array([narrowness.MOST * 2998])).flat[0] == 0.0
+
+
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.32, 0.8, 0.95])
 @pytest.mark.parametrize("share", [1 / 1.1, 1.0, 1.1])
 def test_coverage_bets_are_fair_to_any_miss_rate_within_ten_percent(alpha, share):
@@ -106,9 +141,7 @@ def test_misses_that_follow_each_other_count_for_less():
     codes = np.array([0.1, 1.1, -1.1])
     plain = e_values.coverage_bets(codes, codes, NO_PAST, ALONE)
 
-    tempered = e_values.coverage_bets(
-        codes, codes, Whitening(*(np.full(3, 0.5) for _ in range(3))), ALONE
-    )
+    tempered = e_values.coverage_bets(codes, codes, Whitening(*np.full((4, 3), 0.5)), ALONE)
 
     assert tempered == pytest.approx(plain ** (1 / 3))
 
@@ -175,13 +208,14 @@ def test_sides_of_an_interval_without_its_value_are_half_its_width():
 def sums(z):
     """Return the arguments of whitening for the whole of ``z``, written out."""
     q = np.clip(z, -4, 4)
-    far = e_values.FAR
+    far = whitening.FAR
     return (
         np.sum((q[2:] - q[1:-1]) ** 2)[None],
         np.sum((q[2:] - q[:-2]) ** 2)[None],
         np.array([z.size - 2.0]),
         np.sum((q[far:] - q[:-far]) ** 2)[None],
         np.array([float(z.size - far)]),
+        np.sum(narrowness.middle(q[2:]))[None],
     )
 
 
@@ -205,7 +239,7 @@ def autoregressive(rho, n, rng):
 def test_autocorrelation_is_learnt_whatever_the_fault(rho, fault):
     z = autoregressive(rho, 2000, np.random.default_rng(3)) / 4  # unclipped after the fault
 
-    learnt = e_values.whitening(*sums(fault(z)))
+    learnt = whitening.learnt_from(*sums(fault(z)))
 
     assert learnt.rho[0] == pytest.approx(rho, abs=0.08)
     assert learnt.lower[0] <= learnt.rho[0] <= learnt.upper[0]
@@ -216,7 +250,7 @@ def test_variance_trusted_to_go_is_bounded_for_errors_that_forget_sooner():
     noise = np.random.default_rng(4).standard_normal(3001)
     z = (noise[1:] + noise[:-1]) / np.sqrt(2)
 
-    learnt = e_values.whitening(*sums(z))
+    learnt = whitening.learnt_from(*sums(z))
     left = z[1:] - learnt.upper * z[:-1]
 
     claimed = 1 - 2 * learnt.upper * learnt.lower + learnt.upper**2
@@ -226,7 +260,7 @@ def test_variance_trusted_to_go_is_bounded_for_errors_that_forget_sooner():
 def test_mixed_paths_give_each_pair_its_own_bets():
     rng = np.random.default_rng(5)
     z, path = rng.normal(size=20), rng.integers(0, 2, 20)
-    learnt = Whitening(*(np.full(20, value) for value in (0.3, 0.4, 0.2)))
+    learnt = Whitening(*(np.full(20, value) for value in (0.3, 0.4, 0.2, 0.6)))
 
     mixed = e_values.bets_of(path, z, z, learnt, level(20))
 

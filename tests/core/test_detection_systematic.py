@@ -12,9 +12,9 @@ from scipy import stats
 
 from monitor.core.detector import e_values
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.e_values import Whitening
 from monitor.core.detector.lifecycle import STATES
 from monitor.core.detector.scales import Ceilings
+from monitor.core.detector.whitening import Whitening
 from monitor.core.model import PAIR, Records
 from monitor.core.pairing.series_rules import SeriesRules, Systematic
 from monitor.core.registry import Limits
@@ -47,7 +47,17 @@ def draws(shape: str, size: tuple[int, int], seed: int) -> np.ndarray:
 def means(shape: str, bias: float, spread: float, share: float) -> np.ndarray:
     """Return the mean of each bet for z = bias + spread * standardised shape, by quadrature."""
     frozen = SHAPES[shape]
-    kinks = [(side - bias) / spread for side in (-4.0 - 2.0 * share, -4.0, 4.0, 4.0 + 2.0 * share)]
+    kinks = [
+        (side - bias) / spread
+        for side in (
+            -5.5 - 2.0 * share,
+            -4.0 - 2.0 * share,
+            -4.0,
+            4.0,
+            4.0 + 2.0 * share,
+            5.5 + 2.0 * share,
+        )
+    ]
     edges = np.unique([*np.linspace(-60, 60, 481), *kinks, -np.sqrt(3), np.sqrt(3), -1.0])
     nodes, weights = np.polynomial.legendre.leggauss(40)
     half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
@@ -58,7 +68,7 @@ def means(shape: str, bias: float, spread: float, share: float) -> np.ndarray:
     bets = e_values.z_bets(
         bias + spread * t,
         nothing,
-        Whitening(nothing, nothing, nothing),
+        Whitening(nothing, nothing, nothing, nothing),
         Ceilings(ones, ones),
         np.full(t.size, share),
     )

@@ -103,7 +103,8 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
 
 def _needs_each_pair(block: EvidenceBlock) -> bool:
     """Return whether one firing series' fault still takes shape, or its end is being tested."""
-    return bool(block.refining[0] > 0 or block.reverse[0] >= block.resolved_at[0])
+    is_tested = block.reverse[0] >= block.resolved_at[0] or block.stretch[0] > 0.0
+    return bool(block.refining[0] > 0 or is_tested)
 
 
 def _mixed_while_firing(block: EvidenceBlock, rank: int) -> list[float]:

@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import e_values, lifecycle
+from monitor.core.detector import e_values, lifecycle, whitening
 from monitor.core.detector.accumulation import CAP, discounted_after, sum_of
 from monitor.core.detector.e_process import EvidenceBlock
-from monitor.core.detector.e_values import Whitening
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.scales import Ceilings
+from monitor.core.detector.whitening import Whitening
 from monitor.core.model import Bool, Float, Int
 
 TINY: Final = 1e-12
@@ -88,22 +88,30 @@ def _learnt(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool)
     noticed yet that errors began to depend on each other.
     """
     known = block.learnt(rank, columns)
-    recent, both = e_values.clipped(z[-RECENT:], -e_values.CLIP, e_values.CLIP), held[-RECENT:]
+    recent, both = whitening.clipped(z[-RECENT:], -whitening.CLIP, whitening.CLIP), held[-RECENT:]
     if recent.shape[0] < 3:
         return known
     counted = both[:-2]
     one = np.where(counted, np.square(recent[2:] - recent[1:-1]), 0.0)
     two = np.where(counted, np.square(recent[2:] - recent[:-2]), 0.0)
     d1, d2 = np.cumsum(one, axis=0)[-1], np.cumsum(two, axis=0)[-1]
-    seen, spread = e_values.from_differences(d1, d2, counted.sum(axis=0))
-    upper = e_values.clipped(seen - spread, 0.0, e_values.RHO_MAX)
-    lower = e_values.clipped(seen - 2.0 * spread, 0.0, e_values.RHO_MAX)
+    seen, spread = whitening.from_differences(d1, d2, counted.sum(axis=0))
+    upper = whitening.clipped(seen - spread, 0.0, whitening.RHO_MAX)
+    lower = whitening.clipped(seen - 2.0 * spread, 0.0, whitening.RHO_MAX)
     more = upper > known.upper
     return Whitening(
         np.maximum(known.rho, upper),
         np.maximum(known.upper, upper),
         np.where(more, np.maximum(known.lower, lower), known.lower),
+        np.where(more | ~_leads_overstated(block, columns), 0.0, known.flat),
     )
+
+
+def _leads_overstated(block: EvidenceBlock, columns: Int) -> Bool:
+    """Return whether a too large u is what the pairs themselves spoke for, as they came."""
+    leading = np.argmax(e_values.families_of(block.evidence[:, columns]), axis=0)
+    is_overstated: Bool = leading == e_values.FAMILIES.index("overstated")
+    return is_overstated
 
 
 def _onset(factors: Float, leading: Int) -> Int:
@@ -119,6 +127,7 @@ def _fire(block: EvidenceBlock, rank: int, columns: Int, family: Int) -> None:
     block.family[columns] = family
     block.reverse[columns] = 0.0
     block.calm[:, columns] = 0.0
+    block.relapse(rank, columns)
     block.refining[columns] = lifecycle.REFINING[block.path[columns]]
     block.alarm[columns] = block.seen[columns] + rank + 1
     block.record(rank, columns, np.full(columns.size, FIRING), family)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.detector import e_values
+from monitor.core.detector import e_values, narrowness, whitening
 from monitor.core.detector.accumulation import accumulate
 from monitor.core.detector.confirmation import confirm
 from monitor.core.detector.e_process import EvidenceBlock, rectangles
@@ -66,7 +66,7 @@ class Detector:
         self._horizon: Final = horizon
         self._kept: Final = 1.0 - 1.0 / horizon
         self._replays: Final = replays
-        self._length: Final = replays.pairs if replays.earlier is None else e_values.FAR
+        self._length: Final = replays.pairs if replays.earlier is None else whitening.FAR
         self.path = np.zeros(patience.size, np.int8)
         self.systematic = np.zeros(patience.size)
         if coverage is not None:
@@ -108,7 +108,7 @@ class Detector:
     def _advance(self, series: Int, positions: Int, z: Float, first: int) -> list[StateTransition]:
         """Apply a rectangle of pairs; before it the batch had ``first`` of each series."""
         records = self._state.take(series)
-        far = np.arange(min(positions.shape[0], e_values.FAR))[:, None] - e_values.FAR
+        far = np.arange(min(positions.shape[0], whitening.FAR))[:, None] - whitening.FAR
         block = EvidenceBlock(
             records,
             positions,
@@ -177,8 +177,9 @@ class Detector:
         ]
         kept = self._state[series]
         fresh = np.zeros(series.size, STATE)
-        for name in e_values.LEARNT:
+        for name in whitening.LEARNT:
             fresh[name] = kept[name]
+        fresh["middle"] = fresh["n"] * narrowness.MOST  # their shape may be another now
         self._state[series] = fresh
         return ended
 
@@ -209,7 +210,7 @@ class Detector:
         return int(self._remembered(record.reshape(1))[0])
 
     def _remembered(self, records: Records) -> Int:
-        counts = np.minimum(records["seen"].astype(np.int64), e_values.FAR)
+        counts = np.minimum(records["seen"].astype(np.int64), whitening.FAR)
         if self._replays.earlier is None:
             held = np.minimum(records["held"].astype(np.int64), self._replays.pairs)
             counts = np.maximum(counts, held)
@@ -245,7 +246,7 @@ class Detector:
         record = self._state[[series]]
         seen = int(record["seen"][0])
         fields = [record[name].tobytes() for name in STATE.names or ()]
-        return b"".join([*fields, self._last(series, seen, min(seen, e_values.FAR)).tobytes()])
+        return b"".join([*fields, self._last(series, seen, min(seen, whitening.FAR)).tobytes()])
 
     def load(self, series: int, state: bytes) -> None:
         """Set one series' state to what :meth:`dump` returned, bit for bit."""
@@ -286,7 +287,7 @@ class Detector:
     def rho(self, series: Int) -> Float:
         """Return the lag-1 autocorrelation of z learnt so far, 0 <= rho <= 0.95."""
         records = self._state[series]
-        return e_values.whitening(*(records[name] for name in e_values.LEARNT)).rho
+        return whitening.learnt_from(*(records[name] for name in whitening.LEARNT)).rho
 
     def since_alarm(self, series: Int) -> Int:
         """Return how many pairs came after the one that raised the alert, -1 if none fires."""

@@ -12,16 +12,17 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import e_values, lifecycle
-from monitor.core.detector.e_values import Whitening
+from monitor.core.detector import e_values, lifecycle, narrowness, whitening
 from monitor.core.detector.lifecycle import FIRING, OK, PENDING, STATES, StateTransition
 from monitor.core.detector.scales import Scales
+from monitor.core.detector.whitening import Whitening
 from monitor.core.model import Bool, Float, Int, Records
 
 # -- blocks ---------------------------------------------------------------------------------------
 
 FEW: Final = 8  # fewer series than this with many pairs are quicker one after the other
 BLOCK_PAIRS: Final = 1 << 15
+REPLAYED: Final = 512  # pairs since an all-clear, or an epoch's beginning, are counted up to that
 
 
 def rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
@@ -99,6 +100,7 @@ class EvidenceBlock:
         self.reverse = records["reverse"].copy()
         self.moments = np.ascontiguousarray(records["moments"].T)
         self.calm = np.ascontiguousarray(records["calm"].T)
+        self.stretch = records["stretch"].copy()
         self.refining = records["refining"].copy()
         self.state = records["state"].copy()
         self.family = records["family"].astype(np.int64)
@@ -114,26 +116,27 @@ class EvidenceBlock:
         """Fill the columns of past z, and the sums of squared differences before each pair."""
         self.past = np.concatenate([[records["z2"], records["z1"]], self.z])
         self.age = self.seen + np.arange(self.ranks)[:, None]
-        q = e_values.clipped(self.past, -e_values.CLIP, e_values.CLIP)
-        q_far = e_values.clipped(
-            np.concatenate([earlier, self.z])[: self.ranks], -e_values.CLIP, e_values.CLIP
+        q = whitening.clipped(self.past, -whitening.CLIP, whitening.CLIP)
+        q_far = whitening.clipped(
+            np.concatenate([earlier, self.z])[: self.ranks], -whitening.CLIP, whitening.CLIP
         )
-        two, far = self.age >= 2, self.age >= e_values.FAR
-        steps = np.empty((self.ranks, len(e_values.LEARNT), self.size))
+        two, far = self.age >= 2, self.age >= whitening.FAR
+        steps = np.empty((self.ranks, len(whitening.LEARNT), self.size))
         steps[:, 0] = np.where(two, np.square(q[2:] - q[1:-1]), 0.0)
         steps[:, 1] = np.where(two, np.square(q[2:] - q[:-2]), 0.0)
         steps[:, 2] = two
         steps[:, 3] = np.where(far, np.square(q[2:] - q_far), 0.0)
         steps[:, 4] = far
-        sums = fading(np.array([records[name] for name in e_values.LEARNT]), steps)
-        self.sums = [sums[:, row] for row in range(len(e_values.LEARNT))]
+        steps[:, 5] = np.where(two, narrowness.middle(q[2:]), 0.0)
+        sums = fading(np.array([records[name] for name in whitening.LEARNT]), steps)
+        self.sums = [sums[:, row] for row in range(len(whitening.LEARNT))]
 
     def _bets(self, records: Records) -> Float:
-        self._known = e_values.whitening(*self.sums)
+        self._known = whitening.learnt_from(*self.sums)
         follows = (self.age > 0).ravel()
         learnt = Whitening(*(part[:-1].ravel() * follows for part in self._known))
         z, previous = self.z.ravel(), np.where(follows, self.past[1:-1].ravel(), 0.0)
-        x = e_values.whitened(z, previous, learnt).reshape(self.z.shape)
+        x = whitening.whitened(z, previous, learnt).reshape(self.z.shape)
         self.scales = Scales(records, self.systematic)
         ceilings = self.scales.advance(x, self.age)
         path = np.tile(self.path, self.ranks)
@@ -191,6 +194,10 @@ class EvidenceBlock:
         self.reverse[columns] = np.maximum(0.0, grown)
         added = lifecycle.moments_of(path, z)
         calm = np.where(grown > 0.0, self.calm[:, columns] + share * added, 0.0)
+        # Of a fault that comes and goes the longest calm is learnt: how long it goes for.
+        failed = (grown <= 0.0) & (self.stretch[columns] > 0.0)
+        longest = np.maximum(self.stretch[columns], self.calm[0, columns])
+        self.stretch[columns] = np.where(failed, longest, self.stretch[columns])
         self.calm[:, columns] = calm
         refined = self.refining[columns] > 0
         self.moments[:, columns] += np.where(refined, added, 0.0)
@@ -201,7 +208,8 @@ class EvidenceBlock:
                 path[over], moments[:, over], calm[:, over], rho[over], systematic[over]
             )
             self._go_on(columns[over], after.family)
-            self._resolve(rank, columns[over[after.is_calm]])
+            is_long = calm[0, over] >= lifecycle.LONGER * self.stretch[columns[over]]
+            self._resolve(rank, columns[over[after.is_calm & is_long]])
 
     def _go_on(self, columns: Int, family: Int) -> None:
         """Let the fault of ``family`` (-1: none) that took another's place be the one to go."""
@@ -220,11 +228,20 @@ class EvidenceBlock:
             self.evidence[:, gone] = 0.0
             self.discounted[gone] = 0.0
             self.moments[:, gone] = 0.0
+            self.stretch[gone] = self.calm[0, gone]
             self.calm[:, gone] = 0.0
             self.reverse[gone] = 0.0
             self.refining[gone] = 0
             self.alarm[gone] = 0
             self.origin[gone] = rank + 1
+
+    def relapse(self, rank: int, columns: Int) -> None:
+        """Learn from alerts that begin soon after an all-clear that it was none."""
+        gap = np.minimum(rank + 1 - self.origin[columns], REPLAYED)
+        since = lifecycle.worth(self.rho[rank + 1, columns]) * gap
+        calm = self.stretch[columns]
+        is_relapse = (gap < REPLAYED) & (since <= lifecycle.RELAPSE * calm)
+        self.stretch[columns] = np.where(is_relapse, calm + since, 0.0)
 
     def judge(self, rank: int, live: Bool) -> None:
         """Set pending or ok by the evidence of the ``live`` series that do not fire."""
@@ -238,12 +255,12 @@ class EvidenceBlock:
     def store(self, records: Records) -> None:
         """Write the state after the last rank into ``records``."""
         records["evidence"] = self.evidence.T
-        for name, part in zip(e_values.LEARNT, self.sums, strict=True):
+        for name, part in zip(whitening.LEARNT, self.sums, strict=True):
             records[name] = part[-1]
         self.scales.store(records)
         records["z2"], records["z1"] = self.past[-2], self.past[-1]
         records["seen"] = self.seen + self.ranks
-        records["held"] = np.minimum(self.ranks - self.origin, 512)
+        records["held"] = np.minimum(self.ranks - self.origin, REPLAYED)
         records["moments"], records["calm"] = self.moments.T, self.calm.T
-        for name in ("alarm", "reverse", "refining", "state", "family", "discounted"):
+        for name in ("alarm", "reverse", "stretch", "refining", "state", "family", "discounted"):
             records[name] = getattr(self, name)

@@ -12,26 +12,20 @@ bounded random variables by betting (arXiv 2010.09686).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
+from monitor.core.detector import narrowness
 from monitor.core.detector.scales import Ceilings
+from monitor.core.detector.whitening import CLIP, Whitening, clipped
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import explained
 
 BETS: Final = 17
-CLIP: Final = 4.0
 BIAS_TOLERATED: Final = 0.1  # in units of u: an offset below it is nobody's fault
 SPREAD_TOLERATED: Final = 1.1  # u itself is known to about 10 % (GUM table E.1)
-SPREAD_LEAST: Final = 0.9
-RHO_MAX: Final = 0.95
-TINY: Final = 1e-300
 NOTHING_SYSTEMATIC: Final = np.zeros(1)
-UPPER_PAIRS: Final = 30.0  # until the pessimistic end of rho gives way to its estimate
-FAR: Final = 12  # pairs: the lag at which differences show the whole spread
-FAR_KNOWN: Final = 20.0  # differences at lag FAR before they are believed
-FAR_SPREAD: Final = 1.5  # times 1/sqrt(n): allowance for their error, found by simulation
 
 # Rows of the bets by family; the offset family is first the "high" half, then the "low" half.
 FAMILIES: Final = ("offset", "understated", "overstated", "outliers")
@@ -44,13 +38,15 @@ _B: Final = np.array([0.2495, 0.4892, 0.8470, 0.9211])[:, None]
 _C: Final = np.array([0.0345, 0.1038, 0.3136, 0.6928])[:, None]
 _VERTEX: Final = -0.5 * _B / _C
 _UNDERSTATED: Final = np.array([0.12, 0.25, 0.45, 0.70])[:, None]
-# Spread ratio bet on, and the largest mean of that bet over normal, logistic, Laplace, t6 and t4.
-_K: Final = np.array([0.78, 0.57, 0.37])[:, None]
-_G: Final = np.array([1.0515, 1.1399, 1.2817])[:, None]
-_OVER_RATE: Final = (1.0 / (_K * _K) - 1.0) / 2.0
-_OVER_SCALE: Final = np.log(_K * _G)
-_OUTLIER_SHARE: Final = np.array([0.03, 0.10])[:, None]
-_OUTLIER_NULL: Final = 0.01
+# Shares of |z| > CLIP, and those of them beyond FARTHER, that are bet on and that honest ones have.
+_FAR_SHARE: Final = np.array([0.03, 0.10])[:, None]
+_FARTHER_SHARE: Final = np.array([0.012, 0.045])[:, None]
+_FAR_NULL: Final = 0.01
+_FARTHER_NULL: Final = 0.0025
+_NOT_FAR_BET: Final = (1.0 - _FAR_SHARE) / (1.0 - _FAR_NULL)
+_FAR_BET: Final = (_FAR_SHARE - _FARTHER_SHARE) / (_FAR_NULL - _FARTHER_NULL)
+_FARTHER_BET: Final = _FARTHER_SHARE / _FARTHER_NULL
+FARTHER: Final = 5.5
 
 _MISS_RATIO: Final = np.array([1.5, 2.0, 3.0, 5.0])[:, None]
 _COVER_RATIO: Final = np.array([0.5, 0.25, 0.1])[:, None]
@@ -63,66 +59,6 @@ def _shared(*parts: tuple[float, int]) -> Float:
 
 WEIGHTS_Z: Final = _shared((0.45, 8), (0.30, 4), (0.15, 3), (0.10, 2))
 WEIGHTS_COVERAGE: Final = _shared((0.30, 4), (0.30, 4), (0.30, 4), (0.10, 3), (0.0, 2))
-
-
-LEARNT: Final = ("d1", "d2", "n", "far", "n_far")  # arguments of whitening, fields of the state
-
-
-def clipped(rows: Float, lower: float, upper: float) -> Float:
-    """Return np.clip of rows, without its cost of calls: a batch may be a single pair."""
-    within: Float = np.minimum(np.maximum(rows, lower), upper)
-    return within
-
-
-class Whitening(NamedTuple):
-    """Lag-1 autocorrelation of z, with the pessimistic end of its error for each role."""
-
-    rho: Float  # plain estimate
-    upper: Float  # how much of the last z is subtracted
-    lower: Float  # how much variance that is trusted to remove
-
-
-def from_differences(d1: Float, d2: Float, n: Float | Int) -> tuple[Float, Float]:
-    """Return (rho, standard error) from ``n`` squared differences at lag 1 and 2, drawn to 0."""
-    counted = n + 20.0
-    return n * (d2 / np.maximum(d1, TINY) - 1.0) / counted, 1.0 / np.sqrt(counted)
-
-
-def whitening(d1: Float, d2: Float, n: Float, far: Float, n_far: Float) -> Whitening:
-    """Return the autocorrelation learnt from sums of squared differences at lag 1, 2 and FAR.
-
-    ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
-    fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
-    ``upper`` is above the estimate while that is new; later the ceilings see what is left.
-    docs/detection.md, and beyond it:
-    Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high:
-    honest errors would look too wide, and an offset would be whitened away. The variance trusted to
-    go is held below what the lag-1 difference leaves of the difference at lag FAR (a variogram's
-    nugget against its sill); where the estimate is clearly above that, the errors are not AR(1),
-    and it is taken for all.
-    """
-    shrunk, spread = from_differences(d1, d2, n)
-    above = spread * np.minimum(UPPER_PAIRS / (n + 20.0), 1.0)
-    known = n >= 1.0
-    counted = np.maximum(n_far, 1.0)
-    seen = 1.0 - (d1 / np.maximum(n, 1.0)) / np.maximum(far / counted, TINY)
-    most = np.where(n_far >= FAR_KNOWN, seen + FAR_SPREAD / np.sqrt(counted), 1.0)
-    contradicted = shrunk - 2.0 * spread > most
-    rho, upper, lower = (
-        np.where(known, clipped(rows, 0.0, RHO_MAX), 0.0)
-        for rows in (
-            np.where(contradicted, most, shrunk),
-            np.where(contradicted, most, shrunk + above),
-            np.minimum(shrunk - spread, most),
-        )
-    )
-    return Whitening(rho, upper, lower)
-
-
-def whitened(z: Float, previous: Float, learnt: Whitening) -> Float:
-    """Return z without what AR(1) brings, of variance 1, clipped; :mod:`.scales` measures it."""
-    rho = learnt.rho
-    return clipped((z - rho * previous) / np.sqrt(1.0 - rho * rho), -CLIP, CLIP)
 
 
 def z_bets(
@@ -148,7 +84,7 @@ def z_bets(
     their vertex on they stand still, which makes them smaller and monotone, so that the edge of the
     tolerance is where their mean is largest.
     """
-    _, upper, lower = learnt
+    _, upper, lower, flat = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
     x = clipped((z - upper * previous) / scale, -CLIP, CLIP)
     kept = upper * upper
@@ -167,10 +103,22 @@ def z_bets(
         bets[rows] = _C * (w * w - 1.0) + _B * w + 1.0
     tolerated = SPREAD_TOLERATED * SPREAD_TOLERATED * by_chance + bias * bias
     bets[ROWS[1]] = _UNDERSTATED * ((x * x / tolerated - 1.0) / ceilings.spread) + 1.0
-    narrow = x_plain / (SPREAD_LEAST * np.sqrt(by_chance))
-    bets[ROWS[2]] = np.exp(-power * (_OVER_RATE * (narrow * narrow) + _OVER_SCALE))
-    bets[ROWS[3]] = _bernoulli(is_far(z, systematic), _OUTLIER_SHARE, _OUTLIER_NULL)
+    narrow = x_plain / (narrowness.SPREAD_LEAST * np.sqrt(by_chance))
+    # What dependence is left makes errors look flatter or narrower than they are.
+    shape = np.where(is_declared | (ceilings.offset > 1.0), 1.0, 1.0 - flat)
+    over = narrowness.RATE * (narrow * narrow) + narrowness.SCALE + narrowness.SHAPE * shape
+    bets[ROWS[2]] = np.exp(-power * over)
+    bets[ROWS[3]] = _far_bets(z, systematic)
     return bets
+
+
+def _far_bets(z: Float, systematic: Float) -> Float:
+    """Return the bets on outliers: those farther off are rarer among honest errors."""
+    far = is_far(z, systematic)
+    if not far.any():
+        return np.broadcast_to(_NOT_FAR_BET, (_NOT_FAR_BET.size, z.size))
+    farther = np.abs(z) > FARTHER + explained(systematic)
+    return np.where(far, np.where(farther, _FARTHER_BET, _FAR_BET), _NOT_FAR_BET)
 
 
 def is_far(z: Float, systematic: Float) -> Bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import e_values
+from monitor.core.detector import e_values, whitening
 from monitor.core.detector.e_process import KEPT, EvidenceBlock
 from monitor.core.detector.series_state import STATE
 from monitor.core.model import Float
@@ -25,7 +25,7 @@ def bets_from_first(z: Float, systematic: Float | None = None) -> Float:
         np.zeros(1, dtype=STATE),
         np.arange(z.size)[:, None],
         z[:, None],
-        np.zeros((min(z.size, e_values.FAR), 1)),
+        np.zeros((min(z.size, whitening.FAR), 1)),
         np.full(1, _NEVER),
         np.full(1, e_values.Z),
         share,

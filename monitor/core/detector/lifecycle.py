@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.detector import e_values
+from monitor.core.detector import e_values, whitening
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import explained
 
@@ -56,7 +56,14 @@ _WIDER: Final = 1.7
 _NARROWER: Final = 0.6
 # The odds that the sensor must have against each, and those of each that make it the next fault.
 _ABSENT_AT: Final = np.log([20.0, 10.0, 25.0, 5.0])[:, None]
+# Of a fault that was a spread, what may be left is one: the odds against that, and that variance.
+_WIDE_ABSENT_AT: Final = math.log(80.0)
+_WIDE: Final = 1.44
 _PRESENT_AT: Final = math.log(200.0)
+# An alert that begins within so many times the calm pairs that ended the last one was not over, and
+# ends after so many times the longest calm that it had.
+RELAPSE: Final = 4.0
+LONGER: Final = 2.0
 _FAR_HONEST: Final = 0.01  # share of |z| > 4 that an honest sensor may have, as in the bets
 _FAR_FAULTY: Final = 0.05  # and that of one with outliers: twenty pairs do not tell its own
 
@@ -82,7 +89,7 @@ def moments_of(path: Int, z: Float) -> Float:
     On the coverage path: 1 and whether the interval lies too high, too low.
     """
     high, low, _ = e_values.coverage_parts(z)
-    q = e_values.clipped(z, -e_values.CLIP, e_values.CLIP)
+    q = whitening.clipped(z, -whitening.CLIP, whitening.CLIP)
     covers = path == e_values.COVERAGE
     return np.array([np.ones_like(q), np.where(covers, high, q), np.where(covers, low, q * q)])
 
@@ -125,7 +132,7 @@ def _relief_z(family: Int, moments: Float, z: Float, systematic: Float) -> Float
     s = np.where(family == 0, np.maximum(s, 1.0), s)
     s = np.where(family == 1, np.maximum(s, 1.2), s)
     s = np.where(family == 2, np.minimum(s, 0.8), s)
-    q = (e_values.clipped(z, -e_values.CLIP, e_values.CLIP) - honest) / chance
+    q = (whitening.clipped(z, -whitening.CLIP, whitening.CLIP) - honest) / chance
     side = np.copysign(1.0, m)
     q = np.where(across & (family == 0), side * np.maximum(side * q, _ACROSS), q)
     faulty = (q - m) / s
@@ -175,6 +182,12 @@ def worth(rho: Float) -> Float:
     return share
 
 
+def _variance(moments: Float) -> Float:
+    n = np.maximum(moments[0], whitening.TINY)
+    mean = moments[1] / n
+    return moments[2] / n - mean * mean
+
+
 class Aftermath(NamedTuple):
     """What the pairs since a fault went say of each series."""
 
@@ -191,13 +204,13 @@ def aftermath(path: Int, moments: Float, calm: Float, rho: Float, systematic: Fl
     count, total, squares = calm
     most, variance = explained(systematic), 1.0 - systematic * systematic
     side = np.where(moments[1] < 0.0, -1.0, 1.0)
-    size = np.abs(moments[1]) / np.maximum(moments[0], e_values.TINY)
+    size = np.abs(moments[1]) / np.maximum(moments[0], whitening.TINY)
     size = np.maximum(size - most, 0.0)
     # Whichever family led: a fault whose mean is off may leave some of it.
     left = np.where(size >= _LEFT, np.maximum(_LEFT, _LEFT_SHARE * size), -_OPPOSITE)
     means = [left, np.full(left.size, _OPPOSITE)]
     more = (1.0 + rho) * (1.0 + rho) / (1.0 + rho * rho)
-    centre = _nearest_honest(total / np.maximum(count, e_values.TINY), systematic)
+    centre = _nearest_honest(total / np.maximum(count, whitening.TINY), systematic)
     squares = (squares - 2.0 * centre * total + centre * centre * count) / variance
     odds = np.array(
         [
@@ -213,5 +226,8 @@ def aftermath(path: Int, moments: Float, calm: Float, rho: Float, systematic: Fl
     likely = np.array([0, 0, 1, 2])[np.argmin(odds, axis=0)]
     is_another = odds.min(axis=0) <= -_PRESENT_AT
     covers = path == e_values.COVERAGE
-    is_calm = covers | (odds >= _ABSENT_AT).all(axis=0)
+    wanted = np.repeat(_ABSENT_AT, left.size, axis=1)
+    was_spread = (size < _LEFT) & (_variance(moments) >= _WIDE)
+    wanted[2] = np.where(was_spread, _WIDE_ABSENT_AT, wanted[2])
+    is_calm = covers | (odds >= wanted).all(axis=0)
     return Aftermath(is_calm, np.where(is_another & ~covers, likely, -1))

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from monitor.core.detector import narrowness
 from monitor.core.detector.e_values import BETS
 from monitor.core.detector.scales import SCALES, STATE_FIELDS
 
@@ -18,6 +19,7 @@ STATE: Final = np.dtype(
         ("n", np.float64),  # how many differences
         ("far", np.float64),  # the same at lag FAR
         ("n_far", np.float64),
+        ("middle", np.float64),  # fading sum of the bet that knows how narrow errors are
         ("block", np.float64, SCALES),  # sum of the whitened z of the block that is filling
         ("before", np.float64, SCALES),  # that of the block before it
         ("steps", np.float64, SCALES),  # sum of squared differences of blocks
@@ -29,6 +31,8 @@ STATE: Final = np.dtype(
         ("reverse", np.float64),  # evidence that the fault is gone
         ("moments", np.float64, 3),  # of the fault
         ("calm", np.float64, 3),  # those of the pairs since the fault may be gone
+        # While ok, how many calm pairs ended the last alert; while firing, the most that did not.
+        ("stretch", np.float64),
         ("held", np.int16),  # last z a replay may use
         ("refining", np.int8),  # pairs that still sharpen the fault's moments
         ("state", np.int8),
@@ -43,15 +47,25 @@ def _without(now: np.dtype[np.void], fields: tuple[str, ...]) -> np.dtype[np.voi
     return np.dtype([(name, now[name].base, now[name].shape) for name in kept], align=True)
 
 
-# What saved states were before the pairs after a fault were asked for another, and before that
-# before dependence was seen at several scales.
-_WITHOUT_CALM: Final = _without(STATE, ("calm",))
+# What saved states were before shapes and relapses were learnt, before that before the pairs after
+# a fault were asked for another, and before that before dependence was seen at several scales.
+_WITHOUT_RELAPSE: Final = _without(STATE, ("middle", "stretch"))
+_WITHOUT_CALM: Final = _without(_WITHOUT_RELAPSE, ("calm",))
 _WITHOUT_SCALES: Final = _without(_WITHOUT_CALM, STATE_FIELDS)
+
+
+def with_relapse(state: bytes) -> bytes:
+    """Return a saved state of the form without shape and relapse, what it learnt of z forgotten."""
+    found = _converted(state, _WITHOUT_RELAPSE, STATE)
+    new = np.frombuffer(found, STATE, 1).copy()
+    # A mean needs as many pairs as its sum has: the largest that the bet can be stands for them.
+    new["middle"] = new["n"] * narrowness.MOST
+    return new.tobytes() + found[STATE.itemsize :]
 
 
 def with_calm(state: bytes) -> bytes:
     """Return a saved state of the form without calm, with no pair since a fault counted."""
-    return _converted(state, _WITHOUT_CALM, STATE)
+    return _converted(state, _WITHOUT_CALM, _WITHOUT_RELAPSE)
 
 
 def with_scales(state: bytes) -> bytes:

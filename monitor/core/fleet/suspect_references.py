@@ -17,8 +17,9 @@ import numpy as np
 import scipy
 
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.e_values import CLIP, FAMILIES, whitening
+from monitor.core.detector.e_values import FAMILIES
 from monitor.core.detector.lifecycle import FIRING
+from monitor.core.detector.whitening import CLIP, learnt_from
 from monitor.core.fleet.common_errors import (
     FEW,
     Kind,
@@ -349,8 +350,8 @@ def _rho(z: Float) -> float:
     q = np.clip(z, -4.0, 4.0)
     one, two = np.diff(q)[1:], q[2:] - q[:-2]
     far = q[12:] - q[:-12]
-    parts = (one @ one, two @ two, one.size, far @ far, far.size)
-    return float(whitening(*(np.array([float(part)]) for part in parts)).rho[0])
+    parts = (one @ one, two @ two, one.size, far @ far, far.size, 0.0)
+    return float(learnt_from(*(np.array([float(part)]) for part in parts)).rho[0])
 
 
 def change_point(z: Float, rho: float) -> int:

@@ -1,0 +1,86 @@
+"""What is learnt of a series' z before each pair: how it depends on the z before, and its shape.
+
+Rules of this file: pure functions of sums over the past that fade (:mod:`.e_process`).
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from monitor.core.detector.narrowness import flatness
+from monitor.core.model import Float, Int
+
+CLIP: Final = 4.0
+RHO_MAX: Final = 0.95
+TINY: Final = 1e-300
+UPPER_PAIRS: Final = 30.0  # until the pessimistic end of rho gives way to its estimate
+FAR: Final = 12  # pairs: the lag at which differences show the whole spread
+FAR_KNOWN: Final = 20.0  # differences at lag FAR before they are believed
+FAR_SPREAD: Final = 1.5  # times 1/sqrt(n): allowance for their error, found by simulation
+
+# Arguments of learnt_from, fields of the state.
+LEARNT: Final = ("d1", "d2", "n", "far", "n_far", "middle")
+
+
+def clipped(rows: Float, lower: float, upper: float) -> Float:
+    """Return np.clip of rows, without its cost of calls: a batch may be a single pair."""
+    within: Float = np.minimum(np.maximum(rows, lower), upper)
+    return within
+
+
+class Whitening(NamedTuple):
+    """Lag-1 autocorrelation of z, with the pessimistic end of its error by role, and its shape."""
+
+    rho: Float  # plain estimate
+    upper: Float  # how much of the last z is subtracted
+    lower: Float  # how much variance that is trusted to remove
+    flat: Float  # how surely the middle is no narrower than a normal's: 0 not, 1 for sure
+
+
+def from_differences(d1: Float, d2: Float, n: Float | Int) -> tuple[Float, Float]:
+    """Return (rho, standard error) from ``n`` squared differences at lag 1 and 2, drawn to 0."""
+    counted = n + 20.0
+    return n * (d2 / np.maximum(d1, TINY) - 1.0) / counted, 1.0 / np.sqrt(counted)
+
+
+def learnt_from(
+    d1: Float, d2: Float, n: Float, far: Float, n_far: Float, middle: Float
+) -> Whitening:
+    """Return the autocorrelation learnt from sums of squared differences at lag 1, 2 and FAR.
+
+    ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
+    fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
+    ``upper`` is above the estimate while that is new; later the ceilings see what is left.
+    ``middle`` is the sum of :func:`.narrowness.middle` over the ``n`` pairs.
+    docs/detection.md, and beyond it:
+    Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high:
+    honest errors would look too wide, and an offset would be whitened away. The variance trusted to
+    go is held below what the lag-1 difference leaves of the difference at lag FAR (a variogram's
+    nugget against its sill); where the estimate is clearly above that, the errors are not AR(1),
+    and it is taken for all.
+    """
+    shrunk, spread = from_differences(d1, d2, n)
+    above = spread * np.minimum(UPPER_PAIRS / (n + 20.0), 1.0)
+    known = n >= 1.0
+    counted = np.maximum(n_far, 1.0)
+    seen = 1.0 - (d1 / np.maximum(n, 1.0)) / np.maximum(far / counted, TINY)
+    most = np.where(n_far >= FAR_KNOWN, seen + FAR_SPREAD / np.sqrt(counted), 1.0)
+    contradicted = shrunk - 2.0 * spread > most
+    rho, upper, lower = (
+        np.where(known, clipped(rows, 0.0, RHO_MAX), 0.0)
+        for rows in (
+            np.where(contradicted, most, shrunk),
+            np.where(contradicted, most, shrunk + above),
+            np.minimum(shrunk - spread, most),
+        )
+    )
+    one = np.maximum(n, 1.0)
+    return Whitening(rho, upper, lower, np.where(known, flatness(middle / one, one, rho), 0.0))
+
+
+def whitened(z: Float, previous: Float, learnt: Whitening) -> Float:
+    """Return z without what AR(1) brings, of variance 1, clipped; :mod:`.scales` measures it."""
+    rho = learnt.rho
+    return clipped((z - rho * previous) / np.sqrt(1.0 - rho * rho), -CLIP, CLIP)
