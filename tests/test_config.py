@@ -699,7 +699,11 @@ def test_the_cores_own_defaults_are_those_of_the_settings():
 
     assert rules_of(Settings(), "a", "q") == SeriesRules()
     assert plan == CoreSettings(
-        plan.rules_of, plan.concerns_of, rows_spare=plan.rows_spare, replay_pairs=plan.replay_pairs
+        plan.rules_of,
+        plan.concerns_of,
+        rows_spare=plan.rows_spare,
+        replay_pairs=plan.replay_pairs,
+        program=plan.program,
     )
 
 

@@ -60,7 +60,7 @@ def chances(shape, bias, spread, bets):
     Gauss-Legendre on panels whose edges hold every kink; beyond 60 the bets are constant and the
     densities below 1e-5.
     """
-    kinks = [(side - bias) / spread for side in (-5.5, -4.0, 4.0, 5.5)]
+    kinks = [(side - bias) / spread for side in (-4.0, 4.0)]
     own = [-np.sqrt(3), np.sqrt(3), -1.0, 0.0]
     edges = np.unique([*np.linspace(-60, 60, 241), *kinks, *own])
     nodes, weights = np.polynomial.legendre.leggauss(40)

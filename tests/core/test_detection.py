@@ -137,10 +137,7 @@ def bets_by_hand(z, before, learnt, ceilings):
         narrow = math.exp(-(1 / k**2 - 1) / 2 * (plain / 0.9) ** 2)
         narrow /= k * g ** (1 if ceilings[0] > 1 else shape)
         found.append((0.05, narrow**power))
-    for p, beyond in ((0.03, 0.012), (0.10, 0.045)):
-        far = (p - beyond) / 0.0075 if abs(z) < 5.5 else beyond / 0.0025
-        found.append((0.05, far if abs(z) > 4 else (1 - p) / 0.99))
-    return found
+    return found + [(0.05, p / 0.01 if abs(z) > 4 else (1 - p) / 0.99) for p in (0.03, 0.10)]
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.7])

@@ -47,17 +47,7 @@ def draws(shape: str, size: tuple[int, int], seed: int) -> np.ndarray:
 def means(shape: str, bias: float, spread: float, share: float) -> np.ndarray:
     """Return the mean of each bet for z = bias + spread * standardised shape, by quadrature."""
     frozen = SHAPES[shape]
-    kinks = [
-        (side - bias) / spread
-        for side in (
-            -5.5 - 2.0 * share,
-            -4.0 - 2.0 * share,
-            -4.0,
-            4.0,
-            4.0 + 2.0 * share,
-            5.5 + 2.0 * share,
-        )
-    ]
+    kinks = [(side - bias) / spread for side in (-4.0 - 2.0 * share, -4.0, 4.0, 4.0 + 2.0 * share)]
     edges = np.unique([*np.linspace(-60, 60, 481), *kinks, -np.sqrt(3), np.sqrt(3), -1.0])
     nodes, weights = np.polynomial.legendre.leggauss(40)
     half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2

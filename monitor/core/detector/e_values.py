@@ -38,15 +38,8 @@ _B: Final = np.array([0.2495, 0.4892, 0.8470, 0.9211])[:, None]
 _C: Final = np.array([0.0345, 0.1038, 0.3136, 0.6928])[:, None]
 _VERTEX: Final = -0.5 * _B / _C
 _UNDERSTATED: Final = np.array([0.12, 0.25, 0.45, 0.70])[:, None]
-# Shares of |z| > CLIP, and those of them beyond FARTHER, that are bet on and that honest ones have.
-_FAR_SHARE: Final = np.array([0.03, 0.10])[:, None]
-_FARTHER_SHARE: Final = np.array([0.012, 0.045])[:, None]
-_FAR_NULL: Final = 0.01
-_FARTHER_NULL: Final = 0.0025
-_NOT_FAR_BET: Final = (1.0 - _FAR_SHARE) / (1.0 - _FAR_NULL)
-_FAR_BET: Final = (_FAR_SHARE - _FARTHER_SHARE) / (_FAR_NULL - _FARTHER_NULL)
-_FARTHER_BET: Final = _FARTHER_SHARE / _FARTHER_NULL
-FARTHER: Final = 5.5
+_OUTLIER_SHARE: Final = np.array([0.03, 0.10])[:, None]
+_OUTLIER_NULL: Final = 0.01
 
 _MISS_RATIO: Final = np.array([1.5, 2.0, 3.0, 5.0])[:, None]
 _COVER_RATIO: Final = np.array([0.5, 0.25, 0.1])[:, None]
@@ -108,17 +101,8 @@ def z_bets(
     shape = np.where(is_declared | (ceilings.offset > 1.0), 1.0, 1.0 - flat)
     over = narrowness.RATE * (narrow * narrow) + narrowness.SCALE + narrowness.SHAPE * shape
     bets[ROWS[2]] = np.exp(-power * over)
-    bets[ROWS[3]] = _far_bets(z, systematic)
+    bets[ROWS[3]] = _bernoulli(is_far(z, systematic), _OUTLIER_SHARE, _OUTLIER_NULL)
     return bets
-
-
-def _far_bets(z: Float, systematic: Float) -> Float:
-    """Return the bets on outliers: those farther off are rarer among honest errors."""
-    far = is_far(z, systematic)
-    if not far.any():
-        return np.broadcast_to(_NOT_FAR_BET, (_NOT_FAR_BET.size, z.size))
-    farther = np.abs(z) > FARTHER + explained(systematic)
-    return np.where(far, np.where(farther, _FARTHER_BET, _FAR_BET), _NOT_FAR_BET)
 
 
 def is_far(z: Float, systematic: Float) -> Bool:
