@@ -667,13 +667,16 @@ def bursts(seed, bad=10):
     return np.where((pair % 100 < 20) & (pair < 100 * bad), 4.0, 1.0) * z
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_a_fault_that_came_back_ends_only_after_it_stayed_away_for_longer(seed):
-    made, transitions = run(bursts(seed))
+def test_a_fault_that_came_back_ends_only_after_it_stayed_away_for_longer():
+    alerts, ends = [], []
+    for seed in range(20):
+        made, transitions = run(bursts(seed))
+        alerts.append(len(fired(transitions)))
+        ends.append(resolved(transitions)[-1].position)
+        assert made.states(ONE)[0] == 0
 
-    assert len(fired(transitions)) <= 3  # ten without it
-    assert resolved(transitions)[-1].position >= 920 + 2 * 60  # 80 pairs went well before
-    assert made.states(ONE)[0] == 0
+    assert np.mean(alerts) <= 2.5  # ten without it
+    assert np.mean(np.array(ends) >= 920 + 2 * 60) >= 0.95  # 80 pairs went well before
 
 
 def test_a_first_repair_is_told_as_soon_as_ever():
