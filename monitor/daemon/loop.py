@@ -264,17 +264,17 @@ class ReloadingDaemon:
     """State: the settings in force, their journal, and the settings to continue with."""
 
     def __init__(self, path: str, first: Prepared) -> None:
-        """Open the journal of the first settings; raises JournalError."""
+        """Open the journal of the first settings and listen to signals; raises JournalError."""
         self._path: Final = path
         self._current = first
         collect_rarely()
         self._journal = open_journal(first.settings)
         self._next: Prepared | None = None
         self._signals: Final = Signals()
+        self._signals.install()  # before a page says that there is a daemon to stop
 
     def run(self, service: Service, supervisor: Supervisor) -> None:
         """Run until stopped by a signal; raises MonitorError if it cannot continue."""
-        self._signals.install()
         self._run_once(service, supervisor)
         while self._next is not None and not self._signals.stop:
             self._current, self._next = self._next, None

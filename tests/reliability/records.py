@@ -7,6 +7,7 @@ is, when it ended and how busy the machine was. docs/reliability.md is made of `
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -71,6 +72,9 @@ def _write(file: Path, content: object) -> None:
 
 
 def _commit() -> str:
+    """Return the commit of this checkout, "unknown" where there is none or no git."""
     command = ["git", "describe", "--always", "--dirty=+"]
+    if shutil.which("git") is None:
+        return "unknown"
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
