@@ -1,6 +1,7 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 # With uv they use uv.lock; without it python3 -m venv and pip (Debian 12's do).
 # `make check` is the quick one while you work (CONTRIBUTING.md says what to run for which change).
+# `make test-long` runs further seeds and kinds of the simulations,
 # `make test T=tests/core` runs a part, `make test-3.13` uses another Python, `make test-lowest` and
 # `make test-newest` other versions of the libraries, `make test-bare` hides every other program.
 # `make bench` runs every row of the table in docs/performance.md (about half an hour), `make bench
@@ -49,7 +50,7 @@ SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_stat
     tests/test_config.py tests/test_package.py tests/shell/test_journal.py tests/shell/test_mqtt.py \
     tests/shell/test_web.py tests/shell/test_webhook.py tests/shell/test_client.py
 
-.PHONY: check demo test test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs sbom audit clean
+.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
@@ -64,6 +65,10 @@ check: $(if $(UV),,.venv/dev.stamp)
 # All of it on all cores; what needs a program that is not installed skips and names its package.
 test: $(if $(UV),,.venv/dev.stamp)
 	$(TEST) pytest $(PARALLEL) $(T)
+
+# What `make test` leaves out: more seeds, kinds and lives of its simulations.
+test-long: $(if $(UV),,.venv/dev.stamp)
+	$(TEST) pytest $(PARALLEL) --long --lives 60 $(or $(T),-m long)
 
 # The same as on a machine with Python alone: no other program is to be found.
 test-bare: $(if $(UV),,.venv/dev.stamp)

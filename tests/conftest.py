@@ -21,8 +21,17 @@ settings.load_profile("untimed")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a campaign live more random lives than a run of the tests."""
     parser.addoption(
-        "--lives", type=int, default=60, help="random lives of tests/core/test_lives.py"
+        "--lives", type=int, default=30, help="random lives of tests/core/test_lives.py"
     )
+    parser.addoption("--long", action="store_true", help="also what is marked long")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked long unless it is asked for."""
+    if not config.getoption("--long"):
+        left = [item for item in items if item.get_closest_marker("long")]
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 import numpy as np
 import pytest
+from harness.cases import short_and_long
 
 from monitor.core.model import (
     Observation,
@@ -160,12 +161,11 @@ def followed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", PAIRING_RULES)
-@pytest.mark.parametrize(
-    "few", [0, pytest.param(32, marks=pytest.mark.slow), pytest.param(1000, marks=pytest.mark.slow)]
-)
-def test_columns_leave_what_single_readings_leave(mode, few, monkeypatch):
+@pytest.mark.parametrize("few", short_and_long([0, 32, 1000], {0, 32}.__contains__))
+@pytest.mark.parametrize("seeds", short_and_long([range(2), range(2, 6)], {range(2)}.__contains__))
+def test_columns_leave_what_single_readings_leave(mode, few, seeds, monkeypatch):
     monkeypatch.setattr(staging, "SCALAR_MAX", few)
-    for seed in range(6):
+    for seed in seeds:
         one = followed(network(mode), seed, by_column=True)
         other = followed(network(mode), seed, by_column=False)
         assert one == other

@@ -8,13 +8,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness.cases import short_and_long
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs" / "detection.md"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["references", "thresholds", "conventions"])
+@pytest.mark.parametrize(
+    "name",
+    short_and_long(
+        ["references", "thresholds", "conventions"], {"thresholds", "conventions"}.__contains__
+    ),
+)
 def test_a_table_in_its_short_form_has_the_pages_columns_and_rows(name):
     command = [sys.executable, "benchmarks/detection.py", "--quick", "--only", name]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, check=True, text=True)

@@ -865,7 +865,11 @@ def test_a_stream_begins_with_all_lines_and_goes_on_with_those_that_changed(serv
     assert "&lt;b&gt;trouble" in second["rows"]["node-00007/pm25"]
 
 
-def test_streams_leave_connections_for_others(service):
+def test_streams_leave_connections_for_others():
+    # Nobody is dropped for having said nothing, however long the others take.
+    service = Service("127.0.0.1", 0, connections_max=20, header_timeout_seconds=WAIT_SECONDS)
+    service.start()
+    until("the service answers", lambda: answers(service))
     service.publish(page())
     port = int(service.url.rsplit(":", 1)[1])
     held = [socket.create_connection(("127.0.0.1", port)) for _ in range(service.connections_max)]
@@ -880,6 +884,7 @@ def test_streams_leave_connections_for_others(service):
     finally:
         for each in held:
             each.close()
+        service.stop()
 
 
 def serving() -> list[threading.Thread]:
