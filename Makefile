@@ -80,7 +80,7 @@ test-lowest test-newest:
 	uv venv --quiet --clear build/$@
 	uv pip install --quiet --python build/$@ $(FLOOR) --editable .
 	uv pip install --quiet --python build/$@ --editable '.[dev]'
-	build/$@/bin/python -m pytest -p no:anyio $(PARALLEL) $(or $(T),$(SHARE))
+	build/$@/bin/python -m pytest -p no:anyio $(PARALLEL) $(or $(T),-m "not slow" $(SHARE))
 
 test-%:
 	uv run --quiet --isolated --locked --python $* --extra dev pytest $(PARALLEL) $(T)

@@ -140,7 +140,9 @@ def rho_of_bare_intervals(z):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("before", "after"), [(0.5, 0.0), (0.0, 0.5)])
+@pytest.mark.parametrize(
+    ("before", "after"), [(0.5, 0.0), pytest.param(0.0, 0.5, marks=pytest.mark.long)]
+)
 def test_bare_intervals_unlearn_dependence_that_changed(before, after):
     """Learnt for life, half of what was learnt before would still show."""
     rng, shape = np.random.default_rng(20261205), (60, 2000)

@@ -32,7 +32,7 @@ def fleet(rho, seed):
     return z
 
 
-@pytest.fixture(scope="module", params=[0.0, 0.5])
+@pytest.fixture(scope="module", params=[pytest.param(0.0, marks=pytest.mark.long), 0.5])
 def several(request):
     return [published(fleet(request.param, seed)) for seed in range(7, 12)]
 
