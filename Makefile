@@ -66,9 +66,9 @@ check: $(if $(UV),,.venv/dev.stamp)
 test: $(if $(UV),,.venv/dev.stamp)
 	$(TEST) pytest $(PARALLEL) $(T)
 
-# What `make test` leaves out: more seeds, kinds and lives of its simulations.
+# What `make test` leaves out: further seeds and kinds of its simulations.
 test-long: $(if $(UV),,.venv/dev.stamp)
-	$(TEST) pytest $(PARALLEL) --long --lives 60 $(or $(T),-m long)
+	$(TEST) pytest $(PARALLEL) --long $(or $(T),-m long)
 
 # The same as on a machine with Python alone: no other program is to be found.
 test-bare: $(if $(UV),,.venv/dev.stamp)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness.cases import short_and_long
+from harness.cases import further
 
 PROJECT = Path(__file__).parents[1]
 sys.path.append(str(PROJECT / "benchmarks"))
@@ -18,9 +18,7 @@ import alarms_peers as peers  # noqa: E402
 from alarms_streams import FAULTS, HONEST, SHAPES, Fault, classical, faulty  # noqa: E402
 
 
-@pytest.mark.parametrize(
-    "name", short_and_long(["all-clears", "still-wrong", "incidents"], {"all-clears"}.__contains__)
-)
+@pytest.mark.parametrize("name", ["all-clears", *further("still-wrong", "incidents")])
 def test_a_table_in_its_short_form_has_the_pages_columns_and_rows(name):
     command = [sys.executable, "benchmarks/alarms.py", "--share", "0.01", "--table", name]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, check=True, text=True)

@@ -525,10 +525,10 @@ def test_a_file_that_is_not_settings_at_all_is_refused_with_a_sentence(raw, plac
 
 
 def test_brackets_without_end_are_refused_for_their_depth():
-    """By the parser itself where its libyaml reads a thousand ahead (PyYAML 6.0.4), else by us."""
+    """The libyaml of PyYAML 6.0.4 reads ahead and refuses the 1001st; earlier ones refuse none."""
     (mistake,) = mistakes_of(b"[" * BYTES_MAX)
 
-    assert re.match(r"1:(17|1001): \(file\): .*(nested deeper than 16|nesting depth)", mistake)
+    assert re.match(r"1:(17|1001): \(file\): .*nested deeper than 16 levels", mistake)
 
 
 @pytest.mark.parametrize(

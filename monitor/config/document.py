@@ -102,6 +102,7 @@ _HINTS: Final = {
     "indented too far; a text with a colon and a space in it needs quotes",
     "did not find expected ','": "a comma or a closing bracket is missing",
     "unexpected end of stream": "a closing quote is missing",
+    "exceeded maximum nesting depth": f"it is nested deeper than {DEPTH_MAX} levels",
 }
 
 

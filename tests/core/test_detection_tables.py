@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness.cases import short_and_long
+from harness.cases import further
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs" / "detection.md"
@@ -17,9 +17,7 @@ PAGE = PROJECT / "docs" / "detection.md"
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    short_and_long(
-        ["references", "thresholds", "conventions"], {"thresholds", "conventions"}.__contains__
-    ),
+    ["thresholds", "conventions", *further("references")],
 )
 def test_a_table_in_its_short_form_has_the_pages_columns_and_rows(name):
     command = [sys.executable, "benchmarks/detection.py", "--quick", "--only", name]

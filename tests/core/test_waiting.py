@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness.cases import short_and_long
+from harness.cases import further
 from test_steps import Town, life, same
 
 from monitor.core.model import Observation, Reading, Reference
@@ -32,7 +32,7 @@ def lived(seed: int, town: Town, *, is_reached: bool) -> Town:
     return town
 
 
-@pytest.mark.parametrize("seed", short_and_long(range(3), {0}.__contains__))
+@pytest.mark.parametrize("seed", [0, *further(1, 2)])
 @pytest.mark.parametrize("most", [1, 40, 1 << 40])
 def test_the_bits_are_the_same_however_many_pairs_wait(seed, most, monkeypatch):
     reached = lived(seed, Town(), is_reached=True)

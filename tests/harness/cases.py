@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeVar
-
 import pytest
 
-T = TypeVar("T")
 
+def further(*cases: object) -> list[object]:
+    """Return the cases marked ``long``, to stand behind the few that `make test` runs.
 
-def short_and_long(cases: Iterable[T], is_short: Callable[[T], bool]) -> list[object]:
-    """Return all cases, those that are not short marked ``long``: `make test` leaves them out.
-
-    A simulation of many kinds or seeds keeps the few that stand for the others.
+    A case is one argument; several arguments are ``pytest.param(..., marks=pytest.mark.long)``.
     """
-    return [
-        each if is_short(each) else pytest.param(each, marks=pytest.mark.long) for each in cases
-    ]
+    return [pytest.param(case, marks=pytest.mark.long) for case in cases]

@@ -77,9 +77,9 @@ class Field:
         assert process.poll() is None, self.daemon.log()[-_LOG_CHARACTERS:]
         return self.daemon.value("monitor_messages_committed_total")
 
-    def note_recovery(self, what: str) -> None:
-        """Wait until messages are committed again, and note how long that took."""
-        began = time.monotonic()
+    def note_recovery(self, what: str, began: float | None = None) -> None:
+        """Wait until messages are committed again; note how long that took, since now or before."""
+        began = time.monotonic() if began is None else began
         before = float(until(f"it answers {what}", lambda: self.committed() + 1.0)) - 1.0
         until(f"messages flow {what}", lambda: self.committed() > before)
         self.seconds.append(time.monotonic() - began)
@@ -105,9 +105,10 @@ def kills(field: Field, times: int) -> None:
     for _ in range(times):
         time.sleep(field.chance.uniform(0.0, 0.5))
         field.daemon.kill()
+        killed = time.monotonic()
         field.daemon.start(ready=False)
         if field.chance.random() < 0.2:
-            field.note_recovery("after a kill")
+            field.note_recovery("after a kill", killed)
 
 
 def terminations(field: Field, times: int) -> None:
