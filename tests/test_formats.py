@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import re
@@ -453,6 +454,30 @@ def test_any_bytes_give_finite_numbers_or_a_reason(name, payload):
     survives(DAEMON, TOPICS[name], raw)
     if name == "sparkplug":
         survives(DAEMON, "spBv1.0/g/DBIRTH/e/s", raw)
+
+
+@pytest.mark.parametrize("name", sorted(TOPICS))
+def test_a_refused_message_is_let_go_at_once(name):
+    """A refusal with its traceback keeps the whole read until cycles are collected: 200 MB once."""
+    good = SEEDS[name][0]
+    payloads = [good[: len(good) // 2], b"{" * 99, b"\xff", b"[[1", good + b"\xff"]
+    topics = [TOPICS[name]] * len(payloads)
+    DAEMON.decode_all(topics, payloads, RECEIVED)  # imports what the format needs
+    gc.collect()
+    gc.disable()
+    try:
+        found = DAEMON.decode_all(topics, payloads, RECEIVED)
+        kept = [
+            refused
+            for _, refused in found.refused
+            if refused.__traceback__ or refused.__context__ or refused.__cause__
+        ]
+        assert found.refused
+        assert kept == []
+        del found
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 @settings(max_examples=150, deadline=None)

@@ -157,7 +157,7 @@ class Router:
             try:
                 seen = self._decode(known[at], bodies[at], received, clock=clock)
             except Rejected as error:
-                found.refused.append((at, error))
+                found.refused.append((at, error.bare()))
                 continue
             if self._covariates is not None:
                 found.samples += [(at, one) for each in seen for one in each.samples]
@@ -179,7 +179,7 @@ class Router:
         try:
             self._decode(topic, payload, received, seen)
         except Rejected as error:
-            return seen, error
+            return seen, error.bare()
         flat(seen)
         return seen, None
 
@@ -237,8 +237,8 @@ class Router:
         try:
             for each in DECODERS[known.route.decoder].records(call):
                 seen.append(self._revised(known.route, each))
-        except Rejected as error:
-            raise error.bare() from None
+        except Rejected:
+            raise
         except RecursionError as error:
             raise Rejected("bad_payload", "the payload is nested too deeply") from error
         except Exception as error:  # a decoder's fault must cost one message, never the daemon
