@@ -13,6 +13,7 @@ from harness.programs import WAIT_SECONDS, free_port, until
 
 _STEP_SECONDS: Final = 0.05
 _READ_BYTES: Final = 65_536
+_PUBACK: Final = 4  # MQTT 5.0 section 2.1.2
 
 
 class Proxy:
@@ -20,7 +21,9 @@ class Proxy:
 
     ``swallow`` lets nothing pass any more though all connections stay open (a partition),
     ``swallow_answers`` only what the broker says, ``swallow_questions`` what it is told;
-    ``delay_seconds`` holds everything back.
+    ``delay_seconds`` holds everything back. ``acknowledged`` has, for each connection from which
+    the other side acknowledged messages, when it came and when the first of them passed
+    (``time.monotonic``).
     """
 
     def __init__(self, target: int) -> None:
@@ -30,11 +33,13 @@ class Proxy:
         self.swallow_questions = False
         self.delay_seconds = 0.0
         self.accepted = 0
+        self.acknowledged: list[tuple[float, float]] = []
         self._target: Final = target
         self._ended = threading.Event()
         self._cut = threading.Event()
         self._links: dict[socket.socket, socket.socket] = {}
-        self._from_client: set[socket.socket] = set()
+        self._from_client: dict[socket.socket, float] = {}  # since when
+        self._silent: set[socket.socket] = set()  # clients that have acknowledged nothing yet
         self._listener = socket.create_server(("127.0.0.1", self.port))
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -80,7 +85,8 @@ class Proxy:
             client.close()
             return
         self._links[client], self._links[broker] = broker, client
-        self._from_client.add(client)
+        self._from_client[client] = time.monotonic()
+        self._silent.add(client)
 
     def _pass(self, end: socket.socket) -> None:
         try:
@@ -94,6 +100,9 @@ class Proxy:
         if self.swallow or (self.swallow_questions if is_told else self.swallow_answers):
             return
         time.sleep(self.delay_seconds)
+        if end in self._silent and chunk[0] >> 4 == _PUBACK:
+            self._silent.remove(end)
+            self.acknowledged.append((self._from_client[end], time.monotonic()))
         try:
             self._links[end].sendall(chunk)
         except OSError:
@@ -103,5 +112,6 @@ class Proxy:
         other = self._links.pop(end)
         self._links.pop(other, None)
         for each in (end, other):
-            self._from_client.discard(each)
+            self._from_client.pop(each, None)
+            self._silent.discard(each)
             each.close()

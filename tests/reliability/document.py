@@ -15,7 +15,7 @@ GOALS: Final = {
     "R3": "received = committed + duplicate + rejected, at every commit",
     "R4": "the same bits as in an undisturbed life",
     "R5": "simulated lives: real loop, intake and journal; model broker, disk and clock",
-    "R6": "it comes back: after a kill within 2 s, else within 30 s; a partition is seen in 30 s",
+    "R6": "it comes back: commits 2 s after a kill, else within 30 s; a partition is seen in 30 s",
     "R7": "bounded memory: at most 150 MiB more, whatever comes",
     "R8": "no input ends it",
     "R9": "no damage of its file is read as something else",

@@ -77,9 +77,17 @@ class Field:
         assert process.poll() is None, self.daemon.log()[-_LOG_CHARACTERS:]
         return self.daemon.value("monitor_messages_committed_total")
 
-    def note_recovery(self, what: str, began: float | None = None) -> None:
-        """Wait until messages are committed again; note how long that took, since now or before."""
-        began = time.monotonic() if began is None else began
+    def note_first_commit(self, killed: float) -> None:
+        """Wait until a new process has acknowledged messages, which are committed before that."""
+
+        def first() -> float:
+            return next((told for came, told in self.proxy.acknowledged if came > killed), 0.0)
+
+        self.seconds.append(float(until("messages are committed after a kill", first)) - killed)
+
+    def note_recovery(self, what: str) -> None:
+        """Wait until messages are seen to be committed again; note how long that took."""
+        began = time.monotonic()
         before = float(until(f"it answers {what}", lambda: self.committed() + 1.0)) - 1.0
         until(f"messages flow {what}", lambda: self.committed() > before)
         self.seconds.append(time.monotonic() - began)
@@ -108,7 +116,7 @@ def kills(field: Field, times: int) -> None:
         killed = time.monotonic()
         field.daemon.start(ready=False)
         if field.chance.random() < 0.2:
-            field.note_recovery("after a kill", killed)
+            field.note_first_commit(killed)
 
 
 def terminations(field: Field, times: int) -> None:
