@@ -387,7 +387,8 @@ def test_a_batch_is_one_fdatasync_and_the_writes_of_its_pages(tmp_path, kind):
 LATER = (
     *("scipy.special", "scipy.stats", "scipy.optimize", "numpy.f2py", "numpy.testing", "unittest"),
     *("asyncio", "fastapi", "starlette", "uvicorn", "jinja2", "urllib3", "google.protobuf"),
-    *("plotly", "matplotlib", "polars", "pandas", "pyarrow", "pyspark", "hypothesis"),
+    *("markdown_it", "wsproto", "plotly", "matplotlib", "polars", "pandas", "pyarrow", "pyspark"),
+    "hypothesis",
 )
 WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
 STARTS = """

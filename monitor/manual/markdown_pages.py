@@ -9,12 +9,13 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from posixpath import normpath
-from typing import Final, NamedTuple
-
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from monitor.errors import USAGE, MonitorError
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 README: Final = "readme"
 _INSTALLED: Final = Path(__file__).parent / "docs"
@@ -140,6 +141,8 @@ def _file(name: str) -> Path:
 
 @cache
 def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - with the first page that somebody reads
+
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 

@@ -24,7 +24,7 @@ from wsproto.events import (
 from wsproto.utilities import LocalProtocolError, RemoteProtocolError
 
 SUBPROTOCOL: Final = "mqtt"
-RIGHT_PORT: Final = "is mqtt.websocket_path right, and is this the broker's port for WebSocket?"
+_RIGHT_PORT: Final = "is mqtt.websocket_path right, and is this the broker's port for WebSocket?"
 
 
 class WebSocketError(ConnectionError):
@@ -57,6 +57,10 @@ class WebSocket:
         if self.has_ended and not self._is_agreed:
             raise WebSocketError("the peer hung up during the WebSocket handshake")
         return self._is_agreed
+
+    def no_answer(self, what: str) -> WebSocketError:
+        """Return the error of a peer that did not answer the request."""
+        return WebSocketError(f"{what}; {_RIGHT_PORT}")
 
     def unwrap(self, data: bytes) -> bytes:
         """Return the content of the frames in ``data``, ``b""`` at the end; raises WebSocketError.
@@ -106,7 +110,7 @@ class WebSocket:
         status = event.status_code if isinstance(event, RejectConnection) else 0
         raise WebSocketError(
             f"the server answers {status or 'no upgrade'} to a WebSocket at {self._path}; "
-            f"{RIGHT_PORT}"
+            f"{_RIGHT_PORT}"
         )
 
     def _end(self, event: CloseConnection) -> None:

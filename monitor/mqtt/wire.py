@@ -11,10 +11,12 @@ import select
 import socket
 import ssl
 from contextlib import suppress
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from monitor.mqtt.tls import Encryption
-from monitor.mqtt.websocket import RIGHT_PORT, WebSocket, WebSocketError
+
+if TYPE_CHECKING:
+    from monitor.mqtt.websocket import WebSocket
 
 READ_BYTES: Final = 262_144
 NO_TLS: Final = (
@@ -78,6 +80,8 @@ class Wire:
                 encryption = _agreed(connected, Encryption(context, host))
             frames = None
             if websocket_path is not None:
+                from monitor.mqtt.websocket import WebSocket  # noqa: PLC0415 - few want it
+
                 named = f"[{host}]" if ":" in host else host
                 frames = WebSocket(f"{named}:{port}", websocket_path)
                 _upgraded(connected, encryption, frames)
@@ -210,9 +214,9 @@ def _upgraded(connected: socket.socket, encryption: Encryption | None, frames: W
             data = connected.recv(READ_BYTES)
         except OSError as error:
             what = error.strerror or error
-            raise WebSocketError(f"no answer to a WebSocket: {what}; {RIGHT_PORT}") from error
+            raise frames.no_answer(f"no answer to a WebSocket: {what}") from error
         if not data:
-            raise WebSocketError(f"the peer hung up on a WebSocket; {RIGHT_PORT}")
+            raise frames.no_answer("the peer hung up on a WebSocket")
         if encryption is not None:
             data = encryption.decrypt(data)
         is_done = bool(data) and frames.agrees(data)
