@@ -67,7 +67,7 @@ def test_a_frame_has_the_figures_of_the_command_bit_for_bit(library, capsys, tmp
     offset = found.series[1]["verdict"]
     assert offset["fault"] == "offset"
     assert offset["lower"] < 4.0 < offset["upper"]
-    assert "cart-2 reads" in found.sentences[1]
+    assert "cart-2: reads" in found.sentences[1]
     assert found.incidents[0]["sensor"] == "cart-2"
     assert "cart-2" in str(found)
     assert found.notes == ()

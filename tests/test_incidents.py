@@ -14,7 +14,7 @@ from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.diagnosis.onsets import at_alarms
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.report.incidents import incidents_of
+from monitor.report.incidents import incident_document, incidents_of
 from monitor.report.recorded import read
 
 START, HOUR = 1_772_323_200.0, 3600.0
@@ -34,7 +34,8 @@ def told(tmp_path, error, seed=0, u=1.0):
             time = datetime.fromtimestamp(START + HOUR * at, UTC).isoformat()
             rows.writerow([time, "s1", "mass", "kg", float(one), u, float(other)])
     recorded = read(path, SeriesRules(level=0.9))
-    return recorded, incidents_of(recorded, recorded.columns(0.9), {})
+    found = incidents_of(recorded, recorded.columns(0.9), {})
+    return recorded, [incident_document(each, recorded) for each in found]
 
 
 def steps(*pieces):

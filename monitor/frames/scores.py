@@ -45,7 +45,7 @@ class Scores:
     @property
     def sentences(self) -> list[str]:
         """A sentence a sensor: what is wrong with it, if anything."""
-        return [f"{each['sensor']} {each['verdict']['sentence']}" for each in self.series]
+        return [f"{each['sensor']}: {each['verdict']['sentence']}" for each in self.series]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as ``monitor score --json`` prints it."""

@@ -2,52 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.detector.full_replays import AlertChange
 from monitor.core.diagnosis.fault_reports import Asked, FaultReport, fault_reports
-from monitor.core.diagnosis.onsets import at_alarms
+from monitor.core.diagnosis.onsets import Onset, at_alarms
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.formatting import finite, instant
-from monitor.core.verdict import FAULT, Pairs, Verdict, estimate_unit, judge_file
+from monitor.core.model import NAN
+from monitor.core.verdict import (
+    FAULT,
+    Pairs,
+    Verdict,
+    estimate_unit,
+    judge_file,
+    judge_repaired,
+)
 from monitor.core.verdict.sentences import past_sentence
+from monitor.core.verdict.verdict import NOTHING
 from monitor.core.verdict.words import counted
 from monitor.report.alert_spans import AlertSpan, alert_spans
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, explaining
 
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
+_FIRST_PAIRS: Final = 12  # a fault that began within these was there from the beginning
 
 
-def incidents_of(
-    recorded: Recorded, windows: Columns, wrong: WrongReferences
-) -> list[dict[str, Any]]:
+class Incident(NamedTuple):
+    """What the daemon would have told of one alert of a file.
+
+    ``pairs`` are those of its series; the alert fired at the pair ``alarm`` and ended before the
+    pair ``end``. ``report`` is the newest report, of a past incident the last one under the name
+    that it had longest. ``alert`` is its name, ``labels`` all its names with their dates.
+    ``reference`` is the wrong reference that explains it, None if the sensor was at fault.
+    """
+
+    span: AlertSpan
+    pairs: Columns
+    alarm: int
+    end: int
+    onset: Onset
+    report: FaultReport
+    alert: str
+    labels: list[dict[str, str]]
+    reference: Suspect | None
+
+
+def incidents_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> list[Incident]:
     """Return the incidents that the daemon would have raised over the file, in event order.
 
-    None for a file without times. A lasting incident is described in the present tense, a past one
-    in the past tense; ``explained`` is the sentence on its reference if that was ``wrong`` and the
-    sensor was not.
+    None for a file without times. Alerts of a sensor that was right while its reference was
+    ``wrong`` are among them.
     """
     if not recorded.timed:
         return []
-    return [
-        _incident(recorded, windows, each)
-        | _explained(explaining(wrong.get(each.began.series, []), each.began.time))
-        for each in alert_spans(recorded)
-    ]
+    return [_incident(recorded, windows, wrong, each) for each in alert_spans(recorded)]
 
 
-def _explained(reference: Suspect | None) -> dict[str, str | None]:
-    return {"explained": None if reference is None else reference.sentence}
-
-
-def _incident(recorded: Recorded, windows: Columns, of: AlertSpan) -> dict[str, Any]:
-    """Return one incident with its present figures, or its last ones under its longest name."""
+def _incident(
+    recorded: Recorded, windows: Columns, wrong: WrongReferences, of: AlertSpan
+) -> Incident:
     began, ended = of.began, of.ended
-    name = recorded.names[began.series]
     one = windows.take(np.array([began.series]))
     alarm = int(np.searchsorted(one.time, began.time, side="right")) - 1
     end = one.value.size
@@ -68,29 +88,43 @@ def _incident(recorded: Recorded, windows: Columns, of: AlertSpan) -> dict[str, 
         if not labels or labels[-1]["fault"] != report.alert:
             since = onset.began if not labels else float(pairs.time[-1])
             labels.append({"since": instant(since), "fault": report.alert})
-    told = found[-1]
+    report = found[-1]
     if ended is not None:
-        told = _longest(clear) if clear else found[0]
-    verdict = told.verdict
-    is_fault = verdict.state == FAULT
-    alert = told.alert if is_fault or not labels else labels[-1]["fault"]
-    sentence = told.sentence
+        report = _longest(clear) if clear else found[0]
+    is_named = report.verdict.state == FAULT or not labels
+    alert = report.alert if is_named else labels[-1]["fault"]
+    reference = explaining(wrong.get(began.series, []), began.time)
+    return Incident(of, one, alarm, end, onset, report, alert, labels, reference)
+
+
+def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
+    """Return an incident as plain values, with its present figures or its last ones.
+
+    A lasting incident is described in the present tense, a past one in the past tense;
+    ``explained`` is the sentence on its reference if that was wrong and the sensor was not.
+    """
+    name, verdict, estimate = recorded.names[of.span.began.series], of.report.verdict, NOTHING
+    if verdict.state == FAULT:
+        estimate = of.report.estimate
+    ended, sentence = of.span.ended, of.report.sentence
     if ended is not None:
         sentence = past_sentence(verdict, name.unit, ended.time)
+    slope = verdict.slope_per_day.value if verdict.state == FAULT else NAN
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,
-        "alert": alert,
-        "onset": instant(onset.began),
-        "since": instant(began.time),
+        "alert": of.alert,
+        "onset": instant(of.onset.began),
+        "since": instant(of.span.began.time),
         "until": None if ended is None else instant(ended.time),
-        "estimate": finite(told.estimate.value) if is_fault else None,
-        "lower": finite(told.estimate.lower) if is_fault else None,
-        "upper": finite(told.estimate.upper) if is_fault else None,
-        "unit": estimate_unit(alert, name.unit),
-        "slope_per_day": finite(verdict.slope_per_day.value) if is_fault else None,
-        "labels": labels,
+        "estimate": finite(estimate.value),
+        "lower": finite(estimate.lower),
+        "upper": finite(estimate.upper),
+        "unit": estimate_unit(of.alert, name.unit),
+        "slope_per_day": finite(slope),
+        "labels": of.labels,
         "sentence": f"{name.sensor} {sentence}",
+        "explained": None if of.reference is None else of.reference.sentence,
     }
 
 
@@ -113,33 +147,67 @@ def _moments(alarm: int, end: int) -> list[int]:
     return [*(alarm + step for step in steps if alarm + step < end), end]
 
 
-def judgements(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> list[Verdict]:
-    """Return the verdict of all pairs of each series.
+def judgements(
+    recorded: Recorded, windows: Columns, wrong: WrongReferences, incidents: Sequence[Incident]
+) -> list[Verdict]:
+    """Return the verdict on each series, over all its pairs and its ``incidents``.
 
     Pairs with a reference that was ``wrong`` are left out where the sensor was right.
     """
-    last = {each.series: each for each in sorted(recorded.changes, key=lambda one: one.time)}
+    own: dict[int, list[Incident]] = {}
+    for each in incidents:
+        if each.reference is None:
+            own.setdefault(each.span.began.series, []).append(each)
     return [
-        _judgement(recorded, windows.take(np.array([row])), row, last.get(row), wrong.get(row, []))
+        _judgement(recorded, windows.take(np.array([row])), row, own.get(row, []), wrong.get(row))
         for row in range(len(recorded.names))
     ]
 
 
 def _judgement(
-    recorded: Recorded, one: Columns, row: int, last: AlertChange | None, wrong: list[Suspect]
+    recorded: Recorded,
+    one: Columns,
+    row: int,
+    incidents: Sequence[Incident],
+    wrong: Sequence[Suspect] | None,
 ) -> Verdict:
-    """Return the verdict on a series without the pairs whose reference was ``wrong``."""
-    name, rules = recorded.names[row], recorded.rules[row]
-    pairs = Pairs.of(one, timed=recorded.timed, systematic=rules.systematic)
-    fires = last is not None and last.after == "firing"
+    """Return the verdict on a series without the pairs whose reference was ``wrong``.
+
+    A fault that lasts and began within the file is that of its incident: one sentence for one
+    fault. All pairs together say more only of a fault that was there throughout.
+    """
+    unit = recorded.names[row].unit
+    pairs = Pairs.of(one, timed=recorded.timed, systematic=recorded.rules[row].systematic)
     left_out = np.zeros(pairs.n, np.bool_)
-    for each in wrong:
+    for each in wrong or ():
         left_out |= (pairs.time >= each.since) & (pairs.time <= each.until)
-        fires &= last is None or explaining(wrong, last.time) is None
-    if left_out.any():
-        pairs = pairs.rows(np.flatnonzero(~left_out))
-    found = judge_file(pairs, unit=name.unit, fires=recorded.timed and fires)
+    kept = pairs.rows(np.flatnonzero(~left_out)) if left_out.any() else pairs
+    last = incidents[-1] if incidents else None
+    lasting = None if last is None or last.span.ended is not None else last.report.verdict
+    is_one = last is not None and lasting is not None and _fills_the_file(last)
+    found = judge_file(kept, unit=unit, is_one=is_one)
+    if lasting is not None:
+        # A drift is told with the date at which it leaves its tolerance, as its incident is.
+        is_same = lasting.state != FAULT or lasting.fault == found.fault != "drift"
+        if not (is_one and found.state == FAULT and is_same):
+            return lasting
+    elif last is not None:
+        longest = max(incidents, key=lambda each: each.end - each.alarm)
+        found = judge_repaired(kept, *_around(last, kept), longest.report.verdict, found, unit)
     if not left_out.any():
         return found
     without = f"{counted(int(left_out.sum()))} left out, when its reference was wrong"
     return found._replace(sentence=f"{found.sentence}; {without}")
+
+
+def _around(of: Incident, kept: Pairs) -> tuple[int, int]:
+    """Return the pair that raised an alert and the one after its end, among those ``kept``."""
+    times = of.pairs.time[[of.alarm, of.end - 1]]
+    alarm, end = np.searchsorted(kept.time, times, side="right").tolist()
+    return max(alarm - 1, 0), end
+
+
+def _fills_the_file(of: Incident) -> bool:
+    """Whether a fault has been there in one form from the first pairs of the file on."""
+    first = int(np.searchsorted(of.pairs.time, of.onset.began))
+    return first <= _FIRST_PAIRS and math.isnan(of.report.verdict.changed)

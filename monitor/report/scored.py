@@ -18,7 +18,7 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
 from monitor.report.covariates import where_of
-from monitor.report.incidents import incidents_of, judgements
+from monitor.report.incidents import Incident, incident_document, incidents_of, judgements
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, wrong_references
 
@@ -64,11 +64,15 @@ class Scored:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """The verdict of all pairs of each series."""
-        return judgements(self.recorded, self.windows, self.wrong)
+        return judgements(self.recorded, self.windows, self.wrong, self._incidents)
 
     @cached_property
     def incidents(self) -> list[dict[str, Any]]:
         """The incidents that the daemon would have raised, in the order of their beginning."""
+        return [incident_document(each, self.recorded) for each in self._incidents]
+
+    @cached_property
+    def _incidents(self) -> list[Incident]:
         return incidents_of(self.recorded, self.windows, self.wrong)
 
     @cached_property
@@ -110,7 +114,7 @@ class Scored:
 
     def lines(self, density: Density = "normal") -> list[str]:
         """Return the table, verdicts and incidents that ``monitor score`` prints."""
-        return [*self._table(density), *self._verdicts(), *self._places(), *self._incidents()]
+        return [*self._table(density), *self._verdicts(), *self._places(), *self._raised()]
 
     def _table(self, density: Density) -> list[str]:
         hat = "_tophat" if density == "tophat" else ""
@@ -145,7 +149,7 @@ class Scored:
             lines += [f"{name.sensor} {name.quantity}: {each['sentence']}" for each in found]
         return lines
 
-    def _incidents(self) -> list[str]:
+    def _raised(self) -> list[str]:
         own = [each for each in self.incidents if not each["explained"]]
         lines = ["", "incidents the daemon would have raised"] if own else []
         for each in own:

@@ -38,7 +38,7 @@ def test_what_was_an_offset_first_has_two_dates():
 
 
 def test_a_file_tells_when_its_last_fault_began():
-    found = judge_file(turned(3), fires=True)
+    found = judge_file(turned(3))
 
     assert found.fault == "understated"
     assert ", since 1970-01-01 04:" in found.sentence
@@ -70,4 +70,4 @@ def test_a_file_without_times_has_no_dates():
     p = turned(1)
     untimed = Pairs(np.arange(p.n) + 0.0, p.value, p.u, p.reference, p.u_ref, timed=False)
 
-    assert np.isnan(judge_file(untimed, fires=True).changed)
+    assert np.isnan(judge_file(untimed).changed)

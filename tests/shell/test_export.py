@@ -17,7 +17,7 @@ from monitor.client.current_pairs import current_pairs
 from monitor.config import load
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.mqtt.publish import BrokerPublisher
-from monitor.report.incidents import incidents_of
+from monitor.report.incidents import incident_document, incidents_of
 
 PROJECT = Path(__file__).parents[2]
 SETTINGS = """
@@ -71,7 +71,8 @@ def test_a_score_of_the_file_is_that_of_the_journal(recorded, tmp_path, capsys, 
         for name, value in each["statistics"].items():
             want = float(statistics[name][row])
             assert value == (want if np.isfinite(want) else None), name
-    assert document["alerts"] == incidents_of(found, found.columns(0.9), {})
+    raised = incidents_of(found, found.columns(0.9), {})
+    assert document["alerts"] == [incident_document(each, found) for each in raised]
 
 
 def test_a_file_says_of_each_pair_whose_reference_it_has(recorded, tmp_path):

@@ -53,7 +53,7 @@ from monitor.core.verdict.verdict import (
     Verdict,
 )
 from monitor.core.verdict.verdict_json import document
-from monitor.core.verdict.whole import judge_file
+from monitor.core.verdict.whole import judge_file, judge_repaired
 
 __all__ = [
     "FAULT",
@@ -76,6 +76,7 @@ __all__ = [
     "judge",
     "judge_all",
     "judge_file",
+    "judge_repaired",
     "noun_of",
     "shows",
 ]

@@ -113,7 +113,9 @@ def judge_all(
         some = order[first : first + _AT_ONCE]
         side = Side([others[i] for i in some])
         alarms = [among_others(alarm[i], coded[i]) for i in some]
-        shown = gathered_evidence(side, alarms, [healthy[i] for i in some])
+        shown = gathered_evidence(
+            side, alarms, [healthy[i] for i in some], [began[i] for i in some]
+        )
         named_so, held = judged(side, alarms, *shown)
         remedies = remedies_for(side, named_so, held)
         typical = side.unit.tolist()
@@ -147,14 +149,15 @@ def judged(
         begin = np.array([found[i].segment for i in some])
         for i, each in zip(some, slopes_of(side.some(some), begin, side.n[some]), strict=True):
             found[i] = found[i]._replace(error_model=each.model)
+    rows = zip(found, cut.starts, cut.kinds, cut.fit, side.pairs, strict=True)
     found = [
-        each._replace(changed=_changed(starts, kinds, each, p))
-        for each, starts, kinds, p in zip(found, cut.starts, cut.kinds, side.pairs, strict=True)
+        each._replace(changed=_changed(starts, kinds, fit, each, p))
+        for each, starts, kinds, fit, p in rows
     ]
     return found, [_held(*each) for each in zip(cut.starts, found, strict=True)]
 
 
-def _changed(starts: list[int], kinds: list[int], found: Verdict, p: Pairs) -> float:
+def _changed(starts: list[int], kinds: list[int], fit: Float, found: Verdict, p: Pairs) -> float:
     """Return when an incident took its newest form, NaN if it began with it or this is unknown."""
     at = len(starts) - 1
     if not p.timed or found.state != FAULT or found.fault in RELATED or not at:
@@ -163,8 +166,15 @@ def _changed(starts: list[int], kinds: list[int], found: Verdict, p: Pairs) -> f
         return NAN
     newest, before = p.n - starts[at], starts[at] - max(starts[at - 1], found.since)
     is_another = _form(kinds[at]) != _form(kinds[at - 1])
+    if kinds[at] % WIDE == kinds[at - 1] % WIDE == LEVEL:
+        is_another |= _is_other_level(*(float(fit[starts[each]]) for each in (at - 1, at)))
     clear = is_another and min(newest, before) >= _OF_A_FORM
     return float(p.time[starts[at]]) if clear else NAN
+
+
+def _is_other_level(before: float, now: float) -> bool:
+    """Whether a level has another sign than the one before, or is less or more than half of it."""
+    return abs(now - before) > 0.5 * max(abs(now), abs(before))
 
 
 def _form(kind: int) -> tuple[bool, bool]:
@@ -180,9 +190,15 @@ def _began(found: Verdict, p: Pairs, earlier: float) -> float:
 
 
 def gathered_evidence(
-    p: Side, alarm: list[int | None], healthy: list[Slopes | None]
+    p: Side,
+    alarm: list[int | None],
+    healthy: list[Slopes | None],
+    began: list[float] | None = None,
 ) -> tuple[list[Evidence], Cut]:
-    """Return everything that the pairs of each series show, and the cut it comes from."""
+    """Return everything that the pairs of each series show, and the cut it comes from.
+
+    Far errors from before an incident that ``began`` at a time (s UTC; NaN: any) are not its own.
+    """
     rho = rho_of_differences(p)
     rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
     raised = np.array([-1 if each is None else each for each in alarm])
@@ -199,7 +215,7 @@ def gathered_evidence(
     segment = cut.bounds[np.arange(p.n.size), place]
     off = p.z - cut.fit * p.h
     spreads = _spreads(p, cut, kind, place, off, since, inflation_of_squares(rho))
-    fars, stuck, parts = far_since(off, p.live, p.n), stuck_for(p), parts_of(p, segment)
+    fars, stuck, parts = far_since(off, _own(p, began), p.n), stuck_for(p), parts_of(p, segment)
     best = cut.last.cost.min(axis=2).tolist()
     is_line = np.arange(cut.last.cost.shape[1])[:, None] % WIDE >= LINE
     was_line = cut.kind[:, None, :-1] % WIDE >= LINE
@@ -227,6 +243,14 @@ def gathered_evidence(
         )
         for i, each in enumerate(p.pairs)
     ], cut
+
+
+def _own(p: Side, began: list[float] | None) -> Bool:
+    """Return which pairs are of the incident: all, where it is not known when it began."""
+    if began is None or not np.isfinite(began).any():
+        return p.live
+    times = np.array([at if of.timed else NAN for at, of in zip(began, p.pairs, strict=True)])
+    return p.live & ~(p.time < times[:, None])
 
 
 def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:

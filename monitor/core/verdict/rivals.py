@@ -75,8 +75,12 @@ def kept_of(p: Side, cut: Cut) -> Kept:
 
 def sign_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     """Return the explanation that the value is the reference with the wrong sign."""
-    left = _left(((p.value + p.reference) * kept.per_s)[:, None], cut, kept)
-    return _cheapest(left, cut, kept, 2.0)
+    both = p.value + p.reference
+    (right, _), (_, level) = (
+        _left(((both - middle) * kept.per_s)[:, None], cut, kept)
+        for middle in (0.0, medians(both, p.live)[:, None])  # large numbers would cancel
+    )
+    return _cheapest([right, level], cut, kept, 2.0)
 
 
 def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:

@@ -76,6 +76,15 @@ def past_sentence(found: Verdict, unit: str, until: float) -> str:
     return f"{told}{lasted}{'' if found.state == FAULT else '; in which way never became clear'}"
 
 
+def before_sentence(found: Verdict, unit: str) -> str:
+    """Return "from 2026-03-01 06:12 it read 6.2 kg heavy (5.1 to 7.3)" of an incident long over."""
+    told = "it was not as right as it said, in which way never became clear"
+    if found.state == FAULT:
+        told = f"it {_told(found, unit, words.PAST)}"
+    when = day(found.began)
+    return f"from {when} {told}" if when else told
+
+
 def _within(found: Verdict, unit: str) -> str:
     """Return the words for a bias that declared systematic effects account for."""
     most, level = found.explained, found.level
@@ -103,9 +112,11 @@ def _full(found: Verdict, unit: str) -> str:
     told = _told(found, unit, words.NOW)
     when, due = day(found.began), day(found.due)
     if changed := day(found.changed):
-        told = f"{told}, since {changed}; not right since {when}"
+        told = f"{told}, since {changed}; not right {f'since {when}' if when else 'before either'}"
     elif when:
         told = f"{told}, since {when}"
+    elif found.segment and found.fault != "stuck":
+        told = f"{told}, in its last {words.counted(found.pairs)}"
     # A drift over hours is due at a time, one over days on a date.
     on = due if found.span < _A_DAY else due[:10]
     told = f"{told}; leaves its tolerance on {on}" if due else told
@@ -152,6 +163,15 @@ def advice(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
         return ""
     if found.code is not None and found.fault == "outliers":
         return words.no_more_codes(found.code)
+    return _and_codes(found, _mending(found, remedy, p, unit))
+
+
+def _and_codes(found: Verdict, doing: str) -> str:
+    """Return what to do, and what to send instead of a code that comes now and then."""
+    return doing if found.code is None else f"{doing}; {words.no_more_codes(found.code)}"
+
+
+def _mending(found: Verdict, remedy: Remedy, p: Pairs, unit: str) -> str:
     if remedy.kind == "none":
         return FAULTS[found.fault].look
     saved = (

@@ -258,6 +258,7 @@ class Verdict(NamedTuple):
     ``changed`` is when the incident took its present form, s UTC, NaN if it began with it.
     ``healthy`` is how the error moved with the level while the sensor was right.
     ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
+    ``right_since``: when a sensor that was wrong before became right, s UTC; of files only.
     ``explained`` is the largest bias that declared systematic effects account for, in the series'
     unit, 0 for none.
     ``tolerance`` is the error that a drift may reach until then, in the series' unit: the one in
@@ -283,6 +284,7 @@ class Verdict(NamedTuple):
     began: float = NAN
     changed: float = NAN
     due: float = NAN
+    right_since: float = NAN
     tolerance: float = NAN
     pairs: int = 0
     n_effective: float = 0.0

@@ -30,6 +30,7 @@ def document(found: Verdict, unit: str) -> dict[str, Any]:
         "since": instant(found.began) or None if is_fault else None,
         "changed": instant(found.changed) or None if is_fault else None,
         "due": instant(found.due) or None if is_fault else None,
+        "right_since": instant(found.right_since) or None,
         "explained": finite(found.explained) if found.explained else None,
         "pairs": found.pairs,
         "remedy": None if found.remedy is None else _remedy(found.remedy),

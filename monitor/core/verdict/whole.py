@@ -7,11 +7,13 @@ uncertainty is known, and right where the intervals lie within what nobody would
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float
+from monitor.core.verdict import words
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
 from monitor.core.verdict.faults import LEAST_FAR
 from monitor.core.verdict.judge import gathered_evidence, judged
@@ -40,7 +42,7 @@ from monitor.core.verdict.partition import (
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
-from monitor.core.verdict.sentences import day, with_words
+from monitor.core.verdict.sentences import before_sentence, day, with_words
 from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_of, spreads_of
 from monitor.core.verdict.verdict import (
     FAULT,
@@ -60,6 +62,8 @@ _OFFSET: Final = (0.1, 0.25)  # u: wrong beyond the first, right within the seco
 _SCALE: Final = ((0.9, 1.1), (0.75, 1.33))
 _FAR_HONEST: Final = 0.01
 _PRIOR_PAIRS: Final = 4.0
+_AROUND: Final = 256  # pairs before and after an all-clear among which the repair is looked for
+_BY_CHANCE: Final = 3.0  # standard errors of the mean of a calm piece
 _T: Final = 4.0  # high because many names are tried on one file
 
 
@@ -75,29 +79,31 @@ class _Fit(NamedTuple):
     rho: float  # the largest that so few errors may have
 
 
-def judge_file(p: Pairs, *, unit: str = "", fires: bool = False) -> Verdict:
+def judge_file(p: Pairs, *, unit: str = "", is_one: bool = False) -> Verdict:
     """Return what is wrong with a sensor, over all of its recorded pairs.
 
-    ``fires``: the daemon's alert would still fire at the last pair, so that something is wrong even
-    if all pairs together do not show it.
+    ``is_one``: it has been in one state throughout, so that no newest piece is looked for.
     """
     if p.n < FEWEST:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
     coded = coded_pairs(p)
     if coded is not None:
-        found = judge_file(p.rows(coded.others), unit=unit)
+        found = judge_file(p.rows(coded.others), unit=unit, is_one=is_one)
         size = share(coded.at.size, float(p.n))
-        if found.state == FAULT or not size.lower > LEAST_FAR:
+        if found.state == FAULT:
+            others = p.rows(coded.others)
+            return with_words(found._replace(code=coded.code), others, unit, found.typical)
+        if not size.lower > LEAST_FAR:
             return found
         return with_words(code_verdict(found, p, coded, size), p, unit, found.typical)
     side = Side([p])
     found, held = _judged(side), 0
-    if fires or found.state == FAULT:
+    if not is_one and found.state == FAULT:
         found, held, piece = _newest(side, found)
         if piece is not None:
             return _was_wrong(p, piece, unit)
     found = found._replace(remedy=remedies_for(side, [found], [held])[0])
-    return with_words(found, p, unit, float(side.unit[0]), fired=fires)
+    return with_words(found, p, unit, float(side.unit[0]))
 
 
 class _Worst(NamedTuple):
@@ -125,7 +131,7 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
         worst = int(np.argmax(np.abs(excess[:-1])))
         return whole, 0, _Worst(starts[worst + 1], starts[-1])
     (found,), (held,) = judged(side, [p.n - 1], evidence, cut)
-    if found.state != FAULT:
+    if found.state != FAULT or p.n - found.segment < FEWEST:
         return whole, 0, None
     began = float(p.time[found.since]) if p.timed and found.since else NAN
     return found._replace(began=began), held, None
@@ -133,15 +139,60 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
 
 def _was_wrong(p: Pairs, piece: _Worst, unit: str) -> Verdict:
     """Return the verdict for a sensor that is right at the end of its file, but was not before."""
-    found, last = judge_file(p.rows(slice(0, piece.end)), unit=unit), piece.right_since
-    if found.state != FAULT:
-        return found._replace(pairs=p.n)
-    when = f"since {day(float(p.time[last]))}" if p.timed else f"in its last {p.n - last} pairs"
-    return found._replace(
-        sentence=f"as right as it says {when}, but not before: {found.sentence}",
-        remedy=None,
-        advice="",
-    )
+    former = judge_file(p.rows(slice(0, piece.end)), unit=unit)
+    if former.state != FAULT:
+        return former._replace(pairs=p.n)
+    return judge_repaired(p, piece.end - 1, piece.right_since, former, former, unit)
+
+
+def judge_repaired(
+    p: Pairs, alarm: int, clear: int, former: Verdict, whole: Verdict, unit: str
+) -> Verdict:
+    """Return the verdict for a sensor whose last incident ended before the end of its file.
+
+    The incident's alert fired at the pair ``alarm`` and had ended by the pair ``clear``.
+    ``former`` is the verdict on the incident, ``whole`` that on all pairs, which stays if the
+    sensor is right by it. If the pairs since the repair show a fault, that is the verdict.
+    """
+    first = _right_from(p, alarm, clear)
+    later = p.rows(slice(first, None))
+    if whole.state == IS_RIGHT or not later.n:
+        return whole
+    found = judge_file(later, unit=unit)
+    if found.state == FAULT:
+        if found.fault == whole.fault:
+            return whole
+        began = float(later.time[0]) if p.timed else NAN
+        return with_words(found._replace(began=began), later, unit, found.typical)
+    when, before = f"in its last {words.counted(later.n)}", before_sentence(former, unit)
+    if p.timed:
+        when = f"since {day(float(later.time[0]))}"
+    told = f"shows no fault {when}, but did before: {before}"
+    if found.state == IS_RIGHT:
+        told = f"as right as it says {when}, but not before: {before}"
+    return found._replace(right_since=float(later.time[0]) if p.timed else NAN, sentence=told)
+
+
+def _right_from(p: Pairs, alarm: int, clear: int) -> int:
+    """Return the first pair, after the alarm, of the calm pieces that reach to ``clear``."""
+    begin = max(clear - _AROUND, 0)
+    side = Side([p.rows(slice(begin, clear + _AROUND))])
+    _, cut = gathered_evidence(side, [None], [None])
+    z, first = side.z[0], clear
+    ends = [*cut.starts[0][1:], side.pairs[0].n]
+    for start, end in reversed([*zip(cut.starts[0], ends, strict=True)]):
+        if begin + start <= clear:
+            if not _is_calm(z[start:end]):
+                break
+            first = begin + start
+    return max(first, alarm + 1)
+
+
+def _is_calm(z: Float) -> bool:
+    """Whether a piece is right, or so nearly that chance or nobody minds."""
+    low, high = _SCALE[1]
+    small = max(_OFFSET[1], _BY_CHANCE / math.sqrt(z.size))
+    return abs(float(z.mean())) <= small and low <= float(z.std()) <= high
 
 
 class _Whole(NamedTuple):

@@ -164,9 +164,10 @@ def no_more_codes(code: ErrorCode) -> str:
 
 
 def stuck(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
-    """Return "is stuck at 103.2 kg for 14 pairs"."""
+    """Return "is stuck at 103.2 kg for 14 pairs"; at least, if none of the pairs is from before."""
     value = with_unit(f"{found.size.value:g}", unit)
-    return f"{verbs.is_} stuck at {value} for {counted(found.pairs)}"
+    least = "" if found.segment else "at least "
+    return f"{verbs.is_} stuck at {value} for {least}{counted(found.pairs)}"
 
 
 def lag(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
