@@ -1,6 +1,6 @@
-"""Tells, live, whether sensors that state their own uncertainty are right.
+"""Live calibration monitoring for sensors that state their own uncertainty.
 
-In Python: :func:`score` and :func:`compare` evaluate frames of recorded pairs, :class:`Watch` takes
+In Python, :func:`score` and :func:`compare` evaluate frames of recorded pairs; :class:`Watch` takes
 pairs as they come (docs/python.md). The daemon is the command ``monitor run``.
 """
 

@@ -87,7 +87,7 @@ def _parser(wanted: str) -> argparse.ArgumentParser:
     """Return the parser of all commands, with the arguments of the wanted one only."""
     top = argparse.ArgumentParser(
         prog="monitor",
-        description="Tells, live, whether sensors that state their own uncertainty are right.",
+        description="Live calibration monitoring for sensors that state their own uncertainty.",
     )
     top.add_argument("--version", action="version", version=f"monitor {__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND", dest="command")

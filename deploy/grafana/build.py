@@ -100,7 +100,7 @@ def fleet() -> Dashboard:
             steps=GOOD_AT_1,
         ),
         lines(
-            Text("Alerts that fire", "How many series have each alert.", "short"),
+            Text("Firing alerts", "Number of series with each alert.", "short"),
             Query(f"sum by (alert) ({active})", "{{alert}}"),
         ),
         lines(
@@ -214,15 +214,15 @@ def _series_now() -> list[AnyPanel]:
             Query(own("monitor_window_pairs")),
         ),
         number(
-            Text("Evidence", "It fires at the patience that the settings name.", "short"),
+            Text("Evidence", "The alert fires when it reaches alerts.patience.", "short"),
             Query(own("monitor_alert_evidence")),
         ),
         number(
-            Text("Last reading", "How long ago, by the event's own time.", "s"),
+            Text("Last reading", "Time since the last reading, by its event time.", "s"),
             Query(f"time() - {own('monitor_series_last_reading_timestamp_seconds')}"),
         ),
         number(
-            Text("Last comparison", "How long ago a reading found its reference.", "s"),
+            Text("Last comparison", "Time since a reading was last paired with a reference.", "s"),
             Query(f"time() - {own('monitor_series_last_pair_timestamp_seconds')}"),
         ),
     ]
@@ -303,7 +303,9 @@ def _series_calibration() -> list[AnyPanel]:
 def _series_evidence() -> list[AnyPanel]:
     return [
         lines(
-            Text("Evidence", "That the sensor is not as right as it says; grows by factors."),
+            Text(
+                "Evidence", "Evidence that the sensor is not as right as it says; grows by factors."
+            ),
             Query(own("monitor_alert_evidence"), "evidence"),
         ),
         lines(
@@ -311,13 +313,15 @@ def _series_evidence() -> list[AnyPanel]:
             Query(own("monitor_alert_active"), "{{alert}}"),
         ),
         lines(
-            Text("Pairs", "In the window, and less what autocorrelation takes.", "short"),
+            Text(
+                "Pairs", "In the window, and their effective number under autocorrelation.", "short"
+            ),
             Query(own("monitor_window_pairs"), "pairs"),
             Query(own("monitor_window_pairs_effective"), "effective"),
         ),
         lines(
             Text(
-                "What blurs the verdict",
+                "Limits of the verdict",
                 "Uncertainty of the reference over the sensor's (above a third it blurs), and "
                 "autocorrelation of z.",
             ),
@@ -385,13 +389,13 @@ def daemon() -> Dashboard:
     return assembled(
         "monitor-daemon",
         "monitor: daemon",
-        "Whether messages come, are kept, and are computed in time.",
+        "Whether messages arrive, are stored, and are processed in time.",
         [JOB, INSTANCE],
         {
             "Now": _daemon_now(),
             "Messages": _daemon_messages(),
             "Work": _daemon_work(),
-            "Alerts that are told": _daemon_sinks(),
+            "Alert delivery": _daemon_sinks(),
             "Machine": _daemon_machine(),
         },
     )
@@ -405,26 +409,26 @@ def _daemon_now() -> list[AnyPanel]:
             steps=GOOD_AT_1,
         ),
         number(
-            Text("Journal takes messages", "0 while there is no space; nothing is lost then."),
+            Text("Journal writable", "0 while the disk is full; no message is lost then."),
             Query(select("monitor_journal_writable"), "{{instance}}"),
             steps=GOOD_AT_1,
         ),
         number(
-            Text("Sessions lost", "Times the broker forgot what waited for the daemon.", "short"),
+            Text("Sessions lost", "Times the broker lost the daemon's queued messages.", "short"),
             Query(select("monitor_session_lost_total"), "{{instance}}"),
             steps=BAD_ABOVE_0,
         ),
         number(
-            Text("Certificate ends in", "Of the broker; 14 days before that an alert fires.", "s"),
+            Text("Certificate expires in", "The broker's; an alert fires 14 days before.", "s"),
             Query(f"{select('monitor_tls_peer_not_after_seconds')} - time()", "{{instance}}"),
             steps=(Step(None, "red"), Step(14 * 86400.0, "green")),
         ),
         number(
-            Text("Runs for", "Time since the process began.", "s"),
+            Text("Uptime", "Time since the process started.", "s"),
             Query(f"time() - {select('process_start_time_seconds')}", "{{instance}}"),
         ),
         number(
-            Text("Version", "Of the daemon."),
+            Text("Version", "Version of the daemon."),
             Query(select("monitor_build_info"), "{{version}}"),
             names=True,
         ),
@@ -436,17 +440,17 @@ def _daemon_messages() -> list[AnyPanel]:
     heard = select("monitor_mqtt_filter_last_message_timestamp_seconds")
     return [
         lines(
-            Text("Messages", "What came, and what became of it.", "cps"),
+            Text("Messages", "Messages received, and their outcomes.", "cps"),
             Query(rate("monitor_messages_received_total"), "{{instance}} received"),
-            Query(rate("monitor_messages_committed_total"), "{{instance}} kept"),
-            Query(rate("monitor_messages_duplicate_total"), "{{instance}} seen before"),
+            Query(rate("monitor_messages_committed_total"), "{{instance}} committed"),
+            Query(rate("monitor_messages_duplicate_total"), "{{instance}} duplicates"),
         ),
         lines(
             Text("Rejected, by reason", "Messages that could not be used; docs/formats.md.", "cps"),
             Query(rejected, "{{reason}}"),
         ),
         lines(
-            Text("Silence", "How long ago a message last came by each topic filter.", "s"),
+            Text("Silence", "Time since the last message on each topic filter.", "s"),
             Query(f"time() - {heard}", "{{filter}}"),
         ),
         lines(
@@ -475,9 +479,7 @@ def _daemon_work() -> list[AnyPanel]:
             Query(rate("monitor_readings_unpaired_expired_total"), "{{instance}}"),
         ),
         lines(
-            Text(
-                "Transactions", "How long the journal takes for one, and how many there are.", "s"
-            ),
+            Text("Transactions", "Mean duration of a journal transaction.", "s"),
             Query(f"{rate('monitor_commit_seconds_total')} / ({commits} > 0)", "{{instance}}"),
         ),
         lines(
@@ -490,15 +492,13 @@ def _daemon_work() -> list[AnyPanel]:
 def _daemon_sinks() -> list[AnyPanel]:
     return [
         lines(
-            Text("Told, failed, dropped", "What became of the transitions of alerts.", "cps"),
-            Query(rate("monitor_sink_delivered_total"), "{{sink}} told"),
-            Query(rate("monitor_sink_failed_total"), "{{sink}} failed, is tried again"),
-            Query(rate("monitor_sink_dropped_total"), "{{sink}} dropped for good"),
+            Text("Delivered, failed, dropped", "Outcomes of delivering alert transitions.", "cps"),
+            Query(rate("monitor_sink_delivered_total"), "{{sink}} delivered"),
+            Query(rate("monitor_sink_failed_total"), "{{sink}} failed, will retry"),
+            Query(rate("monitor_sink_dropped_total"), "{{sink}} dropped"),
         ),
         lines(
-            Text(
-                "Waiting to be told", "Alert transitions still to be delivered to a sink.", "short"
-            ),
+            Text("Awaiting delivery", "Alert transitions not yet delivered to a sink.", "short"),
             Query(select("monitor_sink_queue_length"), "{{sink}}"),
         ),
     ]
