@@ -1,4 +1,4 @@
-"""Whether what is said of a sensor is true: names, sizes, beginnings and advice against the truth.
+"""Verdicts compared with the truth: names, sizes, onsets and advice.
 
     python benchmarks/verdicts.py [--share 0.25] [--table NAME] [--only FAULT]
 
@@ -24,26 +24,26 @@ from verdicts_scoring import NEXT, WINDOW, advised, alarms, goal, judged, ratios
 from monitor.core.verdict import Pairs, Verdict, judge_all
 
 LATER = (20, 50, 200)  # pairs after the alarm, or after the newest change
-FEWEST = 10  # streams that alarm, below which a cell says nothing
+FEWEST = 10  # streams with an alarm; a cell with fewer is left out
 
 
 # --- what is measured ----------------------------------------------------------------------------
 
 
 class Said(NamedTuple):
-    """One verdict against the truth."""
+    """One verdict compared with the truth."""
 
     later: int
     verdict: Verdict
     label: str
     holds: bool
-    onset: int  # where it is said to have begun less where it did
+    onset: int  # stated minus true onset, in pairs
     after_alarm: bool
     crps: tuple[float, float] | None
 
 
 class Cell(NamedTuple):
-    """All that was said of one fault of one sort of sensor."""
+    """All verdicts on one fault of one kind of sensor."""
 
     fault: str
     model: str
@@ -146,10 +146,10 @@ def names(found: list[Cell]) -> str:
     mean = {later: float(np.mean(each)) for later, each in means.items()}
     cells_of = found[: len(sim.MODELS) * len(sim.SHAPES)]
     head = [
-        "named right at +20, +200",
+        "share named correctly at +20, +200",
         *(f"{c.model}, {c.shape}" for c in cells_of),
-        "unsure at +20",
-        "else",
+        "no fault named at +20",
+        "wrong names",
     ]
     return table(head, rows) + (
         f"\n\nMean of all cells: {mean[20]:.3f} at +20 ({goal(mean[20], atleast=0.9)}), "
@@ -174,8 +174,9 @@ def sizes(found: list[Cell]) -> str:
             least = min(least, whole)
             line += [f"{whole:.2f} (worst cell {worst:.2f})", goal(whole, atleast=0.88)]
         rows.append(line)
-    return table(["95 % interval holds the size", "+50", "goal", "+200", "goal"], rows) + (
-        f"\n\nLeast: {least:.2f}. Levels whatever the name; other sizes where the name is right."
+    return table(["95 % interval contains the true size", "+50", "goal", "+200", "goal"], rows) + (
+        f"\n\nLowest: {least:.2f}. Levels count whatever the name, "
+        "other sizes if the name is right."
     )
 
 
@@ -194,9 +195,9 @@ def onsets(found: list[Cell]) -> str:
             line.append(" / ".join(f"{q:+.0f}" for q in np.percentile(off, [10, 50, 90])))
         late += sum(s.after_alarm for each in group for s in each.said)
         rows.append(line)
-    head = ["beginning said less the true one, pairs (10, 50, 90 %)", "+20", "+200"]
+    head = ["stated minus true onset, pairs (10, 50, 90 %)", "+20", "+200"]
     return (
-        table(head, rows) + f"\n\nSaid to begin after the alarm: {late} ({goal(late, atmost=0)})."
+        table(head, rows) + f"\n\nOnsets stated after the alarm: {late} ({goal(late, atmost=0)})."
     )
 
 
@@ -218,9 +219,9 @@ MORE_FIRST_DAY = ("5 % outliers of 8 u", "stuck, truth's sd 1 u", "lag of 2 pair
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=float, default=1.0, help="of the streams")
-    parser.add_argument("--table", default="", help="only this one")
-    parser.add_argument("--only", default="", help="faults whose name holds this")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the streams to run")
+    parser.add_argument("--table", default="", help="print only this table")
+    parser.add_argument("--only", default="", help="only faults whose name contains this text")
     options = parser.parse_args(arguments)
     began = time.perf_counter()
     if options.table in ("", *_TABLES):
@@ -237,7 +238,9 @@ def of_faults(options: argparse.Namespace) -> None:
         if options.table in ("", title):
             print(f"\n## {title}\n\n{made(found)}", flush=True)
     verdicts = max(1, sum(len(each.said) for each in found))
-    print(f"\n{1e3 * sum(c.seconds for c in found) / verdicts:.2f} ms of processor a verdict")
+    print(
+        f"\n{1e3 * sum(c.seconds for c in found) / verdicts:.2f} ms of processor time per verdict"
+    )
 
 
 def from_the_first_pair(options: argparse.Namespace) -> str:
@@ -251,7 +254,7 @@ def mostly_noise(options: argparse.Namespace) -> str:
 
 
 def cost(_: argparse.Namespace) -> str:
-    """Return what a verdict costs, judged alone and with others."""
+    """Return the cost of a verdict, judged alone and in batches."""
     pairs, alarmed = [], []
     for at, name in enumerate(sim.FAULTS):
         shape = tuple(sim.SHAPES)[at % len(sim.SHAPES)]
@@ -277,7 +280,7 @@ def cost(_: argparse.Namespace) -> str:
                 taken.append((time.thread_time() - began) / (64 if many == 1 else 1024))
             line.append(f"{1e3 * min(taken):.2f}")
         rows.append(line)
-    return table(["series at once", "ms of processor a series, faulty", "no alarm"], rows)
+    return table(["series at once", "ms of processor time per series, faulty", "no alarm"], rows)
 
 
 _MORE: dict[str, Callable[[argparse.Namespace], str]] = {

@@ -1,4 +1,4 @@
-"""What is said of whole files, simulated and recorded, and along recorded sensors."""
+"""Verdicts on whole files, simulated and recorded, and along recorded sensors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def files(scale: float) -> str:
-    """Return what is said of whole files, honest and faulty."""
+    """Return the table of verdicts on whole files, honest and faulty."""
     count, length = max(4, round(20 * scale)), 50_000
     shapes: dict[str, sim.Draw] = {
         **sim.SHAPES,
@@ -73,18 +73,18 @@ def _faulty_files(count: int) -> str:
                 line.append(f"{share(v.fault == fault.label for v in said):.2f}")
         rows.append(line)
     head = [f"{model}, {shape}" for model in sim.MODELS for shape in sim.SHAPES]
-    return table(["faulty from the first of 1000 pairs, named right", *head], rows)
+    return table(["share named correctly, faulty from the first of 1000 pairs", *head], rows)
 
 
 def recorded(_: float) -> str:
-    """Return what would have been said along recorded sensors, and what its advice did."""
+    """Return the verdicts along recorded sensors, and the effect of their advice."""
     parts, ratios = [], []
     for path in ("uwb_pairs.csv", "airquality_pairs.csv.gz"):
         for sensor, (clock, value, u, reference) in sorted(_read(DATA / path).items()):
             none = np.zeros(value.size)
             whole = judge_file(Pairs(clock, value, u, reference, none))
             parts.append(
-                f"**{sensor}**, {value.size} pairs, the whole: {whole.sentence}. {whole.advice}"
+                f"**{sensor}**, {value.size} pairs, whole file: {whole.sentence}. {whole.advice}"
             )
             if value.size > 2 * WINDOW:
                 rows, found = _along(clock, value, u, reference)
@@ -92,7 +92,7 @@ def recorded(_: float) -> str:
                 head = [
                     "until",
                     "mean error of the last 100",
-                    "said",
+                    "sentence",
                     "advice",
                     f"CRPS ratio on the next {NEXT}",
                 ]

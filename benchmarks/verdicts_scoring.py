@@ -1,4 +1,4 @@
-"""How verdicts are scored: alarms of the detector, CRPS of advice, tables with their goals."""
+"""How the benchmark scores verdicts: alarms, CRPS of advice, tables with their goals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Int = sim.Int
 
 WINDOW = 512
 PATIENCE = 1000.0
-NEXT = 100  # pairs on which advice is held to its word
+NEXT = 100  # pairs on which advice is tested
 
 
 def crps_normal(error: Float, u: Float) -> Float:
@@ -41,7 +41,7 @@ def alarms(value: Float, u: Float, reference: Float, u_ref: Float) -> Int:
 def advised(
     verdict: Verdict, value: Float, u: Float, reference: Float
 ) -> tuple[float, float] | None:
-    """Return the mean CRPS of pairs as they come and as advised, None without advice."""
+    """Return the mean CRPS of pairs as sent and as advised, None without advice."""
     remedy = verdict.remedy
     if verdict.state != "fault" or remedy is None or remedy.kind == "none" or not value.size:
         return None
@@ -73,11 +73,12 @@ def ratios_of(ratios: Float) -> list[str]:
 
 
 def judged(rows: list[list[str]], ratios: Float) -> str:
-    head = ["advice", "told", "CRPS after / before, median", "worse", "worst"]
+    head = ["advice", "share given", "CRPS after / before, median", "share worse", "largest"]
     if not ratios.size:
         return table(head, rows)
     worse, worst = float(np.mean(ratios > 1.0)), float(ratios.max())
     return table(head, rows) + (
-        f"\n\nOf {ratios.size} pieces of advice, on the {NEXT} pairs after: worse {worse:.4f} "
-        f"({goal(worse, atmost=0.02)}), worst {worst:.3f} ({goal(worst, atmost=1.05)})."
+        f"\n\n{ratios.size} pieces of advice, each on the next {NEXT} pairs: "
+        f"share worse {worse:.4f} ({goal(worse, atmost=0.02)}), "
+        f"largest ratio {worst:.3f} ({goal(worst, atmost=1.05)})."
     )

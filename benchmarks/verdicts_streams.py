@@ -1,4 +1,4 @@
-"""Simulated sensors whose fault, its size and its beginning are known: what verdicts are held to.
+"""Simulated sensors with a known fault, size and onset, as the truth for verdicts.
 
 Written from the definitions of the faults alone; nothing here is taken from the code that names
 them. All streams are in a unit in which the median stated uncertainty is ``U``.
@@ -122,7 +122,7 @@ def world(
 
 @dataclass
 class Faulty:
-    """What was recorded, and the truth about it.
+    """The recorded pairs, and the truth about them.
 
     ``size`` [streams, pairs] is what the estimate should be at each pair (level in units of the
     series, factor on u, gain, share); ``changed`` is the pair of the newest change.
@@ -230,7 +230,7 @@ def stuck(spread: float) -> Fault:
 
 
 def delayed(pairs: int) -> Fault:
-    """Return a sensor that shows what was so many pairs before."""
+    """Return a sensor whose value is late by so many pairs."""
 
     def apply(w: World, _: np.random.Generator) -> Faulty:
         value, truth = (each.copy() for each in w.pairs())
@@ -296,7 +296,7 @@ FAULTS: dict[str, Fault] = {
 
 
 def streams(name: str, model: str, shape: str, count: int, seed: int, **changes: float) -> Faulty:
-    """Return ``count`` streams of the fault ``name``; ``changes`` to the world it happens in."""
+    """Return ``count`` streams of the fault ``name``; ``changes`` override the world's settings."""
     fault = FAULTS[name]
     settings: dict = {"spread": fault.spread, "slow": fault.slow, "centre": fault.centre}
     w = world(model, shape, count, seed, **(settings | changes))
