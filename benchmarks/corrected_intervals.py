@@ -5,7 +5,7 @@
 Recorded pairs (airquality, uwb) and simulated sensors of known truth. Shown are the least and the
 largest coverage of 90 % intervals over all runs of 1000 pairs (over all pairs where there are
 fewer), of value -+ 1.645 u as sent and as corrected; the mean width and the CRPS of the corrected
-over those as sent; how often a remedy was taken back in 10 000 pairs. Of simulated sensors it is
+over those as sent; how often a remedy was withdrawn in 10 000 pairs. For simulated sensors it is
 the worst of all seeds.
 """
 
@@ -76,7 +76,7 @@ def coverage(within: np.ndarray) -> tuple[float, float]:
 
 
 def figures(of: CorrectedSeries) -> tuple[float, ...]:
-    """Return coverage as sent and corrected, width, CRPS and remedies taken back."""
+    """Return coverage as sent and corrected, width, CRPS and remedies withdrawn."""
     p, one = of.pairs, of.corrected
     return (
         *coverage(np.abs(p.error) <= NORMAL * p.u),
@@ -115,7 +115,7 @@ def main() -> None:
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=5)
-    print("| series | within, as sent / % | within, corrected / % | width | CRPS | taken back |")
+    print("| series | within, as sent / % | within, corrected / % | width | CRPS | withdrawn |")
     print("|---|---|---|---|---|---|")
     for name, (low, high, least, most, width, crps, back) in rows(parser.parse_args().seeds):
         print(

@@ -94,7 +94,7 @@ def _told(one: Columns, span: AlertSpan, rules: SeriesRules) -> list[Told]:
 
 _HEADS: Final = (
     *("sensor", "quantity", "n", "within", "corrected"),
-    *("width", "CRPS", "corrected", "of it", "changes", "taken back"),
+    *("width", "CRPS", "corrected", "of it", "changes", "withdrawn"),
 )
 
 

@@ -67,7 +67,7 @@ def test_what_is_clear_and_too_little_to_mend_is_told(changes, told):
     verdict = judge_file(sensor(3, 4000, **changes))
 
     assert verdict.state == "right"
-    assert re.fullmatch(f"nearly as right as it says: {told}, too little to mend", verdict.sentence)
+    assert re.fullmatch(f"nearly right: {told}, too little to correct", verdict.sentence)
 
 
 @pytest.mark.parametrize("shape", ["normal", "t4", "AR"])

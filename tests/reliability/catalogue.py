@@ -120,7 +120,7 @@ CATALOGUE: Final = (
         ),
     ),
     Row(
-        "a reference is corrected or taken back",
+        "a reference is corrected or voided",
         "the highest revision stands whatever the order; all derived follows",
         ("test_trades.py::test_revisions_after_the_fact_or_before_it_give_the_same_bits",),
     ),

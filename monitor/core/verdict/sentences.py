@@ -101,7 +101,7 @@ def _nearly(found: Verdict, unit: str) -> str:
         told.append((words.understated if scale.lower > 1.0 else words.overstated)(found, unit))
     if found.level.widened(_CLEARLY).is_beyond(found.explained):
         told.append(words.offset(found, unit))
-    return f"nearly as right as it says: {' and '.join(told)}, too little to mend" if told else ""
+    return f"nearly right: {' and '.join(told)}, too little to correct" if told else ""
 
 
 def _open(n: int) -> str:
