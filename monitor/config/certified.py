@@ -1,4 +1,4 @@
-"""The certificates of references that the settings name: read, and what follows from them.
+"""The certificates of references that the settings name: their content and their consequences.
 
 Rules of this file: a certificate that cannot be read, whose end is not stated anywhere, or that
 gives no u in the unit of its source is a mistake in the settings. An expired one is not, because

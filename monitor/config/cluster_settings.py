@@ -1,4 +1,4 @@
-"""The section ``cluster``: the same core on Spark. `monitor run` ignores it."""
+"""The same core on Spark: `monitor bridge` and `monitor cluster`."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class ClusterLog(Section):
 
 
 class ClusterBridge(Section):
-    """From the broker to the log."""
+    """The bridges, which copy messages from the broker to the log."""
 
     share: Word | None = setting(
         None,
@@ -163,7 +163,7 @@ class ClusterBridge(Section):
 
 
 class ClusterJob(Section):
-    """From the log to results."""
+    """The Spark job, which turns the log into results."""
 
     master: Annotated[str, Field(min_length=1, max_length=500)] = setting(
         "local[2]", "Spark master; spark-submit and SparkApplication set their own."
@@ -230,10 +230,12 @@ class Cluster(Section):
         "other machines read them, without encryption and password.",
     )
     log: ClusterLog = setting(ClusterLog(), "The log between the bridges and the job.")
-    bridge: ClusterBridge = setting(ClusterBridge(), "From the broker to the log.")
-    job: ClusterJob = setting(ClusterJob(), "From the log to results.")
+    bridge: ClusterBridge = setting(
+        ClusterBridge(), "The bridges, which copy messages from the broker to the log."
+    )
+    job: ClusterJob = setting(ClusterJob(), "The Spark job, which turns the log into results.")
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Every partition of the log has a block."""
+        """Check that there are at least as many blocks as partitions of the log."""
         if self.blocks < self.log.partitions:
             yield Contradiction(("log", "partitions"), "exceeds cluster.blocks", ("blocks", "log"))

@@ -1,4 +1,4 @@
-"""Which references apply to a sensor, from areas and places; the reader of the places file.
+"""Finds which references apply to a sensor, from areas and places; reads the places file.
 
 Rules of this file: a sensor without a place is in no area that has a radius or a site; distances
 are great-circle distances on a sphere with the earth's mean radius.

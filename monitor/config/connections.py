@@ -20,7 +20,7 @@ from monitor.mqtt.connection import Tls
 
 
 def _tls_contradictions(tls: Tls) -> Iterator[Contradiction]:
-    """A certificate needs its key, and a key its certificate."""
+    """Check that a certificate comes with its key, and a key with its certificate."""
     if tls.cert_file is not None and tls.key_file is None:
         yield Contradiction(("cert_file",), "needs its key; give key_file too")
     if tls.key_file is not None and tls.cert_file is None:
@@ -93,7 +93,7 @@ class Mqtt(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """User name and password have one source each; 3.1.1 wants a user name with a password."""
+        """Check that user name and password have one source each; 3.1.1 needs both or neither."""
         if self.username is not None and self.username_env is not None:
             yield Contradiction(("username_env",), "conflicts with username; give one of the two")
         if self.password_file is not None and self.password_env is not None:
@@ -133,7 +133,7 @@ def secret_keys(secret: str) -> tuple[str, str, str]:
 
 @_with_sinks
 class Sinks(Section):
-    """Where alerts are sent when they begin or end, besides Prometheus."""
+    """Where alerts are sent, besides Prometheus."""
 
     history: int = setting(
         10_000,

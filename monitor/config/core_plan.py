@@ -1,4 +1,4 @@
-"""Settings in the terms of the core and the decoders: the rules of a series, a plan, a router."""
+"""Settings converted for the core and the decoders: the rules of a series, a plan, a router."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ S = TypeVar("S", bound=Section)
 
 
 def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
-    """Return the rules of a series: of the first matching group, then of overrides in order."""
+    """Return the rules of a series from the first matching group, then from overrides in order."""
     group = next((each for each in settings.groups if _belongs(each, sensor, quantity)), None)
     layers: list[Overridable] = [] if group is None else [group]
     layers += [
@@ -183,7 +183,7 @@ def router_of(
     *,
     with_covariates: bool = True,
 ) -> Router:
-    """Return what finds a message's decoder; ``births`` are those that Sparkplug sent before.
+    """Return the router, which finds a message's decoder; ``births`` are Sparkplug's so far.
 
     ``units`` are those in which series are kept; without them each is kept as stated. Without
     ``with_covariates`` none are found. Raises SettingsError where a certificate cannot be used.

@@ -1,4 +1,4 @@
-"""A settings file as a tree that knows the place of each key and value. The only user of YAML.
+"""A settings file as a tree that knows the place of each key and value; the only user of YAML.
 
 Rules of this file: YAML 1.2 numbers; no anchors, aliases, tags or second documents; nothing
 recurses, so deep nesting costs an error message and not the stack; any bytes give either values
@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 
 class Flaw(NamedTuple):
-    """Something wrong with the file itself."""
+    """An error in the file's syntax or encoding."""
 
     place: Place
     path: KeyPath

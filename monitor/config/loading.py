@@ -1,4 +1,4 @@
-"""From a file to settings, or to all of its mistakes at once; the hash of settings.
+"""Reads a settings file, or reports all of its mistakes at once; the hash of settings.
 
 pydantic's errors become sentences: what is wrong with a value and what to write instead. There is
 one entry of ``SENTENCES`` per type of error; the value itself is not repeated unless it is close to
@@ -188,7 +188,7 @@ def shown_settings(settings: Settings) -> dict[str, Any]:
 
 
 class _Finding(NamedTuple):
-    """A mistake before it is put into words: pydantic's error, or the words themselves."""
+    """A mistake that has no sentence yet: pydantic's error, or a sentence of our own."""
 
     place: Place
     path: KeyPath
@@ -283,7 +283,7 @@ def _unreadable(path: KeyPath, document: Document) -> bool:
 
 
 def _mistakes(findings: list[_Finding], file: str) -> Iterable[Mistake]:
-    """Put the first findings into words; that costs time, and every line may be wrong."""
+    """Put the first findings into words: this takes time, and every line of a file may be wrong."""
     findings.sort(key=lambda each: each.place)
     for place, path, what in findings[:SHOWN_MAX]:
         text = what if isinstance(what, str) else mistake_sentence(what)

@@ -58,7 +58,7 @@ def key_text(key: str) -> str:
 
 
 def nearest_text(word: str, known: Iterable[str]) -> str:
-    """Return a hint at the known word that was probably meant, or else all of them."""
+    """Return a hint: the known word that was probably meant, or else all known words."""
     words = list(known)
     close = get_close_matches(word[:_KEY_CHARACTERS_SHOWN], words, n=1)
     return f"did you mean {close[0]}?" if close else f"use {listed(words)}"

@@ -20,7 +20,7 @@ from monitor.core.setting import Contradiction, Glob
 
 
 class Part(Section):
-    """A section of a group or an override: what is left out stays as it is above.
+    """A section of a group or an override; keys that are left out inherit their value.
 
     Null is refused, but for the keys in ``nullable``, where it has a meaning of its own.
     """
@@ -49,7 +49,7 @@ class Part(Section):
 
 
 def some_of(section: type[Section], *keys: str) -> Callable[[type[Part]], type[Part]]:
-    """Give a part these ``keys`` of ``section``, all of them optional."""
+    """Give a part these ``keys`` of ``section``, all optional."""
     fields = {key: section.model_fields[key] for key in keys}
 
     def made(part: type[Part]) -> type[Part]:
@@ -75,36 +75,38 @@ def _or_nothing(field: FieldInfo) -> Any:  # noqa: ANN401 - a type
     *("completeness", "correlation", "uncertainty"),
 )
 class PairingPart(Part):
-    """Pairing, for some series."""
+    """Settings of `pairing` for some series."""
 
 
 @some_of(Windows, "pairs", "days")
 class WindowsPart(Part):
-    """Windows, for some series."""
+    """Settings of `windows` for some series."""
 
 
 @some_of(Scoring, "density", "level", "u_systematic", "profile")
 class ScoringPart(Part):
-    """Scoring, for some series."""
+    """Settings of `scoring` for some series."""
 
 
 @some_of(Alerts, "patience", "reference_stale_hours", "tolerance", "due", "rejected_share")
 class AlertsPart(Part):
-    """Alerts, for some series."""
+    """Settings of `alerts` for some series."""
 
 
 @some_of(Series, "stale_after_seconds")
 class SeriesPart(Part):
-    """Staleness, for some series."""
+    """Settings of `series` for some series."""
 
 
 class Overridable(Part):
-    """What groups and overrides may set."""
+    """The sections that groups and overrides may set."""
 
-    pairing: PairingPart | None = setting(None, "Which reference belongs to which reading.")
-    windows: WindowsPart | None = setting(None, "How far back statistics look.")
+    pairing: PairingPart | None = setting(None, "How references are paired with readings.")
+    windows: WindowsPart | None = setting(
+        None, "The window of pairs from which statistics are computed."
+    )
     scoring: ScoringPart | None = setting(None, "How stated uncertainties are interpreted.")
-    alerts: AlertsPart | None = setting(None, "When to raise an alert.")
+    alerts: AlertsPart | None = setting(None, "When alerts are raised.")
     series: SeriesPart | None = setting(None, "When a series is stale.")
 
 
@@ -123,6 +125,6 @@ class Override(Overridable):
     quantity: Glob = setting("*", "Pattern of the quantities.")
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """An override overrides something."""
+        """Check that the override sets something."""
         if not self.model_fields_set & set(Overridable.model_fields):
             yield Contradiction((), f"changes nothing; add {', '.join(Overridable.model_fields)}")

@@ -1,4 +1,4 @@
-"""The daemon's sections: the settings, their limits and their defaults."""
+"""The sections of the daemon's settings, with limits and defaults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _described(rules: Mapping[str, PairingRule]) -> str:
 
 
 class Pairing(Section):
-    """Which reference belongs to which reading."""
+    """How references are paired with readings."""
 
     mode: PairingMode = setting(
         "nearest",
@@ -103,7 +103,7 @@ class Pairing(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """match_on has no duplicates; a pairing rule has the settings it needs."""
+        """Check that match_on has no duplicates and that the pairing rule has what it needs."""
         rule = PAIRING_RULES[rule_of(self)]
         yield from (
             Contradiction((name,), what) for name, what in rule.needs if not getattr(self, name)
@@ -121,7 +121,7 @@ def rule_of(pairing: Pairing) -> str:
 
 
 class Windows(Section):
-    """How far back statistics look."""
+    """The window of pairs from which statistics are computed."""
 
     pairs: int = setting(500, "Maximum number of a series' most recent pairs.", ge=1, le=100_000)
     days: Annotated[float, Field(gt=0, le=36_525)] | None = setting(
@@ -171,7 +171,7 @@ class Scoring(Section):
 
 
 class Alerts(Section):
-    """When to raise an alert."""
+    """When alerts are raised."""
 
     patience: float = setting(
         1000.0,
@@ -208,13 +208,13 @@ class Alerts(Section):
 
 
 class TypedReference(Section):
-    """A number in Home Assistant in which references to some series are typed."""
+    """A number field in Home Assistant for entering references for some series."""
 
     sensor: Glob = setting("*", "Pattern of the sensors.")
     quantity: Glob = setting("*", "Pattern of the quantities.")
     u: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
         None,
-        "Standard uncertainty of what is typed, in the unit of the quantity; null: negligible "
+        "Standard uncertainty of the typed values, in the unit of the quantity; null: negligible "
         "beside the sensor's.",
     )
     minimum: float = setting(-1e6, "Smallest number that can be typed.", ge=-1e15, le=1e15)
@@ -222,13 +222,13 @@ class TypedReference(Section):
     step: float = setting(0.001, "Smallest difference between two numbers.", ge=0.001, le=1e15)
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Something can be typed."""
+        """Check that maximum is above minimum."""
         if self.minimum >= self.maximum:
             yield Contradiction(("maximum",), "is not above minimum")
 
 
 class HomeAssistant(Section):
-    """Home Assistant finds every sensor as a device by MQTT discovery."""
+    """MQTT discovery: every sensor becomes a device in Home Assistant."""
 
     discovery_topic: Prefix = setting(
         "homeassistant",
@@ -244,7 +244,7 @@ class HomeAssistant(Section):
 
 
 class Verdicts(Section):
-    """Verdicts as retained MQTT messages, one for each series, kept up to date."""
+    """Current verdicts as retained MQTT messages, one per series."""
 
     prefix: Prefix | None = setting(
         None,
@@ -258,7 +258,7 @@ class Verdicts(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Devices show what is published."""
+        """Check that home_assistant comes with a prefix: devices show the published verdicts."""
         if self.home_assistant is not None and self.prefix is None:
             yield Contradiction(
                 ("home_assistant",), "shows what is published; give verdicts.prefix too"
@@ -266,7 +266,7 @@ class Verdicts(Section):
 
 
 class Correct(Section):
-    """Readings published again, corrected as their verdict advises, with an interval."""
+    """Readings republished, corrected as their verdict advises, with an interval."""
 
     publish: Topic | None = setting(
         None,
@@ -278,7 +278,7 @@ class Correct(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """A topic for each series."""
+        """Check that the topic contains sensor and quantity, so that each series has its own."""
         if self.publish is None:
             return
         template = Template.parse(self.publish)
@@ -291,7 +291,7 @@ class Correct(Section):
 
 
 class Series(Section):
-    """How many series (one quantity of one sensor) there may be, and when one is stale."""
+    """Limits on the number of series (one quantity of one sensor), and when one is stale."""
 
     max: int = setting(10_000, "Maximum number of series.", ge=1, le=10_000_000)
     max_new_per_minute: int = setting(
@@ -313,7 +313,7 @@ class Series(Section):
 
 
 class Publish(Section):
-    """When results are published."""
+    """How often results are published."""
 
     interval_seconds: float = setting(
         2.0, "Time between two rounds of evaluation and publication.", ge=0.01, le=3600
@@ -376,7 +376,7 @@ class Http(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Pages are opened to other machines only on request."""
+        """Check that other machines can read the pages only if the settings allow it."""
         if not (self.allow_remote or self.web_config or is_loopback(self.host)):
             yield Contradiction(
                 ("host",),
@@ -386,7 +386,7 @@ class Http(Section):
 
 
 class Otlp(Section):
-    """The numbers of /metrics pushed by OTLP over HTTP, for daemons that cannot be scraped."""
+    """Metrics pushed by OTLP over HTTP, for daemons that Prometheus cannot scrape."""
 
     endpoint: Annotated[str, Field(max_length=2048, pattern=r"^https?://[!-~]+$")] | None = setting(
         None,

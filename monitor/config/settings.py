@@ -41,7 +41,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
 def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
-    """An alert has a name of its own and a limit, and an expectation only where there is one."""
+    """Check a threshold: a new name, a limit, and a comparison that its statistic allows."""
     if _NAME.fullmatch(limit.name) is None:
         what = "is not the name of an alert; use 1 to 32 of a-z 0-9 _, a letter first"
         yield Contradiction(("name",), what)
@@ -98,10 +98,10 @@ class Settings(Section):
         "CSV file of places, with the columns sensor, latitude, longitude, site; a relative path "
         "starts from the daemon's working directory.",
     )
-    pairing: Pairing = setting(Pairing(), "Which reference belongs to which reading.")
-    windows: Windows = setting(Windows(), "How far back statistics look.")
+    pairing: Pairing = setting(Pairing(), "How references are paired with readings.")
+    windows: Windows = setting(Windows(), "The window of pairs from which statistics are computed.")
     scoring: Scoring = setting(Scoring(), "How stated uncertainties are interpreted.")
-    alerts: Alerts = setting(Alerts(), "When to raise an alert.")
+    alerts: Alerts = setting(Alerts(), "When alerts are raised.")
     fleet: Annotated[FleetRules, Derived()] = setting(
         FleetRules(), "When the evidence of all sensors together calls out a person (a page)."
     )
@@ -119,7 +119,7 @@ class Settings(Section):
     )
     correct: Correct = setting(
         Correct(),
-        "Readings published again, corrected as their verdict advises, with an interval that keeps "
+        "Readings republished, corrected as their verdict advises, with an interval that keeps "
         "its level (docs/beyond.md).",
     )
     covariates: Annotated[tuple[WatchedCovariate, ...], Field(max_length=20, strict=False)] = (
@@ -132,14 +132,14 @@ class Settings(Section):
     )
     series: Series = setting(
         Series(),
-        "How many series (one quantity of one sensor) there may be, and when one is stale.",
+        "Limits on the number of series (one quantity of one sensor), and when one is stale.",
     )
-    publish: Publish = setting(Publish(), "When results are published.")
+    publish: Publish = setting(Publish(), "How often results are published.")
     journal: Journal = setting(Journal(), "The file that stores accepted messages and pairs.")
     http: Http = setting(Http(), "Where metrics and pages are served.")
     otlp: Otlp = setting(
         Otlp(),
-        "The numbers of /metrics pushed by OTLP over HTTP, for daemons that cannot be scraped.",
+        "Metrics pushed by OTLP over HTTP, for daemons that Prometheus cannot scrape.",
     )
     log: Log = setting(Log(), "The daemon's own log, on standard error.")
     cluster: Cluster = setting(
@@ -155,7 +155,7 @@ class Settings(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """What must agree between sections."""
+        """Check that the sections agree with each other."""
         yield from _source_contradictions(self)
         yield from _named_once("groups", self.groups)
         yield from _named_once("thresholds", self.thresholds)
@@ -194,7 +194,7 @@ def _source_contradictions(settings: Settings) -> Iterator[Contradiction]:
 
 
 def _verdict_contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """No source matches the topics of published verdicts."""
+    """Check that no source matches the topics of published verdicts."""
     prefix = settings.verdicts.prefix
     if prefix is None:
         return
@@ -206,7 +206,7 @@ def _verdict_contradictions(settings: Settings) -> Iterator[Contradiction]:
 
 
 def _correct_contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """No source matches the topics of corrected readings."""
+    """Check that no source matches the topic of corrected readings."""
     topic = settings.correct.publish
     if topic is None:
         return
@@ -222,7 +222,7 @@ def _correct_contradictions(settings: Settings) -> Iterator[Contradiction]:
 
 
 def _typed_contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """What is typed in Home Assistant is published where a native source reads it."""
+    """Check that a native source reads the references that are typed in Home Assistant."""
     home = settings.verdicts.home_assistant
     if home is None or not home.references or native_topic(settings.sources, "reference"):
         return
@@ -261,7 +261,7 @@ def _named_once(section: str, listed: Sequence[Group | Threshold]) -> Iterator[C
 
 
 class _Limit(NamedTuple):
-    """A limit on a value, whether it is set for all series or for some."""
+    """A limit on a value that may be set for all series or for some."""
 
     section: str
     key: str

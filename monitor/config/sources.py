@@ -88,13 +88,13 @@ class ReferenceCertificate(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """Its end is said in one way."""
+        """Check that only one setting gives the end of its validity."""
         if self.valid_for is not None and self.valid_until is not None:
             yield Contradiction(("valid_for",), "conflicts with valid_until; give one of the two")
 
 
 class Source(Section):
-    """Topics to subscribe to, and what their messages are."""
+    """Topics to subscribe to, and the kind and format of their messages."""
 
     topic: Topic = Field(
         description="Topic template; {sensor}, {quantity}, {subject} and any other {name} match "
@@ -125,13 +125,13 @@ class Source(Section):
 
     @property
     def specification(self) -> MapSpec | None:
-        """The mapping as the decoder takes it: some formats know texts only."""
+        """The mapping in the form that the decoder takes: some formats have only texts."""
         if self.map is None or not DECODERS[self.decoder].number_texts:
             return self.map
         return self.map._replace(number_texts=True)
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """A topic names the sensor or subject of its messages unless the mapping does."""
+        """Check that the topic or the mapping names the sensor or subject of the messages."""
         if self.certificate is not None:
             yield from _of_certificate(self)
         if self.specification is not None:
@@ -198,7 +198,7 @@ class Area(Section):
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """An area selects sensors; a radius has a centre."""
+        """Check that the area selects sensors, and that a radius has a centre."""
         if self.sensors is None and self.site is None and self.radius_km is None:
             yield Contradiction((), "would select every sensor; give sensors, site or radius_km")
         here = (self.latitude, self.longitude)
@@ -207,7 +207,7 @@ class Area(Section):
 
 
 class Place(Section):
-    """Where a sensor is."""
+    """The position and the site of a sensor."""
 
     sensor: Name = Field(description="Name of the sensor.")
     latitude: Latitude | None = setting(None, "Degrees north; null if unknown.")
@@ -215,6 +215,6 @@ class Place(Section):
     site: Name | None = setting(None, "Name of the site it belongs to.")
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """A place has two coordinates or none."""
+        """Check that the place has both coordinates or none."""
         if (self.latitude is None) != (self.longitude is None):
             yield Contradiction((), "needs both latitude and longitude")

@@ -21,7 +21,7 @@ _MAX_AGE_SECONDS: Final = 3600.0
 
 
 class WatchedCovariate(Section):
-    """Something along which sensors may be wrong: hour, level, or a number that is sent."""
+    """A covariate that errors may depend on: hour, level, or a number in messages."""
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")] = Field(
         description="Its name, of a-z 0-9 _, a letter first; hour (of the day, UTC) and level (of "
@@ -61,13 +61,13 @@ class WatchedCovariate(Section):
 
     @property
     def route(self) -> Route | None:
-        """How the messages of its own topic are read, None if it has none; raises MapError."""
+        """The route for the messages of its own topic, None if it has none; raises MapError."""
         if self.topic is None:
             return None
         return covariate_route(self.name, self.topic, self.field, self.time)
 
     def contradictions(self) -> Iterator[Contradiction]:
-        """A number comes from one place; the built-in ones from the pairs."""
+        """Check that the number has exactly one source; the built-in ones come from the pairs."""
         if self.name in BUILT_IN:
             for key in sorted(self.model_fields_set - {"name"}):
                 what = f"means nothing for {self.name}, which comes from the pairs; remove it"
@@ -103,7 +103,7 @@ def _of_topic(template: Template) -> Iterator[Contradiction]:
 def covariate_contradictions(
     covariates: Iterable[WatchedCovariate], sources: Iterable[Source]
 ) -> Iterator[Contradiction]:
-    """Each has a name of its own, and topics that nothing else reads."""
+    """Check that each covariate has its own name, and topics that nothing else reads."""
     names: dict[str, int] = {}
     taken = [(f"sources[{at}]", Template.parse(each.topic)) for at, each in enumerate(sources)]
     for at, each in enumerate(covariates):
@@ -123,7 +123,7 @@ def covariate_contradictions(
 
 
 def covariate_reader(covariates: Iterable[WatchedCovariate]) -> CovariateReader | None:
-    """Return what finds the numbers in messages, None if no covariate is in messages."""
+    """Return the reader that finds covariates in messages, None if no message has any."""
     sent = [each for each in covariates if each.name not in BUILT_IN]
     fields = {each.name: each.field for each in sent if each.topic is None}
     return CovariateReader(fields) if sent else None

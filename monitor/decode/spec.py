@@ -126,7 +126,7 @@ class SeriesSpec(NamedTuple):
 
 
 class MapSpec(NamedTuple):
-    """Where in a payload what stands: paths such as pm25.v or list[0].x; docs/formats.md."""
+    """Where the fields are in a payload: paths such as pm25.v or list[0].x; docs/formats.md."""
 
     series: Annotated[
         tuple[SeriesSpec, ...],

@@ -34,7 +34,7 @@ class FrameError(MonitorError, ValueError):
 
 
 class PairColumns(NamedTuple):
-    """Names of a frame's columns, None for the usual name or nothing; ``by`` may be several."""
+    """Names of a frame's columns, None for the usual name; ``by`` may name several columns."""
 
     value: str = "value"
     reference: str = "reference"
@@ -54,7 +54,7 @@ def pairs_of(
     unit: str = "",
     covariates: Sequence[str] = (),
 ) -> PairTable:
-    """Return the pairs of a frame, in its order, with some other columns; raises FrameError."""
+    """Return the pairs of a frame, in its order, with further columns; raises FrameError."""
     table = _wrapped(frame)
     chosen = _chosen(table, named)
     numbers = {name: _numbers(table, chosen[name]) for name in _NUMBERS}

@@ -1,6 +1,7 @@
-"""Scores of a frame, and two of its sensors compared.
+"""Statistics and verdicts for a frame of pairs, and the comparison of two of its sensors.
 
-Source of every figure: docs/papers.md; its name and which way is good: docs/metrics.md.
+docs/papers.md gives the source of every statistic, docs/metrics.md its name and which direction is
+better.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from monitor.report.scored import Scored
 
 
 class Scores:
-    """What the pairs of each sensor say. Print it, or take its parts.
+    """The statistics and the verdict of each sensor: print the object, or use its attributes.
 
-    ``series`` has one plain dictionary a sensor and quantity: ``n``, ``statistics`` (by name, None
-    where one is not defined), ``intervals`` of ZMS and RCE, and the ``verdict`` with its sentence,
-    estimate and remedy. ``incidents`` is what the daemon would have raised over the pairs (none
-    without times), ``notes`` says what of the frame was not used.
+    ``series`` is a list of plain dictionaries, one for each sensor and quantity: ``n``,
+    ``statistics`` (by name, None where undefined), ``intervals`` of ZMS and RCE, and the
+    ``verdict`` with its sentence, estimate and remedy. ``incidents`` lists the incidents that the
+    daemon would have raised (none without times), ``notes`` names the parts of the frame that were
+    not used.
     """
 
     def __init__(self, scored: Scored, frame: Any) -> None:  # noqa: ANN401 - any frame
@@ -39,12 +41,12 @@ class Scores:
 
     @property
     def incidents(self) -> list[dict[str, Any]]:
-        """The incidents that the daemon would have raised, in the order of their beginning."""
+        """The incidents that the daemon would have raised, in the order in which they began."""
         return self._scored.incidents if self._scored.recorded.timed else []
 
     @property
     def sentences(self) -> list[str]:
-        """A sentence a sensor: what is wrong with it, if anything."""
+        """One sentence for each sensor: what is wrong with it, if anything."""
         return [f"{each['sensor']}: {each['verdict']['sentence']}" for each in self.series]
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,7 +54,7 @@ class Scores:
         return self._scored.document()
 
     def to_frame(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
-        """Return a frame of the library that was passed, a row a series, a column a statistic."""
+        """Return a frame of the caller's library: one row per series, one column per statistic."""
         heads = ("sensor", "quantity", "n")
         columns: dict[str, list[Any]] = {
             head: [each[head] for each in self.series] for head in heads
@@ -94,22 +96,23 @@ def score(
     bca: bool = False,
     covariates: Sequence[str] = (),
 ) -> Scores:
-    """Score the pairs of a frame: one row a reading and its reference.
+    """Score the pairs of a frame, in which each row has a reading and its reference.
 
-    Arguments but the last four are names of columns; one that is not given is the column of the
-    usual name where there is one (``u`` or ``sigma``, ``lower``, ``upper``, ``p``, ``u_reference``
-    or ``reference_sigma``, ``time``, ``sensor``, ``quantity``).
+    All arguments except the last four name columns. Where one is not given, the column with the
+    usual name is used if there is one (``u`` or ``sigma``, ``lower``, ``upper``, ``p``,
+    ``u_reference`` or ``reference_sigma``, ``time``, ``sensor``, ``quantity``).
 
-    ``value`` and ``reference``: the reading and the reference, in one unit (``unit``, told in
-    sentences). ``u``: the stated standard uncertainty, or ``lower`` and ``upper``: the stated
-    interval of coverage probability ``p`` (``level`` without it). ``u_reference``: standard
-    uncertainty of the reference. ``time``: datetimes with a zone, seconds since 1970, or RFC 3339
-    text; without it nothing is dated. ``by``: what tells sensors apart. ``bca``: BCa intervals
-    (Pernot, arXiv 2402.10043) instead of those used live. ``covariates``: other columns of numbers,
-    ``hour`` (of day, UTC) and ``level``, along which is asked where a sensor is wrong: ``where``.
+    ``value`` and ``reference``: the reading and the reference, in the same unit (``unit``, which
+    the sentences show). ``u``: the stated standard uncertainty, or ``lower`` and ``upper``: the
+    stated interval with coverage probability ``p`` (``level`` if there is no ``p``).
+    ``u_reference``: standard uncertainty of the reference. ``time``: datetimes with a zone, seconds
+    since 1970, or RFC 3339 text; without times the result has no dates. ``by``: the columns that
+    identify a sensor. ``bca``: BCa intervals (Pernot, arXiv 2402.10043) instead of those used live.
+    ``covariates``: other numeric columns, ``hour`` (of day, UTC) and ``level``; for each, ``where``
+    in the result says in which part of its range a sensor is wrong.
 
-    The figures are bit for bit those of ``monitor score`` for the same rows. Raises FrameError (a
-    ValueError) with column, row and what to do.
+    The numbers equal those of ``monitor score`` for the same rows, bit for bit. Raises FrameError
+    (a ValueError) that names the column and the row and says what to do.
     """
     _refuse_share("level", level)
     columns = PairColumns(value, reference, u, lower, upper, p, u_reference, time, by, quantity)
@@ -128,16 +131,18 @@ def compare(
     miss: float = MISS,
     **columns: Any,  # noqa: ANN401 - as of PairColumns
 ) -> dict[str, Any]:
-    """Compare two sensors of a frame on their common events, or one before and after.
+    """Compare two sensors of a frame on their common events, or one sensor before and after.
 
-    ``sensors``: two names, or one, compared before and from ``at`` (s UTC) on, without it by its
-    halves. Common events have the same time and reference. ``density`` is what a sensor states,
-    ``profile`` what counts first, ``miss`` the miss rate at which widths are compared; other
-    arguments are columns as of :func:`score`.
+    ``sensors``: two names; or one, whose pairs before ``at`` (s UTC) are compared with those from
+    ``at`` on, or its first half with its second if ``at`` is None. Common events have the same time
+    and reference. ``density`` is the distribution that a sensor is assumed to state, ``profile``
+    names the score that counts first, ``miss`` is the miss rate at which widths are compared; all
+    other arguments name columns, as for :func:`score`.
 
-    Returns what ``monitor compare --json`` prints: sentences, mean scores with permutation tests,
-    the characteristics curves (Navratil et al., arXiv 2106.00858). Raises CompareError where there
-    is nothing to compare, FrameError (a ValueError) for a frame that cannot be read.
+    Returns the document that ``monitor compare --json`` prints: sentences, mean scores with
+    permutation tests, and the characteristics curves (Navratil et al., arXiv 2106.00858). Raises
+    CompareError where there is nothing to compare, and FrameError (a ValueError) for a frame that
+    cannot be read.
     """
     _refuse_share("level", level)
     _refuse_share("miss", miss)

@@ -1,4 +1,4 @@
-"""Pairs as they come: the daemon's alerts in your own program."""
+"""The daemon's alerts in your own program, which passes pairs as they arrive."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from monitor.report.recorded import InMemoryNetwork
 
 Numbers = npt.ArrayLike
 _FIRING: Final = "firing"
-_ALWAYS: Final = 1e15  # seconds: a watch is never stale, because it has no clock
+_ALWAYS: Final = 1e15  # seconds: a watch has no clock, so its series never become stale
 
 
 class Alert(NamedTuple):
-    """An alert fired, or the one that fired ended; ``time`` is that of the pair that told (s UTC).
+    """An alert began to fire, or ended.
 
-    Without times it is the number of that pair.
+    ``time`` (s UTC) is the event time of the pair that triggered the change, or the number of that
+    pair where pairs have no times.
 
-    ``sentence`` says what is wrong, ``advice`` what would mend it (empty where that is open).
+    ``sentence`` says what is wrong, ``advice`` what would correct it (empty if that is not known).
     """
 
     sensor: str
@@ -41,12 +42,13 @@ class Alert(NamedTuple):
 
 
 class Watch:
-    """Watches the pairs of any number of sensors and raises what the daemon would raise.
+    """Watches the pairs of any number of sensors and raises the alerts that the daemon would raise.
 
-    ``patience``: pairs that an honest sensor goes, on average at least, between two false alarms.
-    ``window``: how many of the last pairs statistics are of. ``level``: the coverage probability of
-    intervals that come without one. ``unit``: the quantity's, for sentences. ``tolerance``: the
-    largest error that is allowed, for when a drift leaves it.
+    ``patience``: minimum mean number of pairs between two false alarms of an honest sensor.
+    ``window``: number of most recent pairs from which statistics are computed. ``level``: coverage
+    probability of intervals that state none. ``unit``: unit of the quantity, for sentences.
+    ``tolerance``: largest allowed error; the sentence on a drift says when the error will exceed
+    it.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class Watch:
             stale_after_seconds=_ALWAYS,
             reference_stale_seconds=_ALWAYS,
         )
-        self._timed: bool | None = None  # as the first pairs are
+        self._timed: bool | None = None  # None until the first pairs
         self._memory: Final = InMemoryNetwork(
             lambda _sensor, _quantity: rules._replace(timed=bool(self._timed)), window
         )
@@ -89,12 +91,13 @@ class Watch:
         sensor: str = "data",
         quantity: str = "value",
     ) -> list[Alert]:
-        """Take one pair, or several of one sensor, and return the alerts that fired or ended.
+        """Add pairs, one or several of one sensor, and return the alerts that fired or ended.
 
-        Numbers or arrays of one length, as :func:`monitor.score` has them. ``time`` in s since 1970
-        UTC, for all pairs of a watch or for none: without it pairs are numbered, and nothing is
-        dated. Pairs that come late count as if they had come in time. Raises FrameError (a
-        ValueError) for numbers that are missing or impossible; nothing is taken then.
+        The arguments are numbers, or arrays of equal length, with the meaning they have in
+        :func:`monitor.score`. ``time`` is in s since 1970 UTC. Pass it with all pairs of a watch or
+        with none: without it pairs are numbered and nothing is dated. A late pair has the same
+        effect as one that arrived in time. Raises FrameError (a ValueError) for numbers that are
+        missing or impossible, and then adds none of the pairs.
         """
         pairs = self._checked(
             {
@@ -125,12 +128,12 @@ class Watch:
         ]
 
     def verdict(self, sensor: str = "data", quantity: str = "value") -> dict[str, Any]:
-        """Return what is known of a sensor, as the daemon's API has it; raises KeyError."""
+        """Return the verdict on a sensor in the form of the daemon's API; raises KeyError."""
         now, row = self._row(sensor, quantity)
         return document(now.verdict(row), self._unit)
 
     def statistics(self, sensor: str = "data", quantity: str = "value") -> dict[str, float | None]:
-        """Return the live statistics of the last pairs of a sensor by name; raises KeyError."""
+        """Return the live statistics of a sensor's window by name; raises KeyError."""
         now, row = self._row(sensor, quantity)
         return {name: finite(column[row]) for name, column in now.statistics.items()}
 
@@ -153,7 +156,7 @@ class Watch:
         )
 
     def _checked(self, stated: Mapping[str, Numbers | None]) -> Records:
-        """Return the pairs, numbered on; raises FrameError."""
+        """Return the pairs, numbered from the last one on; raises FrameError."""
         known = _of_one_length(stated)
         _refuse_impossible(known)
         pairs = np.zeros(known["value"].size, dtype=PAIR)

@@ -18,7 +18,7 @@ PerDistance = Annotated[float, Ge(0), Le(1e15)]
 
 
 class PairUncertainty(NamedTuple):
-    """Standard uncertainty of a pairing, in the unit of the series; its parts add in squares."""
+    """Standard uncertainty of a pairing, in the unit of the series; its parts add in quadrature."""
 
     per_sqrt_hour: Annotated[
         PerDistance, doc("For each square root of an hour between reading and reference.")
