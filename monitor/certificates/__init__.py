@@ -6,17 +6,17 @@ read) with quantities in D-SI. ``dcc`` and ``certified_values`` turn it into pla
 u that a reference gets from it. ``signatures`` signs files with Ed25519, in a file beside them.
 
 Invariants
-      * Untrusted bytes give values or sentences with a line and what to do, never another error. No
+    * Untrusted bytes give values or sentences with a line and what to do, never another error. No
       entity is expanded, no other file or address is opened.
     * Nothing is assumed: no unit, no coverage factor, no end of validity.
     * Nothing here opens a file or reads a clock.
 
 Tried and rejected
-      * lxml or defusedxml: expat, which Python includes anyway, refuses a document type in one
+    * lxml or defusedxml: expat, which Python includes anyway, refuses a document type in one
       handler, and reports the line of every element, which ElementTree does not.
-      * Validation against PTB's XSD: it would have to be shipped in each of its versions, and words
+    * Validation against PTB's XSD: it would have to be shipped in each of its versions, and words
       its errors for XML experts. The required parts of a certificate are checked by name.
-      * An enveloped XML signature of own records: checking it needs canonical XML. A detached
+    * An enveloped XML signature of own records: checking it needs canonical XML. A detached
       Ed25519 signature can be checked with ``openssl`` alone. XML signatures of others are checked
       (``xml_signatures``, ``canonical_xml``), compared with Java's implementation.
 

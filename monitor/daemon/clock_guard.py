@@ -136,7 +136,7 @@ class ClockGuard:
     def hear(self, stamps: Iterable[Stamp], *, are_accepted: bool = True) -> None:
         """Let messages speak for a clock or against it.
 
-        Those that are ``are_accepted`` also say how far the data have come.
+        Messages that ``are_accepted`` also show how far the data have advanced.
         """
         if not self.is_looked_at:
             return
@@ -169,7 +169,7 @@ class ClockGuard:
             self._come_into_doubt(what, best - self._monotonic)
 
     def _count_voices(self) -> None:
-        """Hold the wall clock, which is trusted, against what the last topics say."""
+        """Compare the wall clock, which is trusted, with the times on the last topics."""
         ahead = [each for each in self._voices.values() if each > self._wall + NEAR_SECONDS]
         near = sum(abs(each - self._wall) <= NEAR_SECONDS for each in self._voices.values())
         if near > len(ahead):

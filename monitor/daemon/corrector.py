@@ -1,8 +1,8 @@
 """Readings republished with the verdict's remedy and an interval that holds its level.
 
-Rules of this file: a reading is corrected by what was known before its batch, and leaves after the
-batch is durable; what its pairs move is written in the same transaction. Which remedy is told comes
-from the newest snapshot, as sentence and advice do.
+Rules of this file: a reading is corrected by what was known before its batch, and published after
+the batch is durable; the state that its pairs change is written in the same transaction. The remedy
+comes from the newest snapshot, as sentence and advice do.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Corrector:
         self._outward: Outward | None = None
 
     def connect(self, outward: Outward) -> None:
-        """Let corrected readings go somewhere from now on."""
+        """Publish corrected readings to ``outward`` from now on."""
         self._outward = outward
 
     def see(self, snapshot: Snapshot) -> Snapshot:

@@ -1,7 +1,7 @@
-"""Covariates of readings on their way into the journal: held until pairs need them, kept beside.
+"""Covariates of readings: held until pairs need them, then stored beside the pairs.
 
 Rules of this file: a batch's samples are held before its pairs take their numbers, and both are
-written in the transaction of the batch. A bad number is counted and told, and rejects nothing.
+written in the transaction of the batch. A bad number is counted and reported, and rejects nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from monitor.journal.store import NO_NUMBERS
 
 
 class KeptNumbers(NamedTuple):
-    """What a batch brings: samples, numbers beside its pairs, and messages that say nothing new."""
+    """The covariates of a batch: samples, numbers beside its pairs, and repeated messages."""
 
     samples: Sequence[Sample] = ()
     beside: Records = NO_NUMBERS
@@ -83,7 +83,7 @@ class CovariateKeeper:
         return wait + self._greatest_age
 
     def notices(self) -> Iterator[str]:
-        """Yield in words which numbers never came, and which could not be used."""
+        """Yield a sentence for each number that never arrived or could not be used."""
         for rule in self.rules:
             if rule.scope != "none" and rule.name not in self._heard and len(self._registry):
                 yield f"covariate {rule.name}: none of its numbers has come yet"

@@ -1,8 +1,8 @@
-"""What the next start goes on from: the evidence of long series, kept in the journal in portions.
+"""Saves the evidence of long series in the journal, in portions, for the next start.
 
-Rules of this file: a portion is small, so that the commits beside it do not feel it; there is one
-whenever the house is kept, and several when the daemon ends in good order. A journal that is full
-gets none: evidence is found again from pairs.
+Rules of this file: a portion is small, so that it does not delay commits; one is saved at each
+round of housekeeping, and several when the daemon stops cleanly. A full journal gets none: evidence
+can be recomputed from pairs.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class EvidenceKeeping:
         self._network.drop_kept()
 
     def work(self) -> int:
-        """Keep the evidence of a portion of the series; return of how many."""
+        """Save the evidence of a portion of the series; return of how many."""
         kept = self._network.keep_evidence(self._kept_from, PORTION)
         if kept:
             self._store.append(Batch(evidence=kept))
         return len(kept)
 
     def finish(self) -> None:
-        """Keep what there is to keep, as far as it goes in a moment."""
+        """Save the remaining evidence, as far as a short time allows."""
         try:
             for _ in range(LAST_PORTIONS):
                 if self.work() < PORTION:

@@ -1,4 +1,4 @@
-"""Messages are decoded as of a time that the clock guard believes, and may speak against it."""
+"""Decodes messages as of the clock guard's time; their own times may cast doubt on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def decode_guarded(
     payloads: Sequence[bytes],
     received: float,
 ) -> tuple[Decoded, float]:
-    """Return what messages say, and when they came (s since 1970 UTC), which they may correct.
+    """Return the content of messages and their arrival (s since 1970 UTC), which they may correct.
 
     While the clock is in doubt, or if they put it in doubt, none is refused as ``future``.
     """

@@ -50,7 +50,7 @@ _NO_NUMBERS: Final = KeptNumbers()
 
 
 class Incoming(Protocol):
-    """A message, as far as the intake is concerned."""
+    """A message, as the intake sees it."""
 
     @property
     def topic(self) -> str:
@@ -62,7 +62,7 @@ class Incoming(Protocol):
 
 
 class Counts:
-    """How many messages came and what became of them, over the life of the journal."""
+    """Counts of messages received and of their outcomes, over the life of the journal."""
 
     def __init__(self, totals: dict[str, int]) -> None:
         self.received = totals.get("received", 0)

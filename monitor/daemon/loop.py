@@ -186,7 +186,7 @@ class Daemon:
         self._publisher.publish(self._now(), self._source, trouble)
 
     def _now(self) -> float:
-        """Return the time to work with, s since 1970 UTC; tell the log if it is in doubt."""
+        """Return the time to work with, s since 1970 UTC; log when doubt begins or ends."""
         guard = self._parts.clock
         now = guard.look(self._clock(), self._monotonic())
         if guard.doubt != self._doubt:
@@ -227,7 +227,7 @@ class Daemon:
             _log.error("%s", error)
 
     def _note_silent(self, since: float) -> None:
-        """Store when series not heard since a time of arrival were: their readings are let go."""
+        """Store when silent series were last heard, before their readings are dropped."""
         silent = self._parts.network.liveness.silent(since)
         if since > -math.inf and silent != self._silent:
             self._parts.journal.append(Batch(notes={SILENT: silent}))

@@ -139,9 +139,9 @@ class Publisher:
         self.work()
 
     def finish(self, now: float, connection: SourceStatus, seconds: float) -> None:
-        """Publish the state at ``now`` as far as it takes about ``seconds``; else it stays out.
+        """Publish the state at ``now`` if that takes about ``seconds`` at most.
 
-        What is not published is durable, and the next start derives it again.
+        A state that is not published is durable all the same: the next start derives it again.
         """
         began = time.perf_counter()
         self.work(seconds)
@@ -289,7 +289,7 @@ M = TypeVar("M", Occasion, Contenders)
 
 
 class OnDemand(NamedTuple):
-    """What was asked for, as far as there is such a thing."""
+    """The requested data, as far as they exist."""
 
     details: Mapping[SeriesKey, Detail]
     occasions: Mapping[str, Occasion]
@@ -306,7 +306,7 @@ class OnDemandEvaluator:
         self._made = OnDemand({}, {}, {})
 
     def evaluate(self, now: float) -> OnDemand:
-        """Return all that is asked for as of ``now`` (s UTC)."""
+        """Return all requested data as of ``now`` (s UTC)."""
         wanted = self._requests.series()
         self._series = set(wanted)
         found = {key: self._network.detail(key, now) for key in wanted}
@@ -319,7 +319,7 @@ class OnDemandEvaluator:
         return self._made
 
     def is_behind(self) -> bool:
-        """Return whether something is asked for that was not evaluated yet."""
+        """Return whether a request has not been evaluated yet."""
         return not (
             self._series.issuperset(self._requests.series())
             and self._made.occasions.keys() >= set(self._requests.occasions())
@@ -330,7 +330,7 @@ class OnDemandEvaluator:
 def _fresh(
     wanted: Iterable[K], made: Mapping[K, M], make: Callable[[K, float], M], now: float
 ) -> dict[K, M]:
-    """Return what is asked for, evaluated anew where the last evaluation is no longer fresh."""
+    """Return the requested data, evaluated anew where the last evaluation is too old."""
     return {
         key: made[key]
         if key in made and abs(now - made[key].time) < FRESH_SECONDS

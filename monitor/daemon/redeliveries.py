@@ -1,4 +1,4 @@
-"""Packets that were committed and may come again: what a broker delivers twice is taken once.
+"""Recognises packets that the broker delivers again although they were committed.
 
 Most messages have an identity of their own: a time, a sequence number, an identity. Of those that
 have none, because their time is that of their arrival or because other messages say what they mean
@@ -41,7 +41,7 @@ class _Notes(Protocol):
 
 
 class Sources(Protocol):
-    """Says of which messages only the packet tells one that comes again from a new one."""
+    """Says for which messages only the packet distinguishes a redelivery from a new message."""
 
     @property
     def any_needs_packet(self) -> bool:
@@ -59,7 +59,7 @@ class Held(NamedTuple):
 
 
 class Redeliveries:
-    """State: of each packet identifier the content of the last message and the round it came in.
+    """State: for each packet identifier, the last message's content and the round it came in.
 
     A round is a batch that has such messages; ``round`` is the last one. ``sources`` says whose
     messages they are, ``store`` has what was written before.
@@ -93,7 +93,7 @@ class Redeliveries:
         return Held(places[is_again].tolist(), self._note(ids))
 
     def confirm(self, number: int) -> None:
-        """Let go of the packets of all rounds up to one: the broker has their acknowledgements."""
+        """Drop the packets of all rounds up to one: the broker has their acknowledgements."""
         self._confirmed = max(self._confirmed, number)
 
     def _note(self, ids: Int) -> dict[str, bytes]:
@@ -121,7 +121,7 @@ class Redeliveries:
 
 
 class _TopicChecksums:
-    """State: of each topic of a connection whether it matters, and its checksum, made once."""
+    """State: for each topic of a connection, whether it matters, and its checksum, made once."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources: Final = sources

@@ -1,11 +1,11 @@
-"""What the process owes the system: the service manager, signals, the log, memory.
+"""The process in its system: service manager, signals, log and memory.
 
-Rules of this file: the service manager is told ready, alive, stopping (the protocol of
-sd_notify(3)), one datagram a message, never waited for; without a service manager nothing is sent;
-a message that cannot be sent costs the daemon nothing but that message. SIGTERM and SIGINT stop the
-daemon in good order, SIGHUP reloads its settings; a handler only sets a flag, and the loop acts on
-it between two batches. What exists after the start is frozen, so that no cycle collection walks it
-again; nothing is switched off, because pages and connections do make cycles.
+Rules of this file: the daemon notifies the service manager that it is ready, alive or stopping (the
+protocol of sd_notify(3)), with one datagram per message and without waiting; without a service
+manager nothing is sent; a message that cannot be sent is dropped and has no other effect. SIGTERM
+and SIGINT stop the daemon in good order, SIGHUP reloads its settings; a handler only sets a flag,
+and the loop acts on it between two batches. What exists after the start is frozen, so that no cycle
+collection walks it again; nothing is switched off, because pages and connections do make cycles.
 
 A library for sd_notify would be shorter, but the two that exist (sdnotify 0.3.2, systemd-watchdog
 1.0.1) block when the manager does not read: the thread of the data would stand still on a full
@@ -40,7 +40,7 @@ _STATUS_CHARACTERS_MAX: Final = 300
 
 
 class Supervisor:
-    """Tells the service manager at ``address`` how the work goes; use it as a context.
+    """Reports the daemon's state to the service manager at ``address``; use it as a context.
 
     ``address`` is the path of a datagram socket, ``@name`` an abstract one, empty for nobody.
     ``watchdog_seconds`` is how long the manager waits for a sign of life; 0 for ever.
@@ -69,14 +69,14 @@ class Supervisor:
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Return what tells the manager that started this process; nobody if none did."""
+        """Return a supervisor that reports to the manager of this process, or to nobody."""
         for_us = environment.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
         stated = environment.get("WATCHDOG_USEC", "") if for_us else ""
         seconds = int(stated) / _MICROSECONDS if stated.isdecimal() else 0.0
         return cls(environment.get("NOTIFY_SOCKET", ""), seconds)
 
     def alive(self, status: str) -> None:
-        """Say that the work goes on: ready the first time, then a beat now and then.
+        """Report that the daemon works: ready at the first call, then a watchdog beat at intervals.
 
         ``status`` is one line for people, sent when it changes.
         """
@@ -95,11 +95,11 @@ class Supervisor:
         self._send(lines)
 
     def stopping(self) -> None:
-        """Say that the work comes to its end."""
+        """Report that the daemon is stopping."""
         self._send(["STOPPING=1"])
 
     def close(self) -> None:
-        """Let go of the socket."""
+        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
 
@@ -129,7 +129,7 @@ _log: Final = logging.getLogger("monitor")
 
 
 class StoppedError(BaseException):
-    """A signal to stop came where there is nothing to bring to an end."""
+    """A stop signal arrived while there is nothing to finish first."""
 
 
 class Signals:

@@ -1,9 +1,9 @@
-"""The daemon holds its memory against its journal, series by series, as long as it runs.
+"""Compares the daemon's memory with its journal, series by series, as long as it runs.
 
 Rules of this file: which series comes next is random; a check runs in steps of some milliseconds,
 and after each the daemon waits until the time that it took is a hundredth of the time that passed.
-A series that differs is counted, told to the log with what it takes to see it again, and computed
-anew from the journal.
+A series that differs is counted, logged with all that is needed to reproduce it, and recomputed
+from the journal.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SelfCheck:
         self.results: Final = {"same": 0, "different": 0}
 
     def work(self, now: float) -> None:
-        """Go on with a check by a step if it is due at ``now``, s of a clock that goes forward."""
+        """Continue a check by one step if it is due at ``now``, s of a monotonic clock."""
         count = len(self._network.registry.keys)
         if now < self._due or not count:
             return

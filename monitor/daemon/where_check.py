@@ -1,10 +1,10 @@
-"""Along the covariates that are watched, where is each series wrong? Looked for as time allows.
+"""Searches, as time allows, for the parts of watched covariates in which a series is wrong.
 
 Rules of this file: a series is looked at again after it got pairs, the one that has waited longest
 first; its pairs since its last event and the numbers beside them are read from the journal on the
-data's thread, what they say is worked out on a thread of its own. After each look the daemon waits
-until the time that it took is a hundredth of the time that passed. So what is told follows from the
-journal alone, and a restart finds the same.
+data's thread, the analysis runs in a thread of its own. After each look the daemon waits until the
+time that it took is a hundredth of the time that passed. So the result follows from the journal
+alone, and a restart finds the same.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log: Final = logging.getLogger("monitor")
 
 
 class _Asked(NamedTuple):
-    """What is to be looked at: pairs of a series since its last event, and all numbers beside."""
+    """The input of a look: pairs of a series since its last event, and all numbers beside them."""
 
     row: int
     pairs: Records
@@ -40,7 +40,7 @@ class _Asked(NamedTuple):
 
 
 class WhereCheck:
-    """State: what was found last of each series, and the look under way."""
+    """State: the last finding on each series, and the look under way."""
 
     def __init__(self, network: Network, store: Store, keeper: CovariateKeeper) -> None:
         self._network: Final = network
@@ -57,7 +57,7 @@ class WhereCheck:
         return self._look is None
 
     def work(self, now: float) -> None:
-        """Begin or end a look if it is due at ``now``, s of a clock that goes forward."""
+        """Begin or end a look if it is due at ``now``, s of a monotonic clock."""
         look = self._look
         if look is not None:
             if not look.is_alive():
@@ -93,7 +93,7 @@ class WhereCheck:
 
 
 class _Look(threading.Thread):
-    """Works out what stands out; the end of the daemon does not wait for it.
+    """Analyses one series; the daemon does not wait for it when it stops.
 
     ``seconds`` of processor time it took, with those before; nothing is ``found`` if it fails.
     """
@@ -113,7 +113,7 @@ class _Look(threading.Thread):
         self._as_columns: Final = as_columns
 
     def run(self) -> None:
-        """Do it."""
+        """Run the analysis."""
         began = time.thread_time()
         try:
             self.found = self._looked()
@@ -134,7 +134,7 @@ class _Look(threading.Thread):
 def _covariate(
     rule: CovariateRule, c: Columns, pairs: Records, beside: Records, unit: str
 ) -> Covariate:
-    """Return what a series is looked at along: made of its pairs, or the numbers beside them."""
+    """Return a covariate of a series: made from its pairs, or the numbers beside them."""
     if rule.name in BUILT_IN:
         return BUILT_IN[rule.name](c, unit)
     return Covariate(rule.name, numbers_of(beside, pairs, rule.name), rule.unit)

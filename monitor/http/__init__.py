@@ -1,28 +1,28 @@
 """The HTTP service: metrics, health, the JSON interface and the pages. It only reads.
 
 What and why
-        One thread with an event loop answers from the last published page (``published``), an
-        immutable value. The data's thread replaces the page and continues; it never waits for a
-        reader, and a reader never sees half of a round. Answers are rendered on request: a page of
-        metrics with a million samples costs nothing if no Prometheus asks for it.
+    One thread with an event loop answers from the last published page (``published``), an
+    immutable value. The data's thread replaces the page and continues; it never waits for a
+    reader, and a reader never sees half of a round. Answers are rendered on request: a page of
+    metrics with a million samples costs nothing if no Prometheus asks for it.
 
 Where things are
-        ``service`` runs the server: ``access`` says who may read, ``server`` adds limits, passwords
-        and dates to uvicorn. ``application`` puts the routes together: metrics, health,
-        ``interface`` (/api/v1), ``pages`` and ``server_sent_events``. Routes know ``published`` and
-        nothing of the service; through it they request data that are too large to publish for
-        everybody. ``answers`` has what all routes need. ``models`` has the members of the JSON
-        documents, ``documents`` makes them; ``ranking_models`` and ``rankings`` do so for rankings
-        and comparisons. ``text_format`` writes metrics: the series' of ``metrics``, the daemon's of
-        ``telemetry``, the cluster's; ``process_metrics`` has the rest. ``rendering`` fills the
-        templates; ``lines``, ``plots``, ``signal_plots``, ``ucc_plots``, ``fleet_picture``,
-        ``figures``, ``svg`` and ``label_places`` draw for people.
+    ``service`` runs the server: ``access`` says who may read, ``server`` adds limits, passwords
+    and dates to uvicorn. ``application`` puts the routes together: metrics, health,
+    ``interface`` (/api/v1), ``pages`` and ``server_sent_events``. Routes know ``published`` and
+    nothing of the service; through it they request data that are too large to publish for
+    everybody. ``answers`` has what all routes need. ``models`` has the members of the JSON
+    documents, ``documents`` makes them; ``ranking_models`` and ``rankings`` do so for rankings
+    and comparisons. ``text_format`` writes metrics: the series' of ``metrics``, the daemon's of
+    ``telemetry``, the cluster's; ``process_metrics`` has the rest. ``rendering`` fills the
+    templates; ``lines``, ``plots``, ``signal_plots``, ``ucc_plots``, ``fleet_picture``,
+    ``figures``, ``svg`` and ``label_places`` draw for people.
 
 Invariants
-      * GET and HEAD only; nothing is changed over HTTP, no path from a client names a file.
-      * No answer waits longer than five seconds, every wait for a request's head or a connection
+    * GET and HEAD only; nothing is changed over HTTP, no path from a client names a file.
+    * No answer waits longer than five seconds, every wait for a request's head or a connection
       has a limit, and if there are too many connections a silent one is closed.
-      * Everything on a page that came from outside is escaped; the policy forbids any script, style
+    * Everything on a page that came from outside is escaped; the policy forbids any script, style
       and host but our own. A page is complete without its script.
     * On /metrics an undefined number is an absent sample, labels are bounded, and a series that
       stopped is withdrawn. Only the lines of numbers that changed are written anew.
@@ -33,16 +33,16 @@ Tried and rejected
       It still collects the process and its garbage collector.
     * Models of pydantic for the answers, built and checked for each of ten thousand series. The
       documents are typed dictionaries, held to their members by mypy and described by FastAPI.
-      * A library for hover and zoom (uPlot, Observable Plot). Both draw by themselves: the static
+    * A library for hover and zoom (uPlot, Observable Plot). Both draw by themselves: the static
       drawings, which can be printed, are part of reports and need no script, would be drawn a
       second time by other code, from data sent a second time; Plot also wants style attributes,
       which the policy forbids. ``static/plots.js`` makes the same drawings interactive in some 200
       lines.
     * Rendering at every publication: most pages were never read.
-      * uvicorn's own loop: it wakes ten times a second to check whether it must end (``server``).
+    * uvicorn's own loop: it wakes ten times a second to check whether it must end (``server``).
 
 What breaks first
-        The pages of a large fleet: a page of a thousand lines has a thousand rendered lines
-        whenever one of them changes the order. Then live streams: at most half of the connections
-        (``http.connections_max``); further readers are asked to try again later.
+    The pages of a large fleet: a page of a thousand lines has a thousand rendered lines
+    whenever one of them changes the order. Then live streams: at most half of the connections
+    (``http.connections_max``); further readers are asked to try again later.
 """

@@ -258,7 +258,7 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
 
     @router.get("/settings", responses=described(models.SettingsInForce))
     async def settings(request: Request) -> Response:
-        """The settings in force, without who logs in and how."""
+        """The settings in force, without credentials."""
         page = shown_page(shared)
         content = models.SettingsInForce(
             version=__version__, hash=page.settings_hash, settings=dict(page.settings)

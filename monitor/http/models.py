@@ -179,7 +179,7 @@ class SeriesList(TypedDict):
 
 
 class Pair(TypedDict):
-    """A reading with its reference; what the sensor did not state is taken through the normal."""
+    """A reading with its reference; what was not stated is derived from the normal distribution."""
 
     time: Annotated[float, about("Event time of the reading, s since 1970 UTC.")]
     value: Number
@@ -288,7 +288,7 @@ class Alert(TypedDict):
 
 
 class Estimate(TypedDict):
-    """A number with its 95 % interval; of a factor on u that is not told from 0 the upper end."""
+    """A number with its 95 % interval; only the upper end for a factor on u that may be 0."""
 
     value: Number
     lower: Number
@@ -348,7 +348,7 @@ class DeadLetters(TypedDict):
 
 
 class SettingsInForce(TypedDict):
-    """The settings in force, without who logs in and how, and what names them."""
+    """The settings in force, without credentials, and their hash."""
 
     version: str
     hash: Annotated[str, about("SHA-256 of the settings as canonical JSON.")]

@@ -1,4 +1,4 @@
-"""The numbers of /metrics pushed by OTLP, for hosts that cannot be scraped.
+"""Pushes the numbers of /metrics by OTLP, for hosts that Prometheus cannot scrape.
 
 Rules of this file: a thread of its own reads the shown page, as any reader does, and posts it in
 parts of a few thousand points; it delays nobody, and points that cannot be sent are dropped,

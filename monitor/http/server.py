@@ -85,7 +85,6 @@ class QuietServer(uvicorn.Server):
 
         A client accepted in the same turn of the loop that closes its server would be lost unclosed
         (https://github.com/python/cpython/issues/109564), so accepting ends one turn earlier.
-        (https://github.com/python/cpython/issues/109564), so accepting ends a turn earlier.
         """
         loop = asyncio.get_running_loop()
         for listening in (each for server in self.servers for each in server.sockets):

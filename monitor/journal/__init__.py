@@ -14,19 +14,20 @@ Invariants
       blob with a checksum of its own. A later change of a pair replaces an earlier one with the
       same id. So nothing is updated in place, and a reading costs bytes, not rows.
     * Numbers beside pairs (covariates) are in a table of their own, in the transaction of the
-      pairs: the form of these stays, and who has none pays nothing.
+      pairs: the form of these stays, and a journal without covariates pays nothing.
     * Evidence of long series is kept, for starts to go on from, and dropped in the transaction that
       changes or forgets what it rests on (docs/adr/0011). Whoever reads it may find none.
     * Every row has a checksum that covers its table and its key; the table ``seal`` has the number
       of rows of every table and the sum of their checksums. So a row that is damaged, in the wrong
       place or missing is refused and never read as something else.
-    * SQLite takes its write-ahead log up to the first frame that is wrong, without a word about the
-      rest. :mod:`monitor.journal.failures` looks at the log before SQLite does.
-    * A log that is missing altogether is as if it had been empty to SQLite.
+    * SQLite reads its write-ahead log up to the first invalid frame and ignores the rest silently.
+      :mod:`monitor.journal.failures` looks at the log before SQLite does.
+    * SQLite cannot distinguish a log that is missing altogether from an empty one.
       :mod:`monitor.journal.open_mark` keeps a mark in the file as long as its log is needed.
     * What cannot be trusted is refused and left as it is (exit code 65). Only ``monitor journal
       repair`` and ``monitor run --recover`` replace a file, and keep the damaged one beside it.
-    * Of pairs only the first batches are forgotten: a removal never goes before what it removed.
+    * Pairs are forgotten oldest batch first: a removal is never forgotten before the pair it
+      removed.
 
 Tried and rejected
     * A row for every pair (docs/adr/0003): writing takes four times the processor time, reading

@@ -63,7 +63,7 @@ class Database:
     def check_place(self) -> None:
         """Raise JournalError unless the open file is the one that the path leads to.
 
-        One that was removed, renamed or replaced takes all that is written, and nobody finds it.
+        A file that was removed, renamed or replaced still accepts writes, which nobody would find.
         """
         if self._file is None or _file_at(self.path) != self._file:
             raise JournalError(
@@ -75,7 +75,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that is written within durable together, or none of it."""
+        """Make everything written within the block durable together, or none of it."""
         db, durable = self.connection, self.checksums
         self.checksums = durable.copy()
         try:

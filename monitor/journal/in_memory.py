@@ -1,8 +1,8 @@
-"""A store in memory: of recorded files, of explanations, of tests, and under a block's.
+"""A store in memory, for recorded files, explanations and tests, and the base of a block's store.
 
-Answers as a journal does; the tests hold one against the other. All of it goes into one value,
-:class:`Image`, and comes out again bit for bit. There are no checksums: whoever keeps the bytes of
-a copy answers for them.
+It answers as a journal does; tests compare the two. Its whole content fits in one value,
+:class:`Image`, and is restored from it bit for bit. There are no checksums: whoever keeps the bytes
+of a copy is responsible for them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class InMemoryStore:
 
     @classmethod
     def open(cls, copy: bytes) -> Self:
-        """Return a store that holds what :meth:`copy` was made of; raises msgspec's errors."""
+        """Return a store with the content of a :meth:`copy`; raises msgspec's errors."""
         store = cls()
         image = msgspec.msgpack.decode(copy, type=WholeImage)
         store._load(image)

@@ -1,4 +1,4 @@
-"""Up to which event time a journal keeps evidence of each series, and what a change makes void.
+"""Tracks until which event time a journal keeps evidence of each series, and what becomes void.
 
 Rules of this file: the times may be later than the file's, never earlier: too much is deleted
 rather than too little. So a transaction that fails needs no undoing.
@@ -19,7 +19,7 @@ from monitor.journal.database import Database
 class KeptTimes:
     """State: the times, by series; ``dropped`` are series whose evidence a transaction deletes.
 
-    Who begins one clears them.
+    Whoever begins one clears them.
     """
 
     def __init__(self, database: Database) -> None:

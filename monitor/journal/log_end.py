@@ -1,13 +1,14 @@
-"""How far a journal's log had come: a note beside it, by which one that was cut or swapped is told.
+"""A note of where a journal's log ends, which reveals a log that was cut or swapped.
 
 SQLite takes whatever lies at the log's name: another journal's, an earlier one, one that was cut
 between two transactions. So after each transaction the log's two salts and its number of pages are
 noted in a small file.
 
-Rules of this file: the note is written after what it tells of is durable and is never waited for,
-so it may be behind the log after a power cut, and is never ahead. It counts only while the journal
-is marked as open. A journal without a note, as a copy is, is not held to one; a note that cannot be
-written costs nothing but itself. SQLite adds one to the first salt whenever it begins the log anew.
+Rules of this file: the note is written after the transaction it describes is durable, and nothing
+waits for it, so after a power cut it may be behind the log, but never ahead. It counts only while
+the journal is marked as open. A journal without a note, such as a copy, is not checked; a note that
+cannot be written has no other effect. SQLite adds one to the first salt whenever it begins the log
+anew.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def note_of(path: Path) -> Path:
 
 
 def end_of(log: int, known: LogEnd | None = None) -> LogEnd | None:
-    """Return how far an open log has come, looking on from a ``known`` end; None without a head."""
+    """Return the end of an open log, searching from a ``known`` end; None without a header."""
     head = os.pread(log, _HEAD.size, 0)
     if len(head) < _HEAD.size:
         return None
@@ -101,7 +102,7 @@ class LogEndNote:
             self._note = os.open(note_of(self._path), os.O_WRONLY | os.O_CREAT, 0o600)
 
     def write(self) -> None:
-        """Note how far the log is."""
+        """Note where the log ends."""
         if self._note < 0:
             return
         with suppress(OSError):
@@ -111,7 +112,7 @@ class LogEndNote:
                 os.pwrite(self._note, body + struct.pack(">I", zlib.crc32(body)), 0)
 
     def close(self) -> None:
-        """Let go of both files; the note goes once the journal is whole without a log."""
+        """Close both files; remove the note if the journal is complete without its log."""
         for number in (self._log, self._note):
             if number >= 0:
                 os.close(number)

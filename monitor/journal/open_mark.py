@@ -1,13 +1,13 @@
 """Whether a journal was closed: a mark in the file itself that its log is needed.
 
-SQLite takes a log that was deleted or emptied for one in which there was nothing, and a copy of the
-file alone for all there is. So the file is marked before anything is written whose only place is
-the log, and the mark is taken off at a clean end, once the log is merged.
+SQLite takes a log that was deleted or emptied for an empty log, and a copy of the file alone for
+the whole journal. So the file is marked before anything is written that only the log holds, and the
+mark is removed at a clean end, once the log is merged.
 
-Rules of this file: the mark is in the file only while the log beside it has content, whatever
-ends the process and whenever. For it comes into the log first and is merged from there, which
-leaves the log as long as it is; and it goes the same way, before SQLite deletes the log. It stands
-in the header's application id, which nothing else uses; any other value means no mark.
+Rules of this file: the mark is in the file only while the log beside it has content, whatever ends
+the process and whenever. The mark is written to the log first and merged from there, which does not
+shorten the log; it is removed the same way, before SQLite deletes the log. It stands in the
+header's application id, which nothing else uses; any other value means no mark.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""From a path to a file that can be trusted: made, locked, looked over, of this version's form.
+"""Opens a journal that can be trusted: created if missing, locked, checked, in the present form.
 
-What is not a sound journal of ours is refused and left as it is. A new file is there whole or not
-at all. A file of an earlier form is brought to this one in one transaction, after a copy: whatever
-ends that, the file is whole and of the one form or of the other.
+What is not a sound journal of ours is refused and left as it is. A new file appears complete or not
+at all. A file of an earlier form is copied, then upgraded in one transaction: whatever interrupts
+that, the file is complete and in one form or the other.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ UPGRADES: Final[dict[int, Upgrade]] = {
 
 
 def find_or_create(path: Path) -> None:
-    """See that there is a file; raises JournalDamagedError for remains of one, OSError."""
+    """Make sure that a file exists; raises JournalDamagedError for remains of one, OSError."""
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     if not path.exists():
         if wal_of(path).exists():
@@ -115,7 +115,7 @@ def find_or_create(path: Path) -> None:
 def prepare(
     db: sqlite3.Connection, path: Path, *, log_was_empty: bool, may_upgrade: bool = True
 ) -> None:
-    """Lock the file, look it over, and bring it to this version's form.
+    """Lock the file, check it, and upgrade it to this version's form.
 
     ``log_was_empty`` says whether there was nothing in its log before SQLite opened it.
     Raises sqlite3.DatabaseError and JournalError.
@@ -148,8 +148,8 @@ def prepare(
 def refuse_foreign(path: Path) -> None:
     """Raise JournalFormError for a database of another program, which is left as it is.
 
-    It has tables and none of ours. Its log and its locks are not touched; what SQLite cannot read
-    is no matter of this.
+    Such a database has tables, none of them ours. Its log and its locks are not touched; a file
+    that SQLite cannot read is not checked here.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
@@ -261,7 +261,7 @@ def empty_journal() -> bytes:
 
 
 def create(path: Path) -> None:
-    """Make an empty journal, readable by its owner only; one that came meanwhile stands."""
+    """Create an empty journal, readable by its owner only; keep one that appeared meanwhile."""
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
         made = Path(folder, path.name)
         write_through(made, empty_journal())

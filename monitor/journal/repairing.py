@@ -1,9 +1,8 @@
 """From a damaged journal to a sound one: every row with a good checksum, and what was lost.
 
 The damaged file is only read, and kept beside the new one. A row is copied only if its own checksum
-is right. Evidence is left out: pairs that are lost may have been in it, and the next start finds it
-again. What cannot be reached is counted, where the checksums of the tables say how much there
-was.
+is right. Evidence is left out, because it may rest on lost pairs; the next start recomputes it.
+Unreachable rows are counted where the checksums of the tables say how many there were.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ _PAGE: Final = 4096
 
 
 class Repair(NamedTuple):
-    """What a repair came to: rows kept and lost by table, and where the damaged file is now.
+    """The result of a repair: rows kept and lost by table, and where the damaged file is now.
 
     ``lost`` is None where nothing says how many rows there were.
     """
@@ -311,7 +310,7 @@ def _is_sound(table: str, form: Table, row: Row, crc: int, blobs: Row) -> bool:
 
 
 def recover_journal(path: Path, stamp: str) -> Repair | None:
-    """Repair a journal if it is damaged; return what that came to, None if it is sound.
+    """Repair a journal if it is damaged; return the result, None if the journal is sound.
 
     Raises JournalBusyError, JournalError, OSError.
     """

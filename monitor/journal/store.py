@@ -1,4 +1,4 @@
-"""What a store of evidence promises, whatever it is made of, and the batches it is given.
+"""The contract of a store, whatever its implementation, and the batches that it takes.
 
 Three implementations: :class:`monitor.journal.journal.Journal` (SQLite, the daemon's),
 :class:`monitor.journal.in_memory.InMemoryStore` (recorded files, explanations, tests) and the
@@ -46,7 +46,8 @@ class Batch(NamedTuple):
     ``pairs`` are changes: of rows with the same series and id the last one counts, and a pair that
     gets another time or another reference is removed first. ``totals`` are the counters of messages
     that have a new value, ``notes`` what else must outlive a restart. ``covariates`` are numbers
-    beside pairs (of ``BESIDE``), ``evidence`` what starts go on from, as of all that is appended.
+    beside pairs (of ``BESIDE``), ``evidence`` the states that starts continue from, as of
+    everything appended.
     """
 
     received: float = 0.0
@@ -127,10 +128,10 @@ class Store(History, Protocol):
 
         Return whether there were such pairs.
 
-        Pairs are dropped from the first that was made, up to one that is young enough, so that
-        none outlives the change that replaced or removed it; numbers beside them
-        likewise. With pairs all evidence that is kept goes. Revisions of references that arrived
-        before ``pairs_before`` may go too.
+        Pairs are dropped from the first that was made, up to one that is young enough, so that none
+        outlives the change that replaced or removed it; numbers beside them likewise. Kept evidence
+        is dropped along with pairs. Revisions of references that arrived before ``pairs_before``
+        may go too.
         """
 
     # -- copy -------------------------------------------------------------------------------
@@ -159,8 +160,8 @@ class AlertLog(Protocol):
     """The transitions of alerts, and how far each sink has been notified of them.
 
     Apart from :class:`Store`, because a block of the cluster has none: its driver notifies. The
-    same promises hold. The newest so many transitions are kept, and the last one of each alert that
-    is active.
+    same promises hold. A limited number of the newest transitions is kept, and the last one of each
+    alert that is active.
     """
 
     def record(self, notifications: Sequence[Notification], delivered: Mapping[str, int]) -> None:

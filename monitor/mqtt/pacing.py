@@ -114,8 +114,7 @@ class Takeovers:
     Not every broker says so. For one that does not, a connection counts if the broker ends it soon
     although it accepts this client again at once; a restarting broker looks the same, so that more
     such connections are needed. They also end the daemon: mosquitto does not notify the client that
-    it
-    out, and two daemons that continue for ever each commit a part of the messages.
+    it disconnects, and two daemons that continue for ever each commit a part of the messages.
     """
 
     def __init__(self) -> None:

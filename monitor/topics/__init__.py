@@ -23,8 +23,8 @@ Invariants:
   down: after connecting, topics that the broker keeps under the prefix and that belong to no series
   are cleared.
 * ``PREFIX/status`` is "online" while snapshots come, "offline" by the last will otherwise. The
-    client identifier is fixed, so that a new connection ends a half-open old one, and the will of
-    the old one does not arrive afterwards.
+  client identifier is fixed, so that a new connection ends a half-open old one, and the will of
+  the old one does not arrive afterwards.
 
 Considered and rejected: the alerts' sinks (they deliver each transition, in order and durably; here
 only the newest counts, and all series count, not only those that fired); the daemon's own session

@@ -159,7 +159,7 @@ class _Search:
             self._record(kept, commons[-1])
 
     def grow(self, pair: tuple[int, int]) -> None:
-        """Begin with two and add who takes least away, one by one: good where there are groups."""
+        """Begin with two, add those that cost the fewest events: good where there are groups."""
         chosen, common = list(pair), self._masks[pair[0]] & self._masks[pair[1]]
         while common.bit_count() >= self.required:
             self._record(chosen, common)

@@ -1,4 +1,4 @@
-"""Calibrated where? Evidence that a series is wrong in one part of a covariate, valid at any time.
+"""Evidence, valid at any time, that a series is wrong in one part of a covariate's range.
 
 Rules of this file: one series at a time, from its first pair on, in event order; looking at it
 after each pair does not add false findings. The null hypothesis is the detector's own: given the
@@ -61,10 +61,10 @@ _NORMAL: Final = 1.959963984540054
 
 
 class Covariate(NamedTuple):
-    """What a series may be wrong along: numbers, one a pair, NaN where none ever came.
+    """A covariate that errors may depend on: one number per pair, NaN where there is none.
 
-    ``other``: the same pairs' second numbers, by which evidence must hold too (see *Level*).
-    ``period``: of a circle, 0 for none.
+    ``other``: second numbers of the same pairs, along which the evidence must hold too (see
+    *Level*). ``period``: of a circle, 0 for none.
     """
 
     name: str

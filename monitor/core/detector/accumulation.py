@@ -76,7 +76,7 @@ def _accumulate_one(block: EvidenceBlock, rank: int) -> int:
 
 
 def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
-    """Return the rank before which one firing series' fault is surely not gone."""
+    """Return the rank before which a firing series' fault cannot be gone yet."""
     mixed = _mixed_while_firing(block, rank)
     discounted = _one_discounted(block, float(block.discounted[0]), mixed[0])
     if _needs_each_pair(block):
@@ -102,13 +102,13 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
 
 
 def _needs_each_pair(block: EvidenceBlock) -> bool:
-    """Return whether one firing series' fault still takes shape, or its end is being tested."""
+    """Return whether a firing series' fault is still being refined, or its end being tested."""
     is_tested = block.reverse[0] >= block.resolved_at[0] or block.stretch[0] > 0.0
     return bool(block.refining[0] > 0 or is_tested)
 
 
 def _mixed_while_firing(block: EvidenceBlock, rank: int) -> list[float]:
-    """Return the mixed bet of each pair from ``rank`` on, by the evidence that stands still."""
+    """Return the mixed bet of each pair from ``rank`` on, weighted by the frozen evidence."""
     last = rank + 1 if _needs_each_pair(block) else block.ranks
     grown = np.minimum(block.evidence * block.bets[:, rank:last, 0], CAP)
     mixed: list[float] = (sum_of(grown) / block.total[0]).tolist()

@@ -82,10 +82,10 @@ def _factors(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool
 
 
 def _learnt(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool) -> Whitening:
-    """Return the autocorrelation known now; that of the last RECENT pairs counts if it is larger.
+    """Return the present autocorrelation, or that of the last RECENT pairs if it is larger.
 
-    It is taken a standard error below its estimate: what is learnt over hundreds of pairs has not
-    noticed yet that errors began to depend on each other.
+    The latter is taken one standard error below its estimate. It is needed because an estimate over
+    hundreds of pairs lags behind when errors begin to depend on each other.
     """
     known = block.learnt(rank, columns)
     recent, both = whitening.clipped(z[-RECENT:], -whitening.CLIP, whitening.CLIP), held[-RECENT:]
@@ -108,7 +108,7 @@ def _learnt(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool)
 
 
 def _leads_overstated(block: EvidenceBlock, columns: Int) -> Bool:
-    """Return whether a too large u is what the pairs themselves spoke for, as they came."""
+    """Return whether the evidence of the pairs as they arrived points to a too large u."""
     leading = np.argmax(e_values.families_of(block.evidence[:, columns]), axis=0)
     is_overstated: Bool = leading == e_values.FAMILIES.index("overstated")
     return is_overstated

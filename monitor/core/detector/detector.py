@@ -1,9 +1,9 @@
 """The detector: evidence of many series that their sensors are not as right as they state.
 
-Rules of this file: the state of a series is one record and its last z. A replay uses up to 512 of
-those: a ring of them here, or what an owner can give back (the windows) beside the last few. Every
-number of a series depends on its own z in event order alone, not on how they were cut into batches
-nor on its neighbours; sums are added in a fixed order for that.
+Rules of this file: the state of a series is one record and its last z. A replay uses up to 512
+earlier z: from a ring kept here, or from the owner (the windows) with only the last few kept here.
+Every number of a series depends on its own z in event order alone, not on batch boundaries or other
+series; for this reason sums are added in a fixed order.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ class Detector:
 
     @property
     def decides_by(self) -> tuple[float, int, bool]:
-        """The settings that its decisions depend on besides those of each series."""
+        """The settings that decisions depend on, besides those of each series."""
         return self._horizon, self._replays.pairs, self._replays.is_single
 
     def alone(self, series: int = 1) -> Detector:
-        """Return a detector of so many series that decides as this one and keeps all z itself."""
+        """Return a detector of so many series with the same settings, which keeps all z itself."""
         replays = self._replays._replace(earlier=None)
         return Detector(np.ones(series), horizon=self._horizon, replays=replays)
 
@@ -190,7 +190,7 @@ class Detector:
     def restore(self, series: Int, records: Records, starts: Int, z: Float) -> None:
         """Set states saved by :meth:`records`; ``z`` are the last pairs before each, ragged.
 
-        Of each series :meth:`remembered` z are needed; more are ignored.
+        Each series needs :meth:`remembered` z; further ones are ignored.
         """
         counts = np.diff(starts, append=z.size)
         needed = self._remembered(records)
@@ -261,7 +261,7 @@ class Detector:
         self.restore(series, records, np.append(0, stops)[: series.size], z)
 
     def forget(self, series: Int) -> None:
-        """Clear series, as if none of their pairs had come."""
+        """Clear series, as if they had had no pairs."""
         self._state[series] = np.zeros(1, STATE)
         self.path[series] = e_values.Z
         self.systematic[series] = 0.0

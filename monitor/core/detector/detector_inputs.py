@@ -1,7 +1,7 @@
-"""What the detector takes of pairs: z, or a code of each for sensors that state intervals only.
+"""The detector's input: z of each pair, or a code for sensors that state only intervals.
 
-Rules of this file: the first pair of a series chooses its bets, and with what is declared of
-systematic effects their share of its uncertainty, which stays. Both hang on that pair alone.
+Rules of this file: the first pair of a series chooses its bets and, from the declared systematic
+effects, their share of its uncertainty. Both depend on that pair alone and do not change later.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from monitor.core.pairing.series_rules import SeriesRules, explained
 
 
 class ChosenBets(NamedTuple):
-    """What each of some series is bet on, Z or COVERAGE, and its systematic share."""
+    """The bets on each of some series, Z or COVERAGE, and its systematic share."""
 
     path: npt.NDArray[Any]
     systematic: Float
@@ -44,7 +44,7 @@ class DetectorInputs:
         return ChosenBets(path, shares)
 
     def is_declared(self, row: int) -> bool:
-        """Return whether systematic effects are declared of a series."""
+        """Return whether systematic effects are declared for a series."""
         return any(self._rules[row].systematic)
 
     def share(self, row: int, first: Records) -> float:

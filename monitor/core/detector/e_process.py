@@ -50,7 +50,7 @@ KEPT: Final = 1.0 - 1.0 / 400.0
 
 
 def fading(start: Float, steps: Float) -> Float:
-    """Return sums [ranks + 1, m, k] of ``steps`` [ranks, m, k]; ``KEPT`` stays of each, a pair."""
+    """Return sums [ranks + 1, m, k] of ``steps`` [ranks, m, k], which decay by ``KEPT`` a pair."""
     sums = np.empty((steps.shape[0] + 1, *steps.shape[1:]))
     sums[0] = start
     if steps.shape[2] == 1:
@@ -71,7 +71,7 @@ class EvidenceBlock:
 
     ``positions`` [ranks, k] says where each pair stands in the batch; ``origin`` is the rank from
     which a replay may use the series' z (negative: that many of its ring). ``systematic`` is the
-    share of each one's uncertainty that systematic effects have.
+    share of systematic effects in each one's uncertainty.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class EvidenceBlock:
             self._resolve(rank, columns[over[after.is_calm & is_long]])
 
     def _go_on(self, columns: Int, family: Int) -> None:
-        """Let the fault of ``family`` (-1: none) that took another's place be the one to go."""
+        """Test next whether the fault of ``family`` (-1: none), the new one, has ended."""
         columns, family = columns[family >= 0], family[family >= 0]
         self.family[columns] = family
         self.moments[:, columns] = self.calm[:, columns]
@@ -221,7 +221,7 @@ class EvidenceBlock:
         self.calm[:, columns] = 0.0
 
     def _resolve(self, rank: int, gone: Int) -> None:
-        """End the alerts of series whose fault is ``gone``; their evidence begins anew."""
+        """End the alerts of series whose fault is ``gone``; their evidence starts from zero."""
         if gone.size:
             self.total[gone] = 0.0
             self.record(rank, gone, np.full(gone.size, OK), self.family[gone])
@@ -236,7 +236,7 @@ class EvidenceBlock:
             self.origin[gone] = rank + 1
 
     def relapse(self, rank: int, columns: Int) -> None:
-        """Learn from alerts that begin soon after an all-clear that it was none."""
+        """Learn from alerts that begin soon after an all-clear that it was premature."""
         gap = np.minimum(rank + 1 - self.origin[columns], REPLAYED)
         since = lifecycle.worth(self.rho[rank + 1, columns]) * gap
         calm = self.stretch[columns]

@@ -67,15 +67,15 @@ def z_bets(
     systematic effects, one number a pair or one for all.
 
     A pair with none before it has ``previous`` 0 and a whitening of 0. Each row has mean <= 1
-    whenever, given the past, |E z| <= 0.1 and 0.9 <= sd z <= 1.1, P(|z| > 4) <= 1 %; the
-    overstated rows for normal, logistic, Laplace and t shapes (nu >= 4) only. docs/detection.md.
-    Ceilings above 1 only make bets smaller. The overstated rows are raised to a power, as those
-    of intervals are: errors that hardly move may be small for long and honest.
+    whenever, given the past, |E z| <= 0.1 and 0.9 <= sd z <= 1.1, P(|z| > 4) <= 1 %; the overstated
+    rows for normal, logistic, Laplace and t shapes (nu >= 4) only. docs/detection.md. Ceilings
+    above 1 only make bets smaller. The overstated rows are raised to a power, as those of intervals
+    are: errors that hardly change may stay small for long in an honest sensor.
 
     A systematic part s lets E z be a constant within 0.1 + 2 s and sd z be sqrt(1 - s^2), times 0.9
-    to 1.1. As offset bets are parabolas, far on the other side of that they would rise again: from
-    their vertex on they stand still, which makes them smaller and monotone, so that the edge of the
-    tolerance is where their mean is largest.
+    to 1.1. Offset bets are parabolas, which would rise again far on the other side. They are held
+    constant beyond their vertex; this makes them smaller and monotone, so that their mean is
+    largest at the edge of the tolerance.
     """
     _, upper, lower, flat = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
@@ -106,7 +106,7 @@ def z_bets(
 
 
 def is_far(z: Float, systematic: Float) -> Bool:
-    """Return which errors are too far off for chance and systematic effects together."""
+    """Return which errors are larger than chance and systematic effects together explain."""
     far: Bool = np.abs(z) > CLIP + explained(systematic)
     return far
 
@@ -147,8 +147,8 @@ def coverage_bets(
     other count for less: each bet is raised to the power (1 - rho) / (1 + rho), which can only
     lower its mean (Jensen) and leaves a Gaussian likelihood ratio under AR(1) its mean of 1.
 
-    Codes of a sensor with a systematic part are of intervals widened by it (:mod:`.replay`): their
-    misses may be rare, and nothing is bet on that.
+    Codes of a sensor with a systematic part are of intervals widened by it (:mod:`.replay`): misses
+    may then be rare, so there are no bets on rare misses.
     """
     high, low, alpha = coverage_parts(code)
     bets = np.ones((BETS, code.size))

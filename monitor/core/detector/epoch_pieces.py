@@ -1,4 +1,4 @@
-"""The pairs of many series cut into pieces that the detector takes at once, none across an epoch.
+"""Cuts the pairs of many series into pieces for the detector, none of which crosses an epoch.
 
 Rules of this file: an epoch begins before the first pair that is not older than it; epochs without
 a pair between them are one. A piece has the next pairs of every series that has some left.
@@ -18,13 +18,13 @@ _EVEN: Final = 16  # pairs of a series that are worth a piece of their own
 
 
 class SeriesCuts(NamedTuple):
-    """Before how many of a series' pairs each epoch begins, ascending, and its time, s."""
+    """The number of a series' pairs before each epoch, ascending, and the epoch's time, s."""
 
     ranks: Int
     times: Float
 
     def before(self, pairs: int) -> SeriesCuts:
-        """Return those that are followed by one of so many pairs."""
+        """Return the epochs that begin before the last of so many pairs."""
         if not self.ranks.size:
             return self
         is_before = self.ranks < pairs
@@ -35,7 +35,7 @@ NO_CUTS: Final = SeriesCuts(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 class EpochPiece(NamedTuple):
-    """First epochs begin of the series at ``begins``, at some times; then pairs come.
+    """First, epochs begin for the series at ``begins``, at some times; then pairs follow.
 
     The series at ``some`` have had ``done`` pairs each and get the next ``size`` of theirs.
     """

@@ -1,7 +1,7 @@
-"""Copies of the evidence of series whose past changes, so that little is replayed.
+"""Copies of the evidence of series whose past changes, which keep replays short.
 
 Rules of this file: they decide what a replay costs, never what it finds. A series gets them when
-its past changes for the first time; others cost nothing. Of each distance two are kept, the older
+its past changes for the first time; others cost nothing. Two are kept for each distance, the older
 one at least that many pairs back. Fleets whose copies would be too large have fewer distances.
 """
 
@@ -62,13 +62,13 @@ class EvidenceCopies:
             self._at[slot * self._each : (slot + 1) * self._each] = _NONE
 
     def forget(self, row: int) -> None:
-        """Keep none of a series."""
+        """Drop the checkpoints of a series."""
         if self._slot[row] != _NONE:
             self._free.append(int(self._slot[row]))
             self._slot[row] = _NONE
 
     def kept_of(self, series: Int) -> Int:
-        """Return those of ``series`` of which checkpoints are kept."""
+        """Return those of ``series`` that have checkpoints."""
         return series[self._slot[series] != _NONE] if self._slots_used else series[:0]
 
     def passed(self, series: Int, counts: Int) -> None:
@@ -78,7 +78,7 @@ class EvidenceCopies:
         self._passed[slots[is_kept]] += counts[is_kept]
 
     def take(self, series: Int, times: Float, ids: Names) -> None:
-        """Copy the states of ``series``, which are those after the pairs (time, id), where due."""
+        """Copy the states of ``series`` after the pairs (time, id), where a copy is due."""
         slots = self._slot[series]
         is_kept = slots != _NONE
         if not is_kept.all():

@@ -1,8 +1,8 @@
-"""Checkpoints of evidence from further back than rings reach, of series replayed from there.
+"""Checkpoints of evidence older than the rings, for series that were replayed from there.
 
 Rules of this file: they decide what a replay costs, never what it finds. A series that was once
-replayed from its history keeps the newest few, so that the next replay reads no more of the history
-than what came after one of them, however long the history is.
+replayed from its history keeps the newest few, so that the next replay reads only the history after
+one of them, however long the history is.
 """
 
 from __future__ import annotations
@@ -52,5 +52,5 @@ class FarCheckpoints:
             self.forget(next(iter(self._kept)))
 
     def forget(self, row: int) -> None:
-        """Keep none of a series."""
+        """Drop the checkpoints of a series."""
         self._bytes -= sum(len(each.state) for each in self._kept.pop(row, ()))

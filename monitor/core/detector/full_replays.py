@@ -1,7 +1,7 @@
-"""Replays of whole histories, in a detector of their own which keeps all it looks back on.
+"""Replays of whole histories, in a separate detector that keeps all the z it needs.
 
-Rules of this file: a series starts from a checkpoint, else without evidence; nothing of what is
-live changes. Epochs begin on the way. The root of a series is the state before the first pair that
+Rules of this file: a series starts from a checkpoint, else without evidence; the live state does
+not change. Epochs begin along the way. The root of a series is the state before the first pair that
 its history still has.
 """
 
@@ -147,12 +147,12 @@ def times_of(starts: Starts) -> Float:
 
 
 def bets_in(detector: Detector, places: Int) -> ChosenBets:
-    """Return the bets that a detector has of some series."""
+    """Return the kind of bets that a detector places on some series."""
     return ChosenBets(detector.path[places], detector.systematic[places])
 
 
 def bits_in(detector: Detector, place: int) -> bytes:
-    """Return the bets that a detector has of a series, and its evidence, as bits."""
+    """Return a detector's kind of bets on a series, and its evidence, as bits."""
     bets = bets_in(detector, np.array([place]))
     return bytes(bets.path.tobytes() + bets.systematic.tobytes() + detector.bits(place))
 

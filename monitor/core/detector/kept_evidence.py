@@ -1,9 +1,9 @@
-"""Evidence that outlives the process: of each long series one state, from which a start goes on.
+"""Evidence that outlives the process: one saved state per long series, for the next start.
 
-Rules of this file: a state is kept with a digest of all that decides it besides pairs and events;
-one that another program, machine or setting made is of no use. Whether pairs or events before it
-changed is the store's business: it drops what they make void. A kept state decides what a start
-costs, never what it finds.
+Rules of this file: a state is saved with a digest of everything that determines it besides pairs
+and events; a state made by another program version, machine or setting is ignored. The store drops
+a state when pairs or events before it change. A saved state affects the cost of a start, never its
+result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class KeptEvidence(NamedTuple):
 
 
 class KeptState(msgspec.Struct, array_like=True, frozen=True):
-    """The body of one: its grounds, the last pair before it, the bets, the detector's record."""
+    """The body of kept evidence: its grounds, the last pair before it, the bets, and the record."""
 
     grounds: bytes
     id: int
@@ -54,7 +54,7 @@ _decode: Final = msgspec.msgpack.Decoder(KeptState).decode
 
 
 class Resumed(NamedTuple):
-    """A state that a start goes on from: the rank of the first pair it needs, and of the next."""
+    """A state that a start continues from: the rank of the first pair it needs, and of the next."""
 
     time: float
     state: KeptState
@@ -63,7 +63,7 @@ class Resumed(NamedTuple):
 
 
 class EvidenceKeeper:
-    """State: up to which time evidence of each series is kept, and how many pairs came since."""
+    """State: up to which time evidence of each series is kept, and the number of pairs since."""
 
     def __init__(self, detector: Detector, rules: Sequence[SeriesRules], program: str) -> None:
         self._detector: Final = detector
@@ -85,16 +85,16 @@ class EvidenceKeeper:
             self._came[row] += PAIRS
 
     def drop(self) -> None:
-        """Note that nothing is kept any more."""
+        """Note that no evidence is kept any more."""
         self._came[self._times > -np.inf] += PAIRS
         self._times[:] = -np.inf
 
     def due(self) -> Int:
-        """Return the series of which enough pairs came."""
+        """Return the series that have enough new pairs."""
         return np.flatnonzero(self._came >= PAIRS)
 
     def made(self, series: Int, times: Float, ids: Names, records: Records) -> list[KeptEvidence]:
-        """Return what is kept from now on: the states of ``series`` after the pairs (time, id)."""
+        """Return the evidence to keep: the states of ``series`` after the pairs (time, id)."""
         self._came[series], self._times[series] = 0, times
         paths, shares = self._detector.path[series], self._detector.systematic[series]
         columns = (series, times, ids, paths, shares)
@@ -109,9 +109,9 @@ class EvidenceKeeper:
         ]
 
     def resumable(self, kept: KeptEvidence, up_to: UpTo) -> Resumed | None:
-        """Return what a start goes on from; None for a state of other grounds, or too few pairs.
+        """Return the state to continue from; None if its grounds differ or there are too few pairs.
 
-        All pairs that there are must have been counted.
+        All existing pairs must have been counted.
         """
         state = _decode(kept.body)
         if state.grounds != self._grounds_of(kept.series) or len(state.record) != STATE.itemsize:
@@ -136,7 +136,7 @@ class EvidenceKeeper:
 
 @cache
 def _machine() -> bytes:
-    """Return what tells this program on this machine: what it makes of a few fixed pairs."""
+    """Return a fingerprint of this program on this machine: its result for a few fixed pairs."""
     steps = np.arange(_PROBED_SERIES * _PROBED_PAIRS)
     z = (steps * 7919 % 4001 - 2000) / 800.0 + np.repeat(np.arange(_PROBED_SERIES), _PROBED_PAIRS)
     covers = np.arange(_PROBED_SERIES) == 1

@@ -1,15 +1,15 @@
 """Life cycle of an alert: ok, pending, firing, and the reverse test that ends it.
 
-Rules of this file: pure functions of columns, one entry a series. While an alert fires its
-evidence stands still; the fault's mean and spread are refined for ``REFINING`` pairs, and every
-pair is a bet between the honest sensor and a milder version of that fault. Once those bets say that
-the fault is gone, the pairs since it went are asked whether another one took its place: likelihood
-ratios between the honest sensor and each of a few small faults (Wald's test: the sensor is right
-against all of them, or one of them is the fault from here on). docs/detection.md.
+Rules of this file: pure functions of columns, one entry a series. While an alert fires its evidence
+stands still; the fault's mean and spread are refined for ``REFINING`` pairs, and every pair is a
+bet between the honest sensor and a milder version of that fault. Once those bets say that the fault
+is gone, the pairs since then are tested for another fault in its place: likelihood ratios between
+the honest sensor and each of a few small faults (Wald's test: the sensor is right against all of
+them, or one of them is the fault from here on). docs/detection.md.
 
-Of a sensor with a declared systematic part (``systematic``, a share of its uncertainty) the honest
-one has a constant bias of at most what that explains: of those the one nearest to the fault, so
-that the others are told from the fault more easily; the rest of its uncertainty is by chance.
+If a systematic part is declared (``systematic``, a share of the uncertainty), the honest sensor has
+a constant bias of at most what that part explains. Of these the one nearest to the fault is used,
+because all others are easier to distinguish from the fault; the rest of the uncertainty is random.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ def moments_of(path: Int, z: Float) -> Float:
 
 
 def resolved_at(patience: Float) -> Float:
-    """Return the log odds at which a fault is gone: who is patient with alarms is with their end.
+    """Return the log odds at which a fault counts as gone; they grow with the patience.
 
-    A fault that lasts is said to be over once in as many pairs, about; 1000 pairs are the least.
+    A lasting fault is declared over by mistake about once in that many pairs, 1000 at least.
     """
     return np.log(np.maximum(patience, _RESOLVED_LEAST))
 
@@ -141,13 +141,13 @@ def _relief_z(family: Int, moments: Float, z: Float, systematic: Float) -> Float
 
 
 def _nearest_honest(mean: Float, systematic: Float) -> Float:
-    """Return the bias nearest to ``mean`` that systematic effects account for."""
+    """Return the bias nearest to ``mean`` that systematic effects can explain."""
     most = explained(systematic)
     return np.minimum(np.maximum(mean, -most), most)
 
 
 def _by_chance(systematic: Float) -> Float:
-    """Return the standard deviation of z that is left by chance."""
+    """Return the random part of the standard deviation of z."""
     return np.sqrt(1.0 - systematic * systematic)
 
 
@@ -174,7 +174,7 @@ def _relief_coverage(moments: Float, code: Float) -> Float:
 
 
 def worth(rho: Float) -> Float:
-    """Return what share of a pair each pair is: less, the more errors depend on each other.
+    """Return the weight of each pair, at most 1: the lower, the more errors depend on each other.
 
     The reverse test's R, which never falls below 0, gains that share of each pair's relief.
     """
@@ -189,17 +189,18 @@ def _variance(moments: Float) -> Float:
 
 
 class Aftermath(NamedTuple):
-    """What the pairs since a fault went say of each series."""
+    """The result of testing the pairs since a fault ended, for each series."""
 
     is_calm: Bool  # no other fault has taken its place
     family: Int  # of the fault that has, -1: none for sure
 
 
 def aftermath(path: Int, moments: Float, calm: Float, rho: Float, systematic: Float) -> Aftermath:
-    """Ask the pairs since a fault of ``moments`` went for another fault.
+    """Test the pairs since a fault of ``moments`` ended for another fault.
 
     ``calm`` [3, k] are their moments, each pair times its :func:`worth`; autocorrelated squares are
-    worth more than means, (1 - rho^2) / (1 + rho^2) of a pair. Intervals are not asked.
+    worth more than means, (1 - rho^2) / (1 + rho^2) of a pair. Sensors that state only intervals
+    are not tested.
     """
     count, total, squares = calm
     most, variance = explained(systematic), 1.0 - systematic * systematic

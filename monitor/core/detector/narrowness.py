@@ -1,8 +1,8 @@
-"""How narrow the middle of errors is: bets on a too large u, and the shape that is learnt by them.
+"""The width of the middle of the errors: how it is learnt, and used in bets on a too large u.
 
 Rules of this file: an honest sensor of unknown shape may have a narrower middle than a normal one,
-so a bet on narrow errors is divided by its largest mean over the shapes that are allowed. What the
-mean of one of these bets was over the series' own last pairs tells how much of that it needs.
+so a bet on narrow errors is divided by its largest mean over the shapes that are allowed. The mean
+of one of these bets over the series' own last pairs shows how much of that division is needed.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ def middle(q: Float) -> Float:
 
 
 def flatness(mean: Float, n: Float, rho: Float) -> Float:
-    """Return how surely errors whose :func:`middle` has that mean are no narrower than normal.
+    """Return how certain it is that errors with this mean of :func:`middle` are not too narrow.
 
-    0: they may be as narrow as those of t4; 1: they are not narrower. ``n`` pairs made the mean.
+    0: they may be as narrow as those of t4; 1: they are not narrower than normal. The mean is over
+    ``n`` pairs.
     """
     square = rho * rho
     rest = 1.0 - square

@@ -2,10 +2,10 @@
 
 Rules of this file: the evidence of a series is a function of its pairs in event order and of its
 epochs, in whatever order they arrived. A replay starts from a copy of the evidence from before the
-change, else from the first pair of a ring that lacks none, and only then from what the journal has:
-since a far checkpoint, or all of it. It takes the pairs of the ring after that, across epochs, for
-many series at once. What the journal alone holds is replayed in a detector of its own, which keeps
-all it looks back on.
+change, else from the first pair of a ring that is complete, and only then from the journal: after a
+far checkpoint, or from the beginning. It then takes the pairs of the ring, across epochs, for many
+series at once. Pairs that only the journal holds are replayed in a separate detector, which keeps
+all the z it needs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Replayer:
     """Feeds ``detector`` the pairs of ``windows``; ``events_of`` are a series' epochs.
 
     ``histories(rows, since)`` returns the pairs of series from an event time on, in event order.
-    ``program`` is the version of what decides.
+    ``program`` is the version of the deciding code.
     """
 
     def __init__(
@@ -88,8 +88,8 @@ class Replayer:
     ) -> None:
         """Load saved evidence: ``state`` as the detector dumped it; empty: it is gathered anew.
 
-        ``root`` is the state before the first pair that the history still has, ``share`` what
-        systematic effects have of the uncertainty; None: as of that pair.
+        ``root`` is the state before the first pair that the history still has, ``share`` the
+        systematic share of the uncertainty; None: as of that pair.
         """
         self._rings.known[row] = True
         self._detector.path[row] = path
@@ -127,13 +127,14 @@ class Replayer:
         return self._rings.earlier(row, count)
 
     def evidence_bits(self, row: int) -> bytes:
-        """Return which bets a series' evidence is of, and the evidence, as bits."""
+        """Return the kind of bets on a series, and its evidence, as bits."""
         return bits_in(self._detector, row)
 
     def evidence_by(self, row: int, history: Records) -> Steps[bytes]:
-        """Return what :meth:`evidence_bits` should be by all pairs of a series; change nothing.
+        """Return what :meth:`evidence_bits` should return, given all pairs; change nothing.
 
-        In steps, between which anything may happen: the events that count are those of now.
+        It works in steps, between which anything may happen: the events that count are those at the
+        call.
         """
         one = np.array([row])
         roots = self._full.roots_of(one)
@@ -144,7 +145,7 @@ class Replayer:
     def begin_epoch(self, row: int, time: float) -> list[AlertChange] | None:
         """Begin an epoch of one series after all its pairs; return how its alert changes.
 
-        None where its evidence is not that of its pairs: they must be replayed.
+        None where its evidence is out of date: its pairs must be replayed.
         """
         if row in self.disturbed or not self._rings.known[row]:
             return None
@@ -185,7 +186,8 @@ class Replayer:
     def replay_disturbed(self, rows: Iterable[int]) -> list[AlertChange]:
         """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
 
-        ``taken_back`` gets those whose alert should, by the past as it is now, never have fired.
+        ``taken_back`` receives those whose alert should never have fired, given the past as it is
+        now.
         """
         some = [row for row in rows if row in self.disturbed]
         if not some:
@@ -208,13 +210,13 @@ class Replayer:
         return self._differences(series, before, seen)
 
     def keep(self, rows: Int) -> list[KeptEvidence]:
-        """Return the evidence of those of ``rows`` that is up to date, for later starts."""
+        """Return the evidence of ``rows`` as far as it is up to date, for later starts."""
         is_known = self._rings.known[rows] & (self._windows.rings.held[rows] > 0)
         some = rows[is_known & ~np.isin(rows, [*self.disturbed])]
         return self.keeper.made(some, *self._rings.settled(some))
 
     def resumable(self, kept: Iterable[KeptEvidence], up_to: UpTo) -> dict[int, Resumed]:
-        """Return what can be resumed, by row; of ``up_to`` see :data:`.UpTo`."""
+        """Return the states that can be resumed, by row; for ``up_to`` see :data:`.UpTo`."""
         found = {each.series: self.keeper.resumable(each, up_to) for each in kept}
         return {row: each for row, each in found.items() if each is not None}
 

@@ -1,8 +1,8 @@
 """Replays of the pairs that the rings hold, from copies of the evidence, for many series at once.
 
-Rules of this file: the detector is live, so what is replayed here is what counts from then on. A
-series starts from a copy of its evidence from before the change, else from the first pair of a ring
-that lacks none; where neither reaches back so far, it says so.
+Rules of this file: the detector is the live one, so a replay takes effect at once. A series starts
+from a copy of its evidence from before the change, else from the first pair of a ring that is
+complete; where neither reaches back far enough, the result says so.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class RingReplays:
             self._detector.path[new], self._detector.systematic[new] = bets
 
     def input_of(self, series: Int, starts: Int, rows: Records) -> Float:
-        """Return what the detector takes of rows, end to end, by the bets on their series."""
+        """Return the detector's input for rows, end to end, by the bets on their series."""
         return self._inputs.of(series, starts, rows, bets_in(self._detector, series))
 
     def take_before_windows_change(self, series: Int) -> None:
@@ -71,9 +71,9 @@ class RingReplays:
         self.copies.take(series, *self._newest(series))
 
     def settled(self, series: Int) -> tuple[Float, Names, Records]:
-        """Return states from as far back as copies of ``series`` go: after which pair, and they.
+        """Return the oldest copied states of ``series``: the pair that each follows, and the state.
 
-        Those of now where there are no copies: the past of such a series has never changed. Each
+        Without copies it is the present state: the past of such a series has never changed. Each
         must hold a pair.
         """
         found = self.copies.oldest(series)
@@ -136,7 +136,7 @@ class RingReplays:
     # -- inside -----------------------------------------------------------------------------
 
     def _newest(self, series: Int) -> tuple[Float, Names]:
-        """Return after which pair (time, id) the states of ``series`` are, or after which event."""
+        """Return the pair (time, id), or the event, that the states of ``series`` follow."""
         last = self._windows.rings.last(series, np.ones_like(series))
         epochs = self._windows.epochs(series)  # one that began since is in the state
         is_pair = last["time"] >= epochs

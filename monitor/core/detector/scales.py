@@ -56,8 +56,8 @@ class Ceilings(NamedTuple):
 class Scales:
     """Blocks of some series; ``records`` are their states.
 
-    ``systematic`` is the share of each one's uncertainty that systematic effects have: variance
-    that neighbouring pairs lack because it is a constant's is no sign of a slow part.
+    ``systematic`` is the share of systematic effects in each one's uncertainty: they are constant,
+    so that neighbouring pairs lack their variance, which is no sign of a slow part.
     """
 
     def __init__(self, records: Records, systematic: Float | None = None) -> None:

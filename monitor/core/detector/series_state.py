@@ -55,7 +55,7 @@ _WITHOUT_SCALES: Final = _without(_WITHOUT_CALM, STATE_FIELDS)
 
 
 def with_relapse(state: bytes) -> bytes:
-    """Return a saved state of the form without shape and relapse, what it learnt of z forgotten."""
+    """Upgrade a saved state without shape and relapse; what it had learnt of z is dropped."""
     found = _converted(state, _WITHOUT_RELAPSE, STATE)
     new = np.frombuffer(found, STATE, 1).copy()
     # A mean needs as many pairs as its sum has: the largest that the bet can be stands for them.
@@ -64,12 +64,12 @@ def with_relapse(state: bytes) -> bytes:
 
 
 def with_calm(state: bytes) -> bytes:
-    """Return a saved state of the form without calm, with no pair since a fault counted."""
+    """Upgrade a saved state without calm; no pair since a fault is counted yet."""
     return _converted(state, _WITHOUT_CALM, _WITHOUT_RELAPSE)
 
 
 def with_scales(state: bytes) -> bytes:
-    """Return a saved state of the form without scales in the next form, nothing learnt of them."""
+    """Upgrade a saved state without scales to the next form; nothing is learnt of them yet."""
     return _converted(state, _WITHOUT_SCALES, _WITHOUT_CALM)
 
 

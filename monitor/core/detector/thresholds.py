@@ -91,7 +91,7 @@ class Threshold(NamedTuple):
         return below, math.inf if self.above is None else self.above
 
     def applies(self, name: SeriesName) -> bool:
-        """Whether a series is meant."""
+        """Whether the threshold applies to a series."""
         return any(fnmatchcase(name.sensor, each) for each in self.sensors) and any(
             fnmatchcase(name.quantity, each) for each in self.quantities
         )
@@ -257,5 +257,5 @@ def _of_their_like(values: Float, names: Sequence[SeriesName], judged: Bool) -> 
 
 
 def over_fleet(thresholds: Iterable[Threshold]) -> tuple[Threshold, ...]:
-    """Return the thresholds that take the whole fleet."""
+    """Return the thresholds that compare with the whole fleet."""
     return tuple(each for each in thresholds if each.against == "fleet_median")

@@ -1,4 +1,4 @@
-"""What is learnt of a series' z before each pair: how it depends on the z before, and its shape.
+"""What is learnt of a series' z before each pair: its autocorrelation and its shape.
 
 Rules of this file: pure functions of sums over the past that fade (:mod:`.e_process`).
 """
@@ -25,7 +25,7 @@ LEARNT: Final = ("d1", "d2", "n", "far", "n_far", "middle")
 
 
 def clipped(rows: Float, lower: float, upper: float) -> Float:
-    """Return np.clip of rows, without its cost of calls: a batch may be a single pair."""
+    """Return np.clip of rows without its call overhead: a batch may be a single pair."""
     within: Float = np.minimum(np.maximum(rows, lower), upper)
     return within
 
@@ -81,6 +81,6 @@ def learnt_from(
 
 
 def whitened(z: Float, previous: Float, learnt: Whitening) -> Float:
-    """Return z without what AR(1) brings, of variance 1, clipped; :mod:`.scales` measures it."""
+    """Return z without AR(1) dependence, of variance 1, clipped; :mod:`.scales` measures it."""
     rho = learnt.rho
     return clipped((z - rho * previous) / np.sqrt(1.0 - rho * rho), -CLIP, CLIP)

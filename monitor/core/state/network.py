@@ -75,7 +75,7 @@ class Outcome(NamedTuple):
 
     @property
     def gone(self) -> set[int]:
-        """The places of what was not accepted."""
+        """The positions of the observations that were not accepted."""
         return {*self.duplicates, *(at for at, _ in self.refused)}
 
 
@@ -186,9 +186,9 @@ class Network:
         self.liveness.drain_new()
 
     def restore(self, kept: Iterable[tuple[float, Sequence[Durable]]]) -> None:
-        """Hold observations again that a journal kept, batches with their time of arrival.
+        """Restore observations from a journal, in batches with their time of arrival.
 
-        Their pairs come by :meth:`recall`.
+        :meth:`recall` restores their pairs.
         """
         names, batches = self.registry.keys, iter(kept)
         with self.pairing.recalling():
@@ -208,7 +208,7 @@ class Network:
     ) -> None:
         """Load the pairs that a journal kept: all changes in the order they were made.
 
-        Evidence goes on from what was ``kept`` of it. ``is_resumed``: evidence that is marked as
+        Evidence continues from what was ``kept`` of it. ``is_resumed``: evidence that is marked as
         disturbed is loaded afterwards.
         """
         standing = event_order(pairs)
@@ -218,13 +218,13 @@ class Network:
     def keep_evidence(self, kept_from: float, most: int) -> list[KeptEvidence]:
         """Return the evidence of at most so many series, to be made durable.
 
-        That of series of which many pairs came since the last time, and whose history has all
-        pairs: from an event time on.
+        It is that of series with many new pairs whose history, which begins at ``kept_from``, has
+        all their pairs.
         """
         return self._pipeline.keep_evidence(self.liveness.first_reading >= kept_from, most)
 
     def drop_kept(self) -> None:
-        """Note that the store has dropped pairs, and with them the evidence that was kept."""
+        """Note that the store has dropped pairs, and with them the kept evidence."""
         self._pipeline.drop_kept()
 
     def expire(self, now: float) -> None:
@@ -234,23 +234,23 @@ class Network:
 
     @property
     def held_from(self) -> float:
-        """Nothing that arrived before this time, s UTC, is held, because too much was.
+        """The arrival time (s UTC) before which observations were dropped, as too many were held.
 
-        -inf if it never was.
+        -inf if that never happened.
         """
         return self._held_from
 
     def self_check(self, row: int, kept_from: float) -> Steps[Compared | None]:
         """Compare a series with its history, which has all pairs from an event time on.
 
-        In steps of a few milliseconds: all is as of the first one. None while its evidence waits to
-        be taken anew, or where it was evicted.
+        It works in steps of a few milliseconds; everything is as of the first step. None while its
+        evidence waits to be recomputed, or if the series was evicted.
         """
         is_whole = bool(self.liveness.first_reading[row] >= kept_from)
         return self._pipeline.self_check(row, is_whole=is_whole)
 
     def since_event(self, row: int, history: Records) -> Records:
-        """Return those of all pairs of a series that came since its last event."""
+        """Return the pairs of a series since its last event, given all its pairs."""
         start = self.epochs.start_of(self.registry.keys[row])
         return history[history["time"] >= start]
 
@@ -259,14 +259,14 @@ class Network:
         return self._pipeline.as_columns(row, pairs)
 
     def renew(self, row: int) -> None:
-        """Take everything about a series from its history again."""
+        """Recompute everything about a series from its history."""
         self._pipeline.renew(row)
 
     def evict(self, now: float, after_days: float) -> int:
         """Evict the series that were silent for so long; return how many.
 
-        What is durable of them stays under their rows: when one is heard again, its window and its
-        evidence are loaded from that.
+        Their durable data stay under their rows: when one is heard again, its window and its
+        evidence are loaded from these.
         """
         rows = self.eviction.due(self.liveness.heard[: len(self.registry.keys)], now, after_days)
         self._pipeline.forget(rows)

@@ -91,7 +91,7 @@ class Pipeline:
     # -- pairs ------------------------------------------------------------------------------
 
     def self_check(self, row: int, *, is_whole: bool) -> Steps[Compared | None]:
-        """Compare a series with its history; None while its evidence waits to be taken anew."""
+        """Compare a series with its history; None while its evidence waits to be recomputed."""
         stages = self.stages
         if row in stages.replayer.disturbed or row in self._context.eviction.evicted:
             return None
@@ -108,7 +108,7 @@ class Pipeline:
         return self._columns_of.columns(np.array([row]), starts, window_rows(pairs))
 
     def renew(self, row: int) -> None:
-        """Take everything about a series from its history again."""
+        """Recompute everything about a series from its history."""
         windows = self.stages.windows
         windows.forget(row)
         windows.begin_epoch(row, self._start_of(row))
@@ -117,7 +117,7 @@ class Pipeline:
         self._mark_anew(row)
 
     def foresee(self, changes: Records) -> None:
-        """Drop now what is kept beside the pairs and will be void once ``changes`` are durable."""
+        """Drop in advance what ``changes`` will make void, once durable, besides the pairs."""
         self._stages.derived.reports.void(changes)
 
     def apply(self, pairs: Records) -> None:
@@ -133,7 +133,7 @@ class Pipeline:
     ) -> None:
         """Apply the pairs at the places ``standing`` (in event order) of those a journal kept.
 
-        Evidence goes on from what was ``kept`` of it. ``is_resumed``: evidence that is not up to
+        Evidence continues from what was ``kept`` of it. ``is_resumed``: evidence that is not up to
         date is loaded afterwards.
         """
         gone = self._context.eviction.evicted
@@ -159,7 +159,7 @@ class Pipeline:
         return replayer.keep(due[:most])
 
     def drop_kept(self) -> None:
-        """Note that the store has dropped pairs, and with them the evidence that was kept."""
+        """Note that the store has dropped pairs, and with them the kept evidence."""
         self.stages.replayer.keeper.drop()
 
     # -- series -----------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class Pipeline:
         windows.begin_epoch(row, self._start_of(row))
 
     def forget(self, rows: Iterable[int]) -> None:
-        """Drop series from memory; what is durable of them stays."""
+        """Drop series from memory; their durable data stay."""
         for row in rows:
             self.stages.windows.forget(row)
             self.stages.replayer.forget(row)
@@ -334,7 +334,7 @@ class Pipeline:
         self._looked_at[rows] = len(self._transitions)
 
     def _replay_recalled(self, recalled: Recalled, kept: Sequence[KeptEvidence]) -> None:
-        """Make the evidence of all series of their pairs, which are at hand here.
+        """Compute the evidence of all series from their pairs, which are in memory here.
 
         Series with epochs are replayed, and series whose past changed before: only replays make
         copies of evidence, without which their next late reference would read the journal.

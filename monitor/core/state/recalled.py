@@ -1,7 +1,7 @@
-"""All pairs that a journal gives back at a start, by series: what of them a start needs.
+"""All pairs that a journal restores at a start, by series, and the parts that a start needs.
 
-Rules of this file: pairs are as they were changed, and only places among them are ordered; what is
-needed is copied portion by portion, so that the whole of them is in memory once.
+Rules of this file: pairs stay in the order of their changes, and only positions are sorted; what is
+needed is copied portion by portion, so that all pairs are in memory only once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One series held against its history: what memory says of it, and what its pairs say.
+"""Compares the state of a series in memory with the state computed from its history.
 
 Rules of this file: nothing is changed; window, evidence and statistics are compared bit for bit. A
-series whose evidence waits to be taken anew is not compared, nor are statistics that a snapshot has
-yet to take.
+series whose evidence waits to be recomputed is not compared, nor are statistics that the next
+snapshot has yet to compute.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FIRST: Final = np.zeros(1, dtype=np.int64)
 
 
 class Compared(NamedTuple):
-    """What differs (nothing, mostly), the pairs of the history, and digests of both states.
+    """What differs (usually nothing), the pairs of the history, and digests of both states.
 
     ``first`` and ``last`` are the event times of the first and the last pair, s since 1970 UTC.
     """

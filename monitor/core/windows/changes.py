@@ -1,7 +1,7 @@
-"""Changes of pairs by series, and the end of a window with some of them in it.
+"""Changes of pairs grouped by series, and the end of a window with some of them merged in.
 
-Rules of this file: what changes come to is a function of the changes and of the pairs they are
-applied to; a pair that was added and removed between two applications leaves nothing.
+Rules of this file: the net effect of changes depends only on them and on the pairs they are applied
+to; a pair that was added and removed between two applications leaves nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def grouped(ordered: Records) -> GroupedChanges:
 
 
 def reckoned_changes(pairs: Records) -> GroupedChanges:
-    """Return what changes (``PAIR``, in the order they were made) come to."""
+    """Return the net effect of changes (``PAIR``, in the order they were made)."""
     return grouped(some_rows(pairs, net_order(pairs)))
 
 
@@ -67,7 +67,7 @@ def without_passing(changes: GroupedChanges, newest: Float, epochs: Float) -> Gr
 
 
 def ends_with(held: Ends, changes: GroupedChanges) -> Ends:
-    """Return the ends of windows with some changes in them; owners are places in the changes."""
+    """Return the ends of windows with changes merged in; owners are places in the changes."""
     owners = np.repeat(np.arange(changes.series.size), changes.counts)
     named = np.concatenate([held.owners, owners])
     ids = np.concatenate([held.rows["id"], changes.rows["id"]])

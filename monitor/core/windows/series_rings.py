@@ -76,7 +76,7 @@ class SeriesRings:
         return low
 
     def later_than(self, series: Int, times: Float, identities: Names) -> Int:
-        """Return how many rows come after (time, id) in each ring, -1 if some may lack there."""
+        """Return how many rows come after (time, id) in each ring, -1 if the ring may lack some."""
         at, count = self.ranks(series, times), self.held[series]
         while (is_open := at < count).any():
             some = series[is_open]
@@ -90,7 +90,7 @@ class SeriesRings:
         return np.where(self.truncated[series] & (at == 0), -1, count - at)
 
     def newest(self, series: Int) -> Float:
-        """Event time of the newest pair in each ring; of one that is empty anything."""
+        """Event time of the newest pair in each ring; undefined for an empty ring."""
         return self._rings.times(self._slot[series], (self._next[series] - 1) % self.length)
 
     def last(self, series: Int, sizes: Int) -> Records:
