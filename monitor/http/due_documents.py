@@ -39,7 +39,7 @@ class DueSeries(TypedDict):
     tolerance: Number
     out_of_tolerance: Annotated[Number, about("Probability that it is out of tolerance now.")]
     worth: Annotated[
-        Number, about("What a reference now takes off the probability of a wrong decision.")
+        Number, about("How much a reference now lowers the probability of a wrong decision.")
     ]
     bits: Annotated[Number, about("What a reference now takes off the error's entropy, bits.")]
 

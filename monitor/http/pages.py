@@ -63,7 +63,11 @@ _COLUMNS: Final = (
         "coverage",
         "Share of intervals that hold the reference, and the share that the claim predicts",
     ),
-    ("information", "information", "What u tells apart: 0 like a constant u, below 0 it misleads"),
+    (
+        "information",
+        "information",
+        "How well u follows the size of errors: 0 if constant, below 0 it misleads",
+    ),
     ("availability", "available", "Share of references that came with a usable reading"),
     ("pairs", "pairs", "Pairs in the window"),
     ("last_pair", "last pair", "Event time of the last pair, UTC"),

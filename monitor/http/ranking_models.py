@@ -30,7 +30,9 @@ class RankedSeries(TypedDict):
     availability: Annotated[
         Number, about("Share that it saw of the events that any of those compared saw.")
     ]
-    information: Annotated[Number, about("What its uncertainty tells apart, on the common events.")]
+    information: Annotated[
+        Number, about("How well its u follows the size of the errors, common events.")
+    ]
     scores: dict[str, RankedScore]
     zeta_zms: Annotated[Number, about("Where 1 lies in ZMS' interval, over its whole window.")]
     zeta_rce: Annotated[Number, about("Where 0 lies in RCE's interval, over its whole window.")]

@@ -248,7 +248,9 @@ def _verdicts(now: VerdictFigures) -> Iterator[Family]:
         "Messages of `verdicts` whose connection ended first; all are sent again on the next.",
         now.lost,
     )
-    yield gauge("verdict_series_waiting", "Series whose verdict is to be published.", now.waiting)
+    yield gauge(
+        "verdict_series_waiting", "Series whose verdict waits to be published.", now.waiting
+    )
     yield gauge("verdict_connected", "1 while the connection of `verdicts` is up.", now.connected)
 
 

@@ -198,7 +198,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "auucc_partial_gain": Statistic(
         _U.auucc_partial_gain, "none",
-        "Information: what its uncertainty tells apart, 0 nothing, 1 everything; 0 for any "
+        "Information: how well its u follows the size of errors, 0 not at all, 1 fully; 0 for any "
         "constant one, below 0 it misleads.",
         "C-15, C-16", "high",
         Live(
