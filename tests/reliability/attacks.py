@@ -98,7 +98,7 @@ ATTACKS: Final = (
     ),
     Row(
         "an alert said `nan times`",
-        "an estimate with one end is told with that end",
+        "an estimate with one end is stated with that end",
         ("shell/test_webhook.py::test_an_estimate_with_one_end_alone_is_told_with_it",),
     ),
     Row(
@@ -113,7 +113,7 @@ ATTACKS: Final = (
     ),
     Row(
         "a deleted log of the journal opened empty without a word",
-        "refused with exit 65 until the log is back or a repair is asked for",
+        "refused with exit 65 until the log is back or a repair is requested",
         (
             "shell/test_storage.py::test_a_log_that_is_gone_is_told_until_a_repair",
             "shell/test_storage.py::test_the_file_of_a_running_daemon_alone_is_no_copy",
@@ -126,7 +126,7 @@ ATTACKS: Final = (
     ),
     Row(
         "the same settings elsewhere took over the session",
-        "each journal has a client identifier of its own; a takeover is told by name",
+        "each journal has a client identifier of its own; a takeover is reported by name",
         (
             "shell/test_client_ids.py::test_the_same_settings_with_another_journal_take_nothing_over",
             "shell/test_client_ids.py::test_a_takeover_is_told_with_the_name",
