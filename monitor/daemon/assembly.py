@@ -80,7 +80,7 @@ def assemble(settings: Settings, now: float, journal: Journal | None = None) -> 
     if settings.covariates:
         rules = [each.rule for each in settings.covariates]
         covariates = CovariateKeeper(rules, network.registry, settings.pairing.max_pending)
-    # Of a clock that is ahead nothing may expire; what should, does when the house is kept.
+    # Nothing may expire by a clock that is ahead; housekeeping drops what should expire.
     earliest = now if newest == -math.inf else min(now, newest)
     recover(network, journal, earliest, covariates=covariates)
     births = Births()

@@ -148,7 +148,7 @@ class ClockGuard:
             voice = time - self._monotonic
             known = self._voices.get(topic, math.inf)
             is_near = abs(known - self._wall) <= NEAR_SECONDS
-            # Who agreed with a clock that is trusted does not speak against it the next time.
+            # A topic that agreed with a trusted clock does not count against it the next time.
             _put(self._voices, topic, known if is_near and not self.doubt else voice)
         if self.doubt:
             self._compare(is_heard=True)

@@ -279,7 +279,7 @@ class Publisher:
         )
 
 
-# -- what is asked for ----------------------------------------------------------------------------
+# -- requested data -------------------------------------------------------------------------------
 
 # What needs a search or many windows is evaluated anew after so long.
 FRESH_SECONDS: Final = 5.0

@@ -152,7 +152,7 @@ class Journal:
         """Return the rows of some series from an event time on; every batch is read once."""
         found = [np.zeros(0, dtype=ROWS[table])]
         database = self._database
-        # A row that takes one back has its time, so both are in what is read, or neither is.
+        # A row that removes a pair has the pair's time, so that both are read, or neither.
         for batch, newest, *_, places in list(database.whole(table, bodies=False)):
             if newest < since:
                 continue

@@ -64,7 +64,7 @@ def check_end(path: Path) -> None:
     """Raise JournalDamagedError unless the log is the one of the note, and as long at least."""
     noted = _noted(path)
     if noted is None or is_log_empty(path):
-        return  # a log that is gone is told elsewhere
+        return  # a missing log is reported elsewhere
     try:
         log = os.open(wal_of(path), os.O_RDONLY)
     except OSError:

@@ -38,7 +38,7 @@ class Coalescing:
         self._bytes_most: Final = bytes_most
         self._portion = min(usual, most)
         self._message_bytes = 0.0
-        self._short = 0  # messages of the last read, if it had waited in vain
+        self._short = 0  # messages of the last read, if its wait brought no more
         self._until_asked = self._ask_after = 1  # such reads until the next probe for more
         self._until_probe = self._probe_after = _PROBE_FIRST
 

@@ -21,7 +21,7 @@ from monitor.core.model import Bool, Float, Int
 
 TINY: Final = 1e-12
 CONFIRMED_AT_ONCE: Final = 64
-RECENT: Final = 48  # pairs of which autocorrelation is taken anew
+RECENT: Final = 48  # pairs from which autocorrelation is estimated anew
 
 
 def confirm(block: EvidenceBlock, rank: int, columns: Int, histories: list[Float]) -> None:

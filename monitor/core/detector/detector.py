@@ -144,7 +144,7 @@ class Detector:
             for column in candidates.tolist():
                 wanted = min(int(rank + 1 - block.origin[column]), self._replays.pairs)
                 stop = int(block.positions[rank, column]) + 1
-                # A ring holds what came before the rectangle, an owner what came before the batch.
+                # A ring holds the z before the rectangle, an owner those before the batch.
                 known = rank + 1 + (0 if self._replays.earlier is None else first)
                 fresh = z[stop - min(wanted, known) : stop]
                 lacking = wanted - fresh.size
@@ -179,7 +179,7 @@ class Detector:
         fresh = np.zeros(series.size, STATE)
         for name in whitening.LEARNT:
             fresh[name] = kept[name]
-        fresh["middle"] = fresh["n"] * narrowness.MOST  # their shape may be another now
+        fresh["middle"] = fresh["n"] * narrowness.MOST  # their shape may have changed
         self._state[series] = fresh
         return ended
 
@@ -230,7 +230,7 @@ class Detector:
 
     def dumps(self, series: Int) -> list[bytes]:
         """Return what :meth:`dump` does of each series."""
-        records = self._state.take(series)  # whole: an index would leave the padding as it may be
+        records = self._state.take(series)  # whole: an index would leave the padding undefined
         seen = records["seen"].astype(np.int64)
         counts = self._remembered(records)
         most = int(counts.max(initial=0))

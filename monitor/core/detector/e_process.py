@@ -20,7 +20,7 @@ from monitor.core.model import Bool, Float, Int, Records
 
 # -- blocks ---------------------------------------------------------------------------------------
 
-FEW: Final = 8  # fewer series than this with many pairs are quicker one after the other
+FEW: Final = 8  # with fewer series than this, many pairs are faster one series after the other
 BLOCK_PAIRS: Final = 1 << 15
 REPLAYED: Final = 512  # pairs since an all-clear, or an epoch's beginning, are counted up to that
 
@@ -45,7 +45,7 @@ def rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
 
 # -- evidence -------------------------------------------------------------------------------------
 
-# What is left a pair later of what is learnt of the autocorrelation.
+# Share of the sums about autocorrelation that is left after one more pair.
 KEPT: Final = 1.0 - 1.0 / 400.0
 
 
@@ -194,7 +194,7 @@ class EvidenceBlock:
         self.reverse[columns] = np.maximum(0.0, grown)
         added = lifecycle.moments_of(path, z)
         calm = np.where(grown > 0.0, self.calm[:, columns] + share * added, 0.0)
-        # Of a fault that comes and goes the longest calm is learnt: how long it goes for.
+        # For an intermittent fault the longest calm is learnt: how long it stays away.
         failed = (grown <= 0.0) & (self.stretch[columns] > 0.0)
         longest = np.maximum(self.stretch[columns], self.calm[0, columns])
         self.stretch[columns] = np.where(failed, longest, self.stretch[columns])

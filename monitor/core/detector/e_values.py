@@ -97,7 +97,7 @@ def z_bets(
     tolerated = SPREAD_TOLERATED * SPREAD_TOLERATED * by_chance + bias * bias
     bets[ROWS[1]] = _UNDERSTATED * ((x * x / tolerated - 1.0) / ceilings.spread) + 1.0
     narrow = x_plain / (narrowness.SPREAD_LEAST * np.sqrt(by_chance))
-    # What dependence is left makes errors look flatter or narrower than they are.
+    # The remaining dependence makes errors look flatter or narrower than they are.
     shape = np.where(is_declared | (ceilings.offset > 1.0), 1.0, 1.0 - flat)
     over = narrowness.RATE * (narrow * narrow) + narrowness.SCALE + narrowness.SHAPE * shape
     bets[ROWS[2]] = np.exp(-power * over)

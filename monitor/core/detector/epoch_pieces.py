@@ -72,7 +72,7 @@ def epoch_pieces(counts: Int, cuts: Sequence[SeriesCuts], most: int) -> Iterator
             return
         until = np.minimum(counts[some], ranks[some, passed[some]])
         size = np.minimum(until - done[some], most)
-        if size.size:  # pieces of one length cost the detector least
+        if size.size:  # pieces of equal length are cheapest for the detector
             size = np.minimum(size, max(_EVEN, int(np.median(size))))
         yield EpochPiece(begins, began, some, done[some], size)
         done[some] += size

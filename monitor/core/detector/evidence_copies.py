@@ -17,7 +17,7 @@ from monitor.core.model import Float, Int, Records
 from monitor.core.windows.rings import Names, zeros_on_demand
 
 DISTANCES: Final = (16, 64, 256)  # pairs between two checkpoints
-BYTES_MAX: Final = 64 << 20  # of all series there may be; one distance is always kept
+BYTES_MAX: Final = 64 << 20  # for the largest number of series; one distance is always kept
 _NONE: Final = -1
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 SPACING: Final = 256  # pairs between two
 EACH: Final = 8  # of a series
-BYTES_MAX: Final = 32 << 20  # of all; then those of the series that asked longest ago go
+BYTES_MAX: Final = 32 << 20  # in total; beyond that, the least recently used go
 
 
 class Checkpoint(NamedTuple):

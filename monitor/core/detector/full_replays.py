@@ -23,7 +23,7 @@ from monitor.core.windows.windows import Windows
 
 _PIECE: Final = 512  # pairs of a series that are taken at once
 _STEP: Final = 1024  # of all series, between two yields
-_BARE: Final = np.dtype((np.void, PAIR.itemsize))  # without names, rows are put together sooner
+_BARE: Final = np.dtype((np.void, PAIR.itemsize))  # rows without field names concatenate faster
 
 
 class AlertChange(NamedTuple):
@@ -36,7 +36,7 @@ class AlertChange(NamedTuple):
     family: str
 
 
-Starts = Sequence[Checkpoint | None]  # of each series, what its replay starts from
+Starts = Sequence[Checkpoint | None]  # where the replay of each series starts
 Keep = Callable[[int, Checkpoint], None]
 
 

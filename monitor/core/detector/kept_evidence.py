@@ -22,7 +22,7 @@ from monitor.core.model import Float, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.windows.rings import Names
 
-PAIRS: Final = 512  # that come of a series before another state of it is kept
+PAIRS: Final = 512  # new pairs of a series before its state is saved again
 _DIGEST_BYTES: Final = 16
 _PROBED_SERIES: Final = 4
 _PROBED_PAIRS: Final = 64
@@ -46,7 +46,7 @@ class KeptState(msgspec.Struct, array_like=True, frozen=True):
     record: bytes
 
 
-# (series, time, id) -> how many of its pairs come up to that one.
+# (series, time, id) -> how many of its pairs there are up to that one.
 UpTo = Callable[[int, float, int], int]
 
 _encode: Final = msgspec.msgpack.Encoder().encode

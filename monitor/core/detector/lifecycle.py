@@ -29,12 +29,12 @@ FIRING: Final = 2
 STATES: Final = ("ok", "pending", "firing")
 
 PENDING_SHARE: Final = 0.1  # of the patience A
-# Pairs after the alarm that still sharpen what is known of the fault, by path: whether an interval
-# missed tells less than an error does.
+# Pairs after the alarm that still refine the estimate of the fault, by path: a missed interval is
+# less informative than an error.
 REFINING: Final = np.array([20, 60])
 _RESOLVED_LEAST: Final = 1000.0
 _MILDER: Final = 0.8
-_MILDER_COVERAGE: Final = 0.6  # of a share of misses, which sixty pairs tell to a sixth
+_MILDER_COVERAGE: Final = 0.6  # of a share of misses, which sixty pairs determine to a sixth
 _OFFSET_FLOOR: Final = 0.25
 _SPREAD_FLOOR: Final = 0.05
 # One outlier of a heavy-tailed sensor must not end an alert: it takes three pairs at least.
@@ -42,13 +42,12 @@ _RELIEF_MAX: Final = math.log(_RESOLVED_LEAST) / 3.0
 _SHARE_FLOOR: Final = 1e-3
 _OUTLIERS: Final = e_values.FAMILIES.index("outliers")
 _UNDERSTATED: Final = e_values.FAMILIES.index("understated")
-# Standard deviations by chance, beyond which a pair on the other side of a fault says no more: a
-# fault's spread may be wide because its first pairs are from before it, where the declared constant
-# was far away.
+# Limit, in random standard deviations, on a pair at the other side of a fault: the fault's spread
+# may be too wide because its first pairs precede it, where the declared constant was far away.
 _ACROSS: Final = -1.5
 _OUTLIERS_MEAN: Final = 1.0  # of clipped z: beyond it outliers are an offset
-# What may be left of a fault, or have taken its place: a mean of z towards the fault's own side (a
-# repair that is not whole leaves that, and it is the smaller one), one away from it, a spread.
+# What may be left of a fault, or replace it: a mean of z towards the fault's own side (the smaller
+# one, left by an incomplete repair), a mean away from it, a spread.
 _LEFT: Final = 0.5
 _LEFT_SHARE: Final = 1.0 / 7.0  # of a large mean
 _OPPOSITE: Final = -1.0
@@ -56,16 +55,16 @@ _WIDER: Final = 1.7
 _NARROWER: Final = 0.6
 # The odds that the sensor must have against each, and those of each that make it the next fault.
 _ABSENT_AT: Final = np.log([20.0, 10.0, 25.0, 5.0])[:, None]
-# Of a fault that was a spread, what may be left is one: the odds against that, and that variance.
+# A fault in the spread may leave a spread: the odds against that, and its variance.
 _WIDE_ABSENT_AT: Final = math.log(80.0)
 _WIDE: Final = 1.44
 _PRESENT_AT: Final = math.log(200.0)
-# An alert that begins within so many times the calm pairs that ended the last one was not over, and
-# ends after so many times the longest calm that it had.
+# If an alert begins within so many times the calm pairs that ended the last one, that one was not
+# over; it then ends after so many times its longest calm.
 RELAPSE: Final = 4.0
 LONGER: Final = 2.0
 _FAR_HONEST: Final = 0.01  # share of |z| > 4 that an honest sensor may have, as in the bets
-_FAR_FAULTY: Final = 0.05  # and that of one with outliers: twenty pairs do not tell its own
+_FAR_FAULTY: Final = 0.05  # and that of one with outliers: twenty pairs do not determine its own
 
 
 class StateTransition(NamedTuple):
@@ -119,9 +118,9 @@ def _relief_z(family: Int, moments: Float, z: Float, systematic: Float) -> Float
     honest, chance = _nearest_honest(mean, systematic), _by_chance(systematic)
     spread = np.sqrt(np.maximum(squares / n - mean * mean, _SPREAD_FLOOR**2)) / chance
     mean = (mean - honest) / chance
-    # An offset of many u begins as outliers; those of a sensor that is right but for them leave its
-    # mean where it is, or move it by less than they widen its spread if all are on one side. From
-    # one end of what is declared to beyond the other an offset is also a spread.
+    # An offset of many u begins as outliers. Outliers of a sensor that is right otherwise leave its
+    # mean in place or, if all are on one side, move it by less than they widen its spread. An
+    # offset from one end of the declared range to beyond the other is also a spread.
     across = systematic > 0.0
     far_off = (family == _OUTLIERS) & (np.abs(mean) >= spread)
     may_be_level = far_off | (across & (family == _UNDERSTATED))
@@ -207,7 +206,7 @@ def aftermath(path: Int, moments: Float, calm: Float, rho: Float, systematic: Fl
     side = np.where(moments[1] < 0.0, -1.0, 1.0)
     size = np.abs(moments[1]) / np.maximum(moments[0], whitening.TINY)
     size = np.maximum(size - most, 0.0)
-    # Whichever family led: a fault whose mean is off may leave some of it.
+    # Whichever family led: a fault with an offset may leave part of it.
     left = np.where(size >= _LEFT, np.maximum(_LEFT, _LEFT_SHARE * size), -_OPPOSITE)
     means = [left, np.full(left.size, _OPPOSITE)]
     more = (1.0 + rho) * (1.0 + rho) / (1.0 + rho * rho)

@@ -20,9 +20,9 @@ _G: Final = np.array([1.0515, 1.1399, 1.2817])[:, None]
 RATE: Final = (1.0 / (_K * _K) - 1.0) / 2.0
 SCALE: Final = np.log(_K)
 SHAPE: Final = np.log(_G)
-_MIDDLE: Final = 1  # of these bets, the one whose mean is learnt
-MOST: Final = float(1.0 / _K[_MIDDLE, 0])  # that it can be
-# Two standard errors of its mean times sqrt(n): by chance, and by what an error of rho makes of it.
+_MIDDLE: Final = 1  # index of the bet whose mean is learnt
+MOST: Final = float(1.0 / _K[_MIDDLE, 0])  # its largest value
+# Two standard errors of its mean times sqrt(n): from chance, and from an error of rho.
 _BY_CHANCE: Final = 1.1
 _BY_RHO: Final = 1.5
 

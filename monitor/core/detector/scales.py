@@ -35,10 +35,10 @@ SURE: Final = 1.8  # standard errors above 1
 KNOWN: Final = 1.5  # steps before a mean is one
 KURTOSIS: Final = 3.0  # n times the squared relative error of a mean of such steps, normal errors
 LONG: Final = 64  # pairs of one series from which its blocks are summed at once
-FEW: Final = 50  # series up to which that is quicker than rank by rank
+FEW: Final = 50  # series up to which that is faster than rank by rank
 SPARE_TOLERATED: Final = 0.1
 SPARE_WEIGHT: Final = 1000.0
-SLOW_MOST: Final = 15.0  # that real sensors of 30 s are still found
+SLOW_MOST: Final = 15.0  # at this limit real sensors of 30 s are still found
 SPARE_PAIRS: Final = 128.0  # until a slow part has shown itself
 
 _LENGTHS: Final = np.array(LENGTHS, np.float64)[:, None]

@@ -47,8 +47,8 @@ def _without(now: np.dtype[np.void], fields: tuple[str, ...]) -> np.dtype[np.voi
     return np.dtype([(name, now[name].base, now[name].shape) for name in kept], align=True)
 
 
-# What saved states were before shapes and relapses were learnt, before that before the pairs after
-# a fault were asked for another, and before that before dependence was seen at several scales.
+# Earlier forms of saved states: without shapes and relapses; before that, without a test of the
+# pairs after a fault; before that, without dependence at several scales.
 _WITHOUT_RELAPSE: Final = _without(STATE, ("middle", "stretch"))
 _WITHOUT_CALM: Final = _without(_WITHOUT_RELAPSE, ("calm",))
 _WITHOUT_SCALES: Final = _without(_WITHOUT_CALM, STATE_FIELDS)
@@ -58,7 +58,7 @@ def with_relapse(state: bytes) -> bytes:
     """Upgrade a saved state without shape and relapse; what it had learnt of z is dropped."""
     found = _converted(state, _WITHOUT_RELAPSE, STATE)
     new = np.frombuffer(found, STATE, 1).copy()
-    # A mean needs as many pairs as its sum has: the largest that the bet can be stands for them.
+    # The sum must cover all pairs counted so far: each enters with the bet's largest value.
     new["middle"] = new["n"] * narrowness.MOST
     return new.tobytes() + found[STATE.itemsize :]
 

@@ -36,7 +36,7 @@ class Whitening(NamedTuple):
     rho: Float  # plain estimate
     upper: Float  # how much of the last z is subtracted
     lower: Float  # how much variance that is trusted to remove
-    flat: Float  # how surely the middle is no narrower than a normal's: 0 not, 1 for sure
+    flat: Float  # how certain it is that the middle is no narrower than a normal's, 0 to 1
 
 
 def from_differences(d1: Float, d2: Float, n: Float | Int) -> tuple[Float, Float]:

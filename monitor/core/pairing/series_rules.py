@@ -50,7 +50,7 @@ class Systematic(NamedTuple):
     A correction that is not known exactly (of a calibration, a reference material, a drift) is
     wrong by the same amount in every pair: a systematic measurement error (VIM 2.17) whose
     uncertainty is a component of the stated one (GUM 3.3.1, F.1.2), not beside it. Values
-    in the series' unit, or shares of what is stated; all add in squares.
+    in the series' unit, or shares of what is stated; all add in quadrature.
     """
 
     value: Annotated[

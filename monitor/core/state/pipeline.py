@@ -37,9 +37,9 @@ from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.rings import window_rows
 from monitor.core.windows.windows import Applied, Windows
 
-# More at once would cost no less a pair, and would delay the messages behind them.
+# A larger number would not be cheaper per pair, and would delay the messages behind them.
 WAITING_MAX: Final = 512
-# Pairs that are replayed together when all are at hand: so many, or one in so many of all.
+# Pairs that are replayed together when all are in memory: so many, or this fraction of all.
 _RECALLED_PAIRS: Final = 1 << 20
 _RECALLED_PORTIONS: Final = 8
 
@@ -73,7 +73,7 @@ class Pipeline:
     ) -> None:
         self._context: Final = context
         self._history: Final = history
-        self._recalled: Recalled | None = None  # during a start: all the history there is
+        self._recalled: Recalled | None = None  # during a start: the whole history
         self._stages: Final = self._build(settings, history, pairing)
         self._waiting: list[Records] = []
         self._waiting_pairs = 0
@@ -236,7 +236,7 @@ class Pipeline:
         windows = Windows(
             capacity, settings.window_pairs_max, self._pairs_of, settings.window_precision
         )
-        # Where the windows hold all that a replay may look back on, nothing else keeps it.
+        # Where the windows hold everything that a replay may need, nothing else stores it.
         in_windows = settings.replay_in_windows and settings.replay_pairs <= windows.length
         replays = Replays(
             settings.replay_pairs,

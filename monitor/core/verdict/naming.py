@@ -29,7 +29,7 @@ from monitor.core.verdict.verdict import (
 )
 
 # Costs against those of a level:
-_HINGE: Final = 1.25  # by which a drift that begins where the sensor was may be dearer
+_HINGE: Final = 1.25  # by which a drift that begins where the sensor was may cost more
 _LINE: Final = 2.0  # by which a drift that begins with a step must be cheaper
 _WHOLE: Final = 4.0  # the same for one that fills the window, which every pair tests anew
 _OUTLIERS: Final = 2.0  # log likelihood by which outliers must explain more than a factor on u

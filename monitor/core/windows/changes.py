@@ -76,7 +76,7 @@ def ends_with(held: Ends, changes: GroupedChanges) -> Ends:
     follows = np.zeros(named.size, dtype=np.bool_)
     follows[1:] = (named[order][1:] == named[order][:-1]) & (ids[order][1:] == ids[order][:-1])
     replaced = np.zeros(named.size, dtype=np.bool_)
-    replaced[order] = follows  # of one pair the changes come first, and what is held last
+    replaced[order] = follows  # for each pair the changes come first, the held row last
     kept = ~replaced[: held.owners.size]
     stands = ~changes.rows["removed"]
     rows = np.concatenate([held.rows[kept], window_rows(changes.rows[stands])])

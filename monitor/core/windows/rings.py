@@ -185,7 +185,7 @@ class Rings:
             packed["reference"] = rows["value"] - rows["reference"]
             rare[:, 0] = rows["value"] - rows["lower"]
             rare[:, 1] = rows["upper"] - rows["value"]
-            rare += self._number(0.0)  # a negative zero would be another one when kept again
+            rare += self._number(0.0)  # a negative zero would change when stored again
             for name in ("value", "reference"):
                 packed[name] += self._number(0.0)
         return packed, rare.view(self._bits) ^ self._nan

@@ -155,7 +155,7 @@ class Windows:
         """
         room = self._count[series] - back
         if room >= most or self.rings.held[series] > self._count[series]:
-            most = min(most, max(int(room), 0))  # what came before is another epoch's
+            most = min(most, max(int(room), 0))  # earlier pairs belong to another epoch
         rows = self.rings.up_to(series, back, most)
         return rows[rows["time"] >= self._epoch[series]]
 
