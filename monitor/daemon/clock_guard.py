@@ -21,6 +21,7 @@ STEP_SECONDS: Final = 60.0  # a larger step of the wall clock against the monoto
 NEAR_SECONDS: Final = FUTURE_SECONDS
 PROBATION_SECONDS: Final = 600.0  # after so long a clock that messages agree with is confirmed
 PATIENCE_SECONDS: Final = 86_400.0  # a doubt that no message supports for so long is dropped
+ALONE_SECONDS: Final = 180 * 86_400.0  # a single topic that is further ahead is wrong itself
 TOPICS_MAX: Final = 64
 _SAME_SECONDS: Final = 1e-6
 
@@ -39,8 +40,10 @@ class ClockGuard:
     * it steps by more than a minute against the monotonic clock (set by hand or by NTP; the
       monotonic clock stands still while the machine is suspended); or
     * more topics carry times that are more than 300 s ahead of it than times that are within 300 s
-      of it. Each of the last 64 topics has one voice. A clock that messages have agreed with for
-      ten minutes is *confirmed*: what is ahead of it is the sender's mistake, and is refused.
+      of it. Each of the last 64 topics has one voice, and a single topic none if it is more than
+      180 days ahead: a date mistyped in the first message is no sign of the time. A clock that
+      messages have agreed with for ten minutes is *confirmed*: what is ahead of it is the sender's
+      mistake, and is refused.
 
     **Only what is ahead speaks against a clock.** An event time long past says nothing, since it
     may be a replay of recorded data or a late upload. Neither does a time that is the arrival
@@ -176,10 +179,16 @@ class ClockGuard:
             self._is_agreed = True
             if self._monotonic - self._trusted_since >= PROBATION_SECONDS:
                 self._is_confirmed = True
-        elif len(ahead) > near and not self._is_confirmed:
+        elif self._are_credible(ahead, near):
             behind = duration(median_low(ahead) - self._wall)
             what = f"{len(ahead)} of the last {len(self._voices)} topics are {behind} ahead of it"
             self._come_into_doubt(what, median_low(ahead))
+
+    def _are_credible(self, ahead: list[float], near: int) -> bool:
+        """Return whether times ahead of the wall clock put it in doubt, against those near it."""
+        if self._is_confirmed or len(ahead) <= near:
+            return False
+        return len(ahead) > 1 or ahead[0] - self._wall <= ALONE_SECONDS
 
     def _compare(self, *, is_heard: bool) -> None:
         """Let the voices choose between wall clock and reckoned clock; end the doubt, or not."""

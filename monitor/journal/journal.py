@@ -101,10 +101,13 @@ class Journal:
         return [Collocation(*row) for row in self._database.whole("collocations")]
 
     def newest(self) -> float:
-        """Return when something last arrived, or a pair's newest time; -inf if there is nothing."""
-        for query in ("select max(received) from observations", "select max(newest) from pairs"):
-            ((found,),) = self._database.rows(query)
-            if found is not None:
+        """Return when something last arrived, or the last pairs' time; -inf if there is nothing.
+
+        It is that of the last batch, not the latest time: a wrong clock may have been ahead.
+        """
+        for time, table in (("received", "observations"), ("newest", "pairs")):
+            last = f"select {time} from {table} order by batch desc limit 1"
+            for (found,) in self._database.rows(last):
                 return float(found)
         return -math.inf
 

@@ -116,6 +116,20 @@ def test_a_few_senders_ahead_are_wrong_and_so_are_all_once_the_clock_is_confirme
     assert not machine.guard.can_be_doubted
 
 
+def test_one_topic_far_ahead_is_a_mistyped_date_and_no_sign_of_the_time():
+    guard = ClockGuard()
+    guard.look(T, 0.0)
+    guard.hear([Stamp("a", T + 9 * YEAR)], are_accepted=False)
+    assert guard.doubt == ""
+    guard.hear([Stamp("b", T + 9 * YEAR)], are_accepted=False)
+    assert "2 of the last 2 topics are" in guard.doubt
+
+    near = ClockGuard()
+    near.look(T, 0.0)
+    near.hear([Stamp("a", T + 30 * DAY)], are_accepted=False)
+    assert near.doubt
+
+
 def test_who_agreed_and_then_is_ahead_speaks_not_against_the_clock():
     machine = Machine()
     machine.hear(1)

@@ -674,3 +674,10 @@ def test_histories_from_a_time_on_are_the_ends_of_whole_ones_and_read_no_older_b
             assert found[row].tobytes() == wanted.tobytes()
         assert since < 100.0 or not parts  # compacted batches end before
     journal.close()
+
+
+def test_the_newest_arrival_is_that_of_the_last_batch(journal):
+    for received in (100.0, 9e8, 200.0):
+        journal.append(batch(received, observations=READINGS))
+
+    assert journal.newest() == 200.0
