@@ -13,6 +13,7 @@ from monitor.config.core_plan import router_of, units_of
 from monitor.core.model import Reading
 from monitor.daemon.assembly import assemble
 from monitor.decode import Rejected, Units
+from monitor.decode.units import conversion
 from monitor.explain import Message, explain
 
 NOW = 1_780_000_000.0
@@ -95,8 +96,14 @@ def test_pounds_and_kilograms_of_two_sources_are_kept_in_one():
     assert say(made, "b/s/mass").value == pytest.approx(0.45359237)
     assert say(made, "a/s/mass").value == 1.0
     assert say(made, "a/s/mass", unit="lb").reason == "unit"  # the source declares kg
-    # What another source declares to be something else is that person's decision.
-    assert say(made, "c/s/mass").value == 1.0
+    refused = say(made, "c/s/mass")  # whoever stated it: kelvin are not subtracted from kilograms
+    assert refused.reason == "unit"
+    assert "'K' cannot be converted to 'kg'" in refused.detail
+
+
+def test_the_unit_that_is_not_understood_is_the_one_named():
+    with pytest.raises(Rejected, match="unit 'kgg' is not understood"):
+        conversion("kg", "kgg")
 
 
 @pytest.mark.parametrize("many", [1, 2, 150, 1000])

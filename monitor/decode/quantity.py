@@ -69,7 +69,7 @@ class Quantity:
         unit = self._unit(root, record)
         own = kept = self._wanted or unit
         if units is not None:
-            kept = units.settled(*key, own, by_settings=bool(self._wanted))
+            kept = units.settled(*key, own)
         if unit != own:
             conversion(unit, own)
         scale, offset = conversion(unit, kept)

@@ -59,8 +59,8 @@ def conversion(stated: str, wanted: str) -> Conversion:
         what = f"{stated!r} cannot be converted to {wanted!r}: {error}"
         raise Rejected("unit", what, field="unit") from error
     except Exception as error:  # pint's parser raises many kinds of errors
-        what = _not_understood(stated, stated, wanted)
-        raise Rejected("unit", what, field="unit") from error
+        unknown = next((each for each in (stated, wanted) if not _is_understood(each)), stated)
+        raise Rejected("unit", _not_understood(unknown, stated, wanted), field="unit") from error
     return Conversion(float(one - zero), float(zero))
 
 
@@ -78,6 +78,14 @@ def components(unit: str) -> tuple[tuple[str, int], ...]:
     except Exception as error:  # pint's parser raises many kinds of errors
         what = f"unit {unit[:60]!r} is not understood"
         raise Rejected("unit", what, field="unit") from error
+
+
+def _is_understood(unit: str) -> bool:
+    try:
+        components(unit)
+    except Rejected:
+        return False
+    return True
 
 
 def _not_understood(unit: str, stated: str, wanted: str) -> str:
@@ -126,11 +134,11 @@ class Units:
         """Return the keys whose unit was learned since ``changed`` had this value."""
         return self._news[changed:]
 
-    def settled(self, name: str, quantity: str, stated: str, *, by_settings: bool) -> str:
+    def settled(self, name: str, quantity: str, stated: str) -> str:
         """Return the unit in which a value stated in ``stated`` is to be kept; raises Rejected.
 
-        If the settings of a source name a unit that measures something else, the source keeps it:
-        two sources may use one name for different quantities.
+        Whoever stated it, the message or the settings of its source: what does not convert is
+        refused, since a reference of another sort may never be subtracted.
         """
         kept = self.unit_of(name, quantity)
         if not kept and stated and len(self._learned) >= _UNITS_MAX:
@@ -138,12 +146,7 @@ class Units:
             raise Rejected("unit", f"{what}; name it in the settings", field="unit")
         if not kept or not stated or kept == stated:
             return kept or stated
-        try:
-            conversion(stated, kept)
-        except Rejected:
-            if by_settings:
-                return stated
-            raise
+        conversion(stated, kept)
         return kept
 
     def learn(self, name: str, quantity: str, unit: str) -> None:

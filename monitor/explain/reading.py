@@ -232,7 +232,7 @@ class MappedRecord:
                 unit = stated.found
         own = wanted or unit
         name = of.subject if isinstance(of, Reference) else of.sensor
-        kept = self._units.settled(name, of.quantity, own, by_settings=bool(wanted))
+        kept = self._units.settled(name, of.quantity, own)
         return unit, kept, conversion(unit, kept)
 
     def uncertainty(self, each: SeriesSpec, found: Reading | Reference) -> Uncertainty:
