@@ -9,7 +9,12 @@ from monitor.config import SettingsError, check, load
 from monitor.config.certified import certificate_notices, certified_sources
 from monitor.config.cluster_settings import MEANINGS, SAME
 from monitor.config.concerns import concerns_of
-from monitor.errors import USAGE
+from monitor.config.core_plan import check_units
+from monitor.config.credentials import Credentials
+from monitor.daemon.assembly import mqtt_settings, outlets
+from monitor.errors import USAGE, MonitorError
+from monitor.http.access import access_of
+from monitor.mqtt.source import MqttSource
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +32,8 @@ def run(options: argparse.Namespace) -> int:
         certified = [*certified_sources(load(options.config)).values()]
         for notice in certificate_notices(certified, time.time()):
             print(notice)
+        for line in _on_this_machine(options.config):
+            print(f"on this machine: {line}")
         _compare_uses(options.config)
     return USAGE if mistakes else 0
 
@@ -41,12 +48,31 @@ def _compare_uses(config: str) -> None:
         print(f"the same in both, except as listed above: {same}")
 
 
+def _on_this_machine(config: str) -> list[str]:
+    """Return why the daemon could not start here: files and variables that may be elsewhere."""
+    settings, lines = load(config), []
+    http, broker = settings.http, Credentials(None, None)
+    for attempt in (
+        lambda: outlets(settings, config),  # also reads user and password of the broker
+        lambda: MqttSource(mqtt_settings(settings, broker)),
+        lambda: access_of(http.web_config, http.host, is_local=True, allow_remote=True),
+    ):
+        try:
+            attempt()
+        except SettingsError as error:
+            lines += error.lines()
+        except MonitorError as error:
+            lines.append(str(error))
+    return lines
+
+
 def _beside(config: str) -> list[str]:
     """Return the mistakes in the files that valid settings name."""
     try:
         settings = load(config)
         concerns_of(settings)
         certified_sources(settings)
+        check_units(settings, config)
     except SettingsError as error:
         return error.lines()
     return []

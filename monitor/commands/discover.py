@@ -18,6 +18,7 @@ from monitor.discover import Broker, Heard, propose
 from monitor.discover.settings_text import value
 from monitor.errors import CANNOT_CREATE, CONNECTION, UNAVAILABLE, USAGE, MonitorError
 from monitor.mqtt.source import MqttSource, Subscription
+from monitor.mqtt.topic_templates import Template, TemplateError
 
 _SECONDS: Final = 60.0
 _STEP_SECONDS: Final = 1.0
@@ -170,6 +171,11 @@ class _Listener:
         settings = parse(f"mqtt: {value(self.keys)}".encode(), options.config or "BROKER")
         reader = mqtt_settings(settings, resolve_secret(settings, options.config or ""))
         filters = options.topic or ["#"]
+        for each in filters:
+            try:
+                Template.parse(each)
+            except TemplateError as error:
+                raise DiscoverError(f"--topic {each}: {error}") from error
         self._source: Final = MqttSource(
             replace(
                 reader,

@@ -46,7 +46,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
     parser.add_argument(
-        "--blocks", type=int, metavar="N", default=0, help="also statistics of N consecutive parts"
+        "--blocks",
+        type=int,
+        metavar="N",
+        default=None,
+        help="also statistics of N consecutive parts",
     )
     parser.add_argument(
         "--bins-by",
@@ -67,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the statistics."""
     if not 0.0 < options.alpha < 1.0:
         raise ScoreError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
-    if options.blocks < 0:
+    if options.blocks is not None and options.blocks < 1:
         raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
     columns = parse_columns(options.columns)

@@ -13,7 +13,9 @@ from typing import Final, TypeVar
 from monitor import __version__
 from monitor.config.certified import CertifiedSource, certified_sources
 from monitor.config.concerns import concerns_of
+from monitor.config.document import placed_mistake
 from monitor.config.kinds import Section
+from monitor.config.mistakes import SettingsError, listed
 from monitor.config.parts import Group, Overridable
 from monitor.config.sections import Pairing, Series, rule_of
 from monitor.config.settings import Settings
@@ -22,11 +24,12 @@ from monitor.config.watched_covariates import covariate_reader
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
+from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.route import Maintenance, Route, Work
 from monitor.decode.router import DECODERS, Router
-from monitor.decode.units import Units
+from monitor.decode.units import Units, conversion
 from monitor.mqtt.topic_templates import Template
 
 # A topic that names no quantity gives its readings this one.
@@ -126,6 +129,42 @@ def _units(source: Source, quantity: str) -> Iterator[str]:
         own = each.quantity or ("{quantity}" if named else UNNAMED_QUANTITY)
         if "{" in own or own == quantity:
             yield each.to_unit or source.unit or each.unit
+
+
+def check_units(settings: Settings, file: str) -> None:
+    """Raise SettingsError for each source of readings whose unit no reference converts to.
+
+    Sources without a unit take what messages state, so nothing is known of them.
+    """
+    references = [_stated(each) for each in settings.sources if each.kind == "reference"]
+    units = set().union(*references)
+    if not all(references) or "" in units:
+        return
+    mistakes = []
+    for at, source in enumerate(settings.sources):
+        if source.kind != "reading":
+            continue
+        for unit in sorted(_stated(source)):
+            if unit and not any(_converts(each, unit) for each in units):
+                what = f"readings in {unit} have no reference: those in {listed(sorted(units))} "
+                what += f"do not convert to {unit}"
+                mistakes.append(placed_mistake(file, ("sources", at), what))
+    if mistakes:
+        raise SettingsError(mistakes)
+
+
+def _stated(source: Source) -> set[str]:
+    if source.map is None:
+        return {source.unit}
+    return {each.to_unit or source.unit or each.unit for each in source.map.series}
+
+
+def _converts(stated: str, wanted: str) -> bool:
+    try:
+        conversion(stated, wanted)
+    except Rejected:
+        return False
+    return True
 
 
 def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 from pydantic import Secret, SecretStr
 
 from monitor.alerts.sinks import SINKS
-from monitor.config.document import BYTES_MAX, read_document
-from monitor.config.mistakes import Mistake, SettingsError, path_text
+from monitor.config.document import placed_mistake
+from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
 from monitor.core.setting import KeyPath
 
@@ -108,7 +108,9 @@ class _Reader:
                 try:
                     return form(read(place, self._environment))
                 except _UnreadableError as error:
-                    self._mistakes.append(_mistake(self._file, (*self._path, key), str(error)))
+                    self._mistakes.append(
+                        placed_mistake(self._file, (*self._path, key), str(error))
+                    )
         return None
 
     def finish(self) -> None:
@@ -142,13 +144,3 @@ def _from_file(name: str, environment: Mapping[str, str]) -> str:
     if len(secret.encode()) > _SECRET_BYTES_MAX:
         raise _UnreadableError(f"{name!r} is longer than a password may be")
     return secret
-
-
-def _mistake(file: str | PathLike[str], path: KeyPath, what: str) -> Mistake:
-    """Return a mistake at its place in ``file``, which is read again to find it."""
-    raw = b""
-    if file and Path(file).is_file():
-        with Path(file).open("rb") as stream:
-            raw = stream.read(BYTES_MAX)
-    place = read_document(raw).place(path)
-    return Mistake(str(file) or "settings", place.line, place.column, path_text(path), what)

@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 import yaml
 import yamlcore
 
+from monitor.config.mistakes import Mistake, path_text
 from monitor.core.setting import KeyPath
 
 BYTES_MAX: Final = 1024 * 1024
@@ -277,3 +280,13 @@ class _Builder:
             into.append(value)
         elif path not in self._document.missing:
             into[str(path[-1])] = value
+
+
+def placed_mistake(file: str | PathLike[str], path: KeyPath, what: str) -> Mistake:
+    """Return a mistake at its place in ``file``, which is read again to find it."""
+    raw = b""
+    if file and Path(file).is_file():
+        with Path(file).open("rb") as stream:
+            raw = stream.read(BYTES_MAX)
+    place = read_document(raw).place(path)
+    return Mistake(str(file) or "settings", place.line, place.column, path_text(path), what)

@@ -79,7 +79,7 @@ def _topic(text: str) -> str:
 
 def _host(host: str) -> str:
     refuse_variables(host)
-    if _HOST.fullmatch(host) is None:
+    if _HOST.fullmatch(host) is None or host.count(":") == 1:  # an IPv6 address has more
         raise ValueError(
             "is not a host; write a name or an address alone, without mqtt://, @ or port"
         )

@@ -11,6 +11,7 @@ from monitor.errors import SETTINGS, USAGE, MonitorError
 
 SHOWN_MAX: Final = 100
 _KEY_CHARACTERS_SHOWN: Final = 60
+_ALIKE: Final = 0.5  # share of a word's letters that one meant instead has in common with it
 
 
 class Mistake(NamedTuple):
@@ -60,7 +61,7 @@ def key_text(key: str) -> str:
 def nearest_text(word: str, known: Iterable[str]) -> str:
     """Return a hint: the known word that was probably meant, or else all known words."""
     words = list(known)
-    close = get_close_matches(word[:_KEY_CHARACTERS_SHOWN], words, n=1)
+    close = get_close_matches(word[:_KEY_CHARACTERS_SHOWN], words, n=1, cutoff=_ALIKE)
     return f"did you mean {close[0]}?" if close else f"use {listed(words)}"
 
 

@@ -78,10 +78,12 @@ def _zone(zone: str) -> ZoneInfo | None:
 
 
 def _check_layout(layout: str) -> None:
+    what = "not a layout of strptime such as %d.%m.%Y %H:%M"
+    if layout and "%" not in layout:
+        raise MapError(("time_layout",), what)
     try:
         datetime.strptime(_EPOCH.strftime(layout), layout)  # noqa: DTZ007 - only whether it can be
     except (ValueError, re.error) as error:
-        what = "not a layout of strptime such as %d.%m.%Y %H:%M"
         raise MapError(("time_layout",), what) from error
 
 

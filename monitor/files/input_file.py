@@ -31,6 +31,7 @@ Block = tuple[Sequence[int], Sequence[list[str]]]
 MISTAKES_MAX: Final = 20
 BLOCK_ROWS: Final = 20_000
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_ZIP_MAGIC: Final = b"PK\x03\x04"
 _TOPIC: Final = re.compile(r'"topic"\s*:')
 _SEPARATORS: Final = ",;\t"
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
@@ -105,6 +106,9 @@ def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
 
     ``name`` is the name of the file in the error.
     """
+    if raw.peek(4)[:4] == _ZIP_MAGIC:
+        what = "is a zip file, such as an Excel workbook; save the sheet as CSV (UTF-8)"
+        raise FileError(f"{name}: {what}")
     packed = raw.peek(2)[:2] == _GZIP_MAGIC
     plain = gzip.GzipFile(fileobj=raw) if packed else raw
     try:
@@ -178,6 +182,8 @@ def header(path: Path, table: Iterator[Row]) -> list[str]:
         raise FileError(
             f"{path}:{line}: is a JSON array; write one object per line, without commas"
         )
+    if names and names[0].startswith("sep="):
+        raise FileError(f"{path}:{line}: {names[0]} is an instruction to Excel; delete this line")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise FileError(f"{path}:{line}:{twice[0]}: this column appears twice; keep one")

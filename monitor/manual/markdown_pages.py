@@ -73,8 +73,8 @@ def source(name: str) -> str:
     known = page_names()
     if name not in known:
         near = get_close_matches(name, known, 1)
-        hint = f"; is it {near[0]}?" if near else ""
-        raise PageMissingError(f"there is no page {name!r}{hint} There are {', '.join(known)}")
+        hint = f"is it {near[0]}?" if near else f"there are {', '.join(known)}"
+        raise PageMissingError(f"there is no page {name!r}; {hint}")
     return _file(name).read_text(encoding="utf-8")
 
 

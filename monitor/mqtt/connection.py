@@ -106,8 +106,12 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
         if tls.cert_file:
             context.load_cert_chain(tls.cert_file, tls.key_file)
     except (OSError, ssl.SSLError) as error:
-        files = ", ".join(str(Path(f)) for f in (tls.ca_file, tls.cert_file, tls.key_file) if f)
+        files = [Path(each) for each in (tls.ca_file, tls.cert_file, tls.key_file) if each]
+        missing = ", ".join(str(each) for each in files if not each.exists())
+        what = f"({', '.join(map(str, files))}): {error}"
+        if missing:
+            what = f"cannot be found: {missing}"
         raise SourceRefusedError(
-            BAD_SETTINGS, f"the TLS files cannot be used ({files}): {error}"
+            BAD_SETTINGS, f"the TLS files {'' if missing else 'cannot be used '}{what}"
         ) from error
     return context

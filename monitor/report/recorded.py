@@ -177,12 +177,25 @@ def of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
         pairs[field] = column
     pairs["reference"], pairs["u_ref"] = table.reference, table.u_ref
     pairs["reference_id"], pairs["crps"] = table.reference_id, table.crps
-    return replayed(
+    found = replayed(
         table.names,
         pairs,
         lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]),
         notes=(*table.notes, *([_BARE] if bare.any() else [])),
     )._replace(timed=table.timed)
+    again = _repeated(found.pairs) if table.timed else 0
+    if not again:
+        return found
+    what = f"{again} rows have time, value and reference of the row before in time"
+    return found._replace(notes=(*found.notes, f"{what}; each counts: delete them if it is a copy"))
+
+
+def _repeated(pairs: Records) -> int:
+    """Return how many pairs say what the one before them says; they are in order of time."""
+    same = np.ones(max(pairs.size - 1, 0), np.bool_)
+    for field in ("series", "time", "value", "reference"):
+        same &= pairs[field][1:] == pairs[field][:-1]
+    return int(np.count_nonzero(same))
 
 
 def _of_stream(path: Path, rules: SeriesRules, watch: Watch) -> Recorded:

@@ -161,3 +161,62 @@ def test_a_file_without_the_column_that_counts(told, tmp_path):
 
     assert code == 65
     assert "no uncertainty is stated: add a column u, or lower and upper" in said
+
+
+PAIRED = """
+sources:
+- {topic: "a/{sensor}/{quantity}", kind: reading, unit: degC}
+- {topic: "b/{subject}/{quantity}", kind: reference, unit: UNIT}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "told"),
+    [
+        (PAIRED.replace("UNIT", "kg"), 2, "readings in degC have no reference: those in kg do not"),
+        (PAIRED.replace("UNIT", "K"), 0, "no mistakes"),
+        (PAIRED.replace(", unit: UNIT", ""), 0, "no mistakes"),
+        ('mqtt: {host: "127.0.0.1:18930"}', 2, "mqtt.host: is not a host"),
+        ('mqtt: {host: "::1"}', 0, "no mistakes"),
+        ("mtqq: {host: a}", 2, "unknown key; did you mean mqtt?"),
+        ("mqtt: {username: x, password_file: /nope}", 0, "on this machine: "),
+        ("mqtt: {tls: {ca_file: /nope.pem}}", 0, "the TLS files cannot be found: /nope.pem"),
+        ("http: {web_config: /nope.yaml}", 0, "on this machine: /nope.yaml"),
+    ],
+)
+def test_check_config_says_what_could_not_work(tmp_path, capsys, settings, status, told):
+    file = tmp_path / "settings.yaml"
+    file.write_text(settings)
+
+    assert main(["check-config", str(file)]) == status
+    assert told in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("excel.csv", b"sep=;\nvalue;u;reference\n1;1;1\n", "delete this line"),
+        ("pairs.xlsx", b"PK\x03\x04\x14\x00", "save the sheet as CSV"),
+    ],
+)
+def test_what_excel_writes_is_refused_with_what_to_do(tmp_path, capsys, name, content, told):
+    file = tmp_path / name
+    file.write_bytes(content)
+
+    assert main(["score", str(file)]) != 0
+    assert told in capsys.readouterr().err
+
+
+def test_rows_that_repeat_the_one_before_are_counted_in_a_note(tmp_path, capsys):
+    row = "2026-01-01T00:00:00Z,5,1,5.5\n"
+    other = "2026-01-01T01:00:00Z,5,1,5.5\n"
+    file = tmp_path / "pairs.csv"
+    file.write_text("time,value,u,reference\n" + 10 * row + other)
+
+    assert main(["score", str(file)]) == 0
+    assert "9 rows have time, value and reference of the row before" in capsys.readouterr().err
+
+
+def test_discover_refuses_a_filter_that_is_none(capsys):
+    assert main(["discover", "127.0.0.1:1", "--topic", "a/#/b"]) == 2
+    assert "--topic a/#/b: '#' stands for all that follows" in capsys.readouterr().err
