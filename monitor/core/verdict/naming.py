@@ -6,7 +6,6 @@ becomes a fault only where the interval of its size confirms it.
 
 from __future__ import annotations
 
-import math
 from typing import Final, NamedTuple, TypedDict
 
 import numpy as np
@@ -33,7 +32,6 @@ _HINGE: Final = 1.25  # by which a drift that begins where the sensor was may co
 _LINE: Final = 2.0  # by which a drift that begins with a step must be cheaper
 _WHOLE: Final = 4.0  # the same for one that fills the window, which every pair tests anew
 _OUTLIERS: Final = 2.0  # log likelihood by which outliers must explain more than a factor on u
-_AGAINST: Final = 10.0  # log likelihood by which a factor on u rules outliers out
 _SURPRISE: Final = 3.0  # log likelihood by which far errors must exceed the usual
 _BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than an effect of outliers
 _OVER: Final = 2.0  # cost by which being right again must be cheaper than any fault
@@ -152,9 +150,7 @@ def _is_outliers(e: Evidence) -> bool:
     """Whether nothing is wrong except a few far errors."""
     explains = e.spread.outliers > _OUTLIERS
     plain, wide = e.best[RIGHT], e.best[RIGHT + WIDE]
-    # Few pairs at the end may be right by chance while all of them are wide.
-    is_wide = wide < plain or -math.inf < e.spread.outliers < -_AGAINST
-    if not explains and (e.far.surprise <= _SURPRISE or is_wide):
+    if not explains and (e.far.surprise <= _SURPRISE or wide < plain):
         return False
     is_level = min(e.best[kind] for kind in _OFF) <= min(plain, wide) - _BESIDE
     return e.far.share.value < _MOST_FAR and not is_level
