@@ -113,9 +113,7 @@ def judge_all(
         some = order[first : first + _AT_ONCE]
         side = Side([others[i] for i in some])
         alarms = [among_others(alarm[i], coded[i]) for i in some]
-        shown = gathered_evidence(
-            side, alarms, [healthy[i] for i in some], [began[i] for i in some]
-        )
+        shown = gathered_evidence(side, alarms, [healthy[i] for i in some])
         named_so, held = judged(side, alarms, *shown)
         remedies = remedies_for(side, named_so, held)
         typical = side.unit.tolist()
@@ -190,15 +188,9 @@ def _began(found: Verdict, p: Pairs, earlier: float) -> float:
 
 
 def gathered_evidence(
-    p: Side,
-    alarm: list[int | None],
-    healthy: list[Slopes | None],
-    began: list[float] | None = None,
+    p: Side, alarm: list[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Evidence], Cut]:
-    """Return everything that the pairs of each series show, and the cut it comes from.
-
-    Far errors from before an incident that ``began`` at a time (s UTC; NaN: any) are not its own.
-    """
+    """Return everything that the pairs of each series show, and the cut it comes from."""
     rho = rho_of_differences(p)
     rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
     raised = np.array([-1 if each is None else each for each in alarm])
@@ -215,7 +207,7 @@ def gathered_evidence(
     segment = cut.bounds[np.arange(p.n.size), place]
     off = p.z - cut.fit * p.h
     spreads = _spreads(p, cut, kind, place, off, since, inflation_of_squares(rho))
-    fars, stuck, parts = far_since(off, _own(p, began), p.n), stuck_for(p), parts_of(p, segment)
+    fars, stuck, parts = far_since(off, p.live, p.n), stuck_for(p), parts_of(p, segment)
     best = cut.last.cost.min(axis=2).tolist()
     is_line = np.arange(cut.last.cost.shape[1])[:, None] % WIDE >= LINE
     was_line = cut.kind[:, None, :-1] % WIDE >= LINE
@@ -243,14 +235,6 @@ def gathered_evidence(
         )
         for i, each in enumerate(p.pairs)
     ], cut
-
-
-def _own(p: Side, began: list[float] | None) -> Bool:
-    """Return which pairs are of the incident: all, where it is not known when it began."""
-    if began is None or not np.isfinite(began).any():
-        return p.live
-    times = np.array([at if of.timed else NAN for at, of in zip(began, p.pairs, strict=True)])
-    return p.live & ~(p.time < times[:, None])
 
 
 def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:
