@@ -24,12 +24,11 @@ from monitor.config.watched_covariates import covariate_reader
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
-from monitor.decode.checks import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.route import Maintenance, Route, Work
 from monitor.decode.router import DECODERS, Router
-from monitor.decode.units import Units, conversion
+from monitor.decode.units import Units, converts
 from monitor.mqtt.topic_templates import Template
 
 # A topic that names no quantity gives its readings this one.
@@ -145,7 +144,7 @@ def check_units(settings: Settings, file: str) -> None:
         if source.kind != "reading":
             continue
         for unit in sorted(_stated(source)):
-            if unit and not any(_converts(each, unit) for each in units):
+            if unit and not any(converts(each, unit) for each in units):
                 what = f"readings in {unit} have no reference: those in {listed(sorted(units))} "
                 what += f"do not convert to {unit}"
                 mistakes.append(placed_mistake(file, ("sources", at), what))
@@ -157,14 +156,6 @@ def _stated(source: Source) -> set[str]:
     if source.map is None:
         return {source.unit}
     return {each.to_unit or source.unit or each.unit for each in source.map.series}
-
-
-def _converts(stated: str, wanted: str) -> bool:
-    try:
-        conversion(stated, wanted)
-    except Rejected:
-        return False
-    return True
 
 
 def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:

@@ -64,6 +64,15 @@ def conversion(stated: str, wanted: str) -> Conversion:
     return Conversion(float(one - zero), float(zero))
 
 
+def converts(stated: str, wanted: str) -> bool:
+    """Return whether values in one unit can be kept in another."""
+    try:
+        conversion(stated, wanted)
+    except Rejected:
+        return False
+    return True
+
+
 @lru_cache(maxsize=1024)
 def components(unit: str) -> tuple[tuple[str, int], ...]:
     """Return the factors of a unit: their English names, with prefix, and their powers.

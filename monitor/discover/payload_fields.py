@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from monitor.decode.checks import Rejected
-from monitor.decode.units import conversion
+from monitor.decode.units import converts
 from monitor.discover.births import Fact, Facts
 from monitor.discover.families import TopicFamily
 from monitor.discover.heard import above, name_at, number_of
@@ -355,11 +354,7 @@ def convertible(unit: str, wanted: str) -> bool:
     """Return whether values of one unit can be kept in another."""
     if unit == wanted:
         return unit.isprintable() and len(unit) <= 32
-    try:
-        conversion(unit, wanted)
-    except Rejected:
-        return False
-    return len(unit) <= 32
+    return len(unit) <= 32 and converts(unit, wanted)
 
 
 def _unit_path(fields: Fields, path: str) -> str | None:

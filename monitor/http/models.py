@@ -71,6 +71,7 @@ class Verdict(TypedDict):
         ),
     ]
     due: Annotated[str | None, about("When a drift leaves its tolerance.")]
+    right_since: Annotated[str | None, about("Null: only files tell when a sensor was repaired.")]
     explained: Annotated[
         Number,
         about(

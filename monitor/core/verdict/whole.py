@@ -154,9 +154,10 @@ def judge_repaired(
     ``former`` is the verdict on the incident, ``whole`` that on all pairs, which stays if the
     sensor is right by it. If the pairs since the repair show a fault, that is the verdict.
     """
-    first = _right_from(p, alarm, clear)
-    later = p.rows(slice(first, None))
-    if whole.state == IS_RIGHT or not later.n:
+    if whole.state == IS_RIGHT:
+        return whole
+    later = p.rows(slice(_right_from(p, alarm, clear), None))
+    if not later.n:
         return whole
     found = judge_file(later, unit=unit)
     if found.state == FAULT:
