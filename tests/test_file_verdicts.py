@@ -176,3 +176,17 @@ def test_a_newest_piece_of_a_file_without_times_is_told_as_such():
     assert verdict["fault"] == "offset"
     assert verdict["sentence"].endswith(f", in its last {verdict['pairs']} pairs")
     assert 50 <= verdict["pairs"] <= 90
+
+
+@pytest.mark.parametrize("kind", ["understated", "offset", "gain"])
+def test_a_fault_that_was_always_there_has_the_figures_of_all_pairs_in_both_places(kind):
+    given = rows(3, 1500, slow=0.5)
+
+    verdict, incidents, _ = scored(faulty(kind, given, 0))
+
+    (incident,) = incidents
+    assert verdict["fault"] == incident["alert"] == kind
+    assert verdict["pairs"] == 1500
+    for name in ("estimate", "lower", "upper", "unit"):
+        assert verdict[name] == incident[name]
+    assert incident["sentence"] == f"data {verdict['sentence']}, since 2026-01-01 00:00"

@@ -52,7 +52,7 @@ from monitor.http.figures import (
 )
 from monitor.http.fleet_picture import dot, fleet_picture, spread_of
 from monitor.report.covariates import where_of
-from monitor.report.incidents import incident_document, incidents_of, judgements
+from monitor.report.incidents import findings_of, incident_document
 from monitor.report.recorded import Recorded, events_of
 from monitor.report.wrong_references import wrong_references
 
@@ -113,9 +113,8 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         "RCE": abc_rce(windows),
     }
     wrong = wrong_references(recorded, windows)
-    incidents = incidents_of(recorded, windows, wrong)
+    judged, incidents = findings_of(recorded, windows, wrong)
     raised = [incident_document(each, recorded) for each in incidents]
-    judged = judgements(recorded, windows, wrong, incidents)
     table = _ranked(recorded, windows, source)
     chapters = [
         _chapter(recorded, windows, row, statistics, intervals, (judged[row], raised), source)

@@ -22,7 +22,7 @@ from monitor.core.verdict import (
     judge_file,
     judge_repaired,
 )
-from monitor.core.verdict.sentences import past_sentence
+from monitor.core.verdict.sentences import past_sentence, with_words
 from monitor.core.verdict.verdict import NOTHING
 from monitor.core.verdict.words import counted
 from monitor.report.alert_spans import AlertSpan, alert_spans
@@ -147,21 +147,37 @@ def _moments(alarm: int, end: int) -> list[int]:
     return [*(alarm + step for step in steps if alarm + step < end), end]
 
 
-def judgements(
-    recorded: Recorded, windows: Columns, wrong: WrongReferences, incidents: Sequence[Incident]
-) -> list[Verdict]:
-    """Return the verdict on each series, over all its pairs and its ``incidents``.
+class Findings(NamedTuple):
+    """The verdict on each series of a file, and the incidents of all in event order."""
 
-    Pairs with a reference that was ``wrong`` are left out where the sensor was right.
+    verdicts: list[Verdict]
+    incidents: list[Incident]
+
+
+def findings_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> Findings:
+    """Return what a file shows, with the same figures for one fault wherever it stands.
+
+    Pairs with a reference that was ``wrong`` are left out of a verdict where the sensor was right.
+    A fault that lasts and began within the file is that of its incident. One that was there
+    throughout is judged over all pairs, and so its incident is too. A file without times has no
+    incidents.
     """
-    own: dict[int, list[Incident]] = {}
-    for each in incidents:
+    incidents = incidents_of(recorded, windows, wrong)
+    own: dict[int, list[int]] = {}
+    for at, each in enumerate(incidents):
         if each.reference is None:
-            own.setdefault(each.span.began.series, []).append(each)
-    return [
-        _judgement(recorded, windows.take(np.array([row])), row, own.get(row, []), wrong.get(row))
-        for row in range(len(recorded.names))
-    ]
+            own.setdefault(each.span.began.series, []).append(at)
+    verdicts = []
+    for row in range(len(recorded.names)):
+        places = own.get(row, [])
+        one, some = windows.take(np.array([row])), [incidents[at] for at in places]
+        found, of_last = _judgement(recorded, one, row, some, wrong.get(row))
+        if of_last is not None:
+            report = FaultReport(of_last.fault, of_last)
+            last = incidents[places[-1]]._replace(report=report, alert=of_last.fault)
+            incidents[places[-1]] = last
+        verdicts.append(found)
+    return Findings(verdicts, incidents)
 
 
 def _judgement(
@@ -170,11 +186,10 @@ def _judgement(
     row: int,
     incidents: Sequence[Incident],
     wrong: Sequence[Suspect] | None,
-) -> Verdict:
-    """Return the verdict on a series without the pairs whose reference was ``wrong``.
+) -> tuple[Verdict, Verdict | None]:
+    """Return the verdict on a series, and with a date for its last incident if it is also that.
 
-    A fault that lasts and began within the file is that of its incident: one sentence for one
-    fault. All pairs together say more only of a fault that was there throughout.
+    It is if the fault was there throughout, so that all pairs show it best.
     """
     unit = recorded.names[row].unit
     pairs = Pairs.of(one, timed=recorded.timed, systematic=recorded.rules[row].systematic)
@@ -186,18 +201,21 @@ def _judgement(
     lasting = None if last is None or last.span.ended is not None else last.report.verdict
     is_one = last is not None and lasting is not None and _fills_the_file(last)
     found = judge_file(kept, unit=unit, is_one=is_one)
-    if lasting is not None:
+    of_last = None
+    if last is not None and lasting is not None:
         # A drift is told with the date at which it leaves its tolerance, as its incident is.
         is_same = lasting.state != FAULT or lasting.fault == found.fault != "drift"
         if not (is_one and found.state == FAULT and is_same):
-            return lasting
+            return lasting, None
+        dated = found._replace(began=last.onset.began)
+        of_last = with_words(dated, kept, unit, found.typical)
     elif last is not None:
         longest = max(incidents, key=lambda each: each.end - each.alarm)
         found = judge_repaired(kept, *_around(last, kept), longest.report.verdict, found, unit)
-    if not left_out.any():
-        return found
-    without = f"{counted(int(left_out.sum()))} left out, when its reference was wrong"
-    return found._replace(sentence=f"{found.sentence}; {without}")
+    if left_out.any():
+        without = f"{counted(int(left_out.sum()))} left out, when its reference was wrong"
+        found = found._replace(sentence=f"{found.sentence}; {without}")
+    return found, of_last
 
 
 def _around(of: Incident, kept: Pairs) -> tuple[int, int]:

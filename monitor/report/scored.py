@@ -18,7 +18,7 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
 from monitor.report.covariates import where_of
-from monitor.report.incidents import Incident, incident_document, incidents_of, judgements
+from monitor.report.incidents import Findings, findings_of, incident_document
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, wrong_references
 
@@ -64,16 +64,16 @@ class Scored:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """The verdict of all pairs of each series."""
-        return judgements(self.recorded, self.windows, self.wrong, self._incidents)
+        return self._findings.verdicts
 
     @cached_property
     def incidents(self) -> list[dict[str, Any]]:
         """The incidents that the daemon would have raised, in the order of their beginning."""
-        return [incident_document(each, self.recorded) for each in self._incidents]
+        return [incident_document(each, self.recorded) for each in self._findings.incidents]
 
     @cached_property
-    def _incidents(self) -> list[Incident]:
-        return incidents_of(self.recorded, self.windows, self.wrong)
+    def _findings(self) -> Findings:
+        return findings_of(self.recorded, self.windows, self.wrong)
 
     @cached_property
     def wrong(self) -> WrongReferences:
