@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +84,23 @@ class ReferenceBuffer:
         self.digests.insert(place, digest(*identity))
         self._record(reference)
         return place
+
+    def insert_all(self, references: Iterable[tuple[Reference, Identity]]) -> None:
+        """Insert references at their places, each with its identity."""
+        came = sorted(references, key=lambda each: (each[0].time, each[1]))
+        if self.times and came[0][0].time <= self.times[-1]:
+            for each in came:
+                self.insert(*each)
+            return
+        times = [reference.time for reference, _ in came]
+        self.times += times
+        self.entries += [reference for reference, _ in came]
+        self.identities += [identity for _, identity in came]
+        self.digests += [digest(*identity) for _, identity in came]
+        self.scope.times += times
+        self.scope.times.sort()
+        for reference, _ in came:
+            self._record(reference)
 
     def append(self, reference: Reference, identity: Identity) -> None:
         """Append a reference that is later than all others."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from monitor.core.model import Int, Observation, Reading, Records, Reference
 from monitor.core.pairing.buffers import BufferKey, ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.identities import Identity, Row, reference_identity, revised
+from monitor.core.pairing.identities import Identity, Row, digest, reference_identity, revised
 from monitor.core.pairing.in_order import InOrderPath
 from monitor.core.pairing.join_index import Concern, JoinIndex, MatchKey
 from monitor.core.pairing.observations import PlainReadings
@@ -70,6 +70,7 @@ class Pairing:
         self._in_order: Final = InOrderPath(self._index, self.references, self._reconciler)
         self._held: Final = ReadingCount()
         self._recalled: Final[dict[BufferKey, _Recalled]] = {}
+        self._recalled_references: Final[dict[Identity, None]] = {}
         self.corrections = 0
         self.expired_unpaired = 0
 
@@ -181,8 +182,8 @@ class Pairing:
             if type(each) is Reference and (each.identity or each.revision)
         ]
         is_recalling = self._reconciler.is_recalling  # then recall looks them up
-        identities = () if is_recalling else map(reference_identity, found)
-        self.references.look_up(identities, [each.identity for each in found if each.identity])
+        ids = () if is_recalling else (digest(*reference_identity(each)) for each in found)
+        self.references.look_up(ids, [each.identity for each in found if each.identity])
 
     def add_reference(self, reference: Reference, received: float) -> Added:
         """Ingest a reference or a revision of one; the highest revision stands."""
@@ -198,37 +199,53 @@ class Pairing:
 
     def _ingest_reference(self, came: Reference, effective: Reference, received: float) -> Added:
         """Ingest a reference that came as ``came`` and counts as ``effective``."""
-        is_recalling = self._reconciler.is_recalling
         identity = reference_identity(came)
         known, references = self.references.get(identity), self._index.references_of(effective)
-        self._index.flush_staged(references.reading_buffers)
         superseded = () if effective is came else (came,)
         if known is None:
-            pairs = [] if is_recalling else self._revise_evicted(came, effective, identity)
-            if pairs is None:
-                return "duplicate"
             held = HeldReference(effective, references, received, superseded)
-            self._install(identity, held, pairs)
-            return "accepted"
+            return self._ingest_unknown(came, held, identity)
         if known.has_seen(came):
             return "duplicate"
         if rank(effective) <= rank(known.reference):
             held = msgspec.structs.replace(known, superseded=(*known.superseded, came))
             self.references.put(identity, held)
             return "accepted"
-        self.corrections += not is_recalling
         superseded = (*known.superseded, known.reference, *superseded)
-        self._index.flush_staged(known.references.reading_buffers)
-        if is_in_place(known.reference, effective):
-            held = HeldReference(effective, known.references, received, superseded)
+        held = HeldReference(effective, references, received, superseded)
+        if identity in self._recalled_references:
+            self.references.put(identity, held)
+        else:
+            self._supersede(known, held, identity)
+        return "accepted"
+
+    def _ingest_unknown(self, came: Reference, held: HeldReference, identity: Identity) -> Added:
+        """Ingest a reference of which no revision is held."""
+        if self._reconciler.is_recalling:
+            self.references.put(identity, held)
+            self._recalled_references[identity] = None
+            return "accepted"
+        self._index.flush_staged(held.references.reading_buffers)
+        pairs = self._revise_evicted(came, held.reference, identity)
+        if pairs is None:
+            return "duplicate"
+        self._install(identity, held, pairs)
+        return "accepted"
+
+    def _supersede(self, known: HeldReference, held: HeldReference, identity: Identity) -> None:
+        """Put a higher revision in the place of a reference."""
+        self.corrections += not self._reconciler.is_recalling
+        for references in (known.references, held.references):
+            self._index.flush_staged(references.reading_buffers)
+        if is_in_place(known.reference, held.reference):
+            held = msgspec.structs.replace(held, references=known.references)
             self.references.put(identity, held)
             self._reconciler.revise(held, identity)
-        else:
-            if not known.reference.void:
-                self._index.mark_changed(known.references)
-                self._reconciler.withdraw(known, identity)
-            self._install(identity, HeldReference(effective, references, received, superseded))
-        return "accepted"
+            return
+        if not known.reference.void:
+            self._index.mark_changed(known.references)
+            self._reconciler.withdraw(known, identity)
+        self._install(identity, held)
 
     def _install(self, identity: Identity, held: HeldReference, pairs: Sequence[Row] = ()) -> None:
         """Hold a reference with the pairs it has already made; pair it if it is not void."""
@@ -295,8 +312,8 @@ class Pairing:
     def recalling(self) -> Iterator[None]:
         """Within this context a journal restores observations: they are held and make no pairs.
 
-        :meth:`recall` restores the pairs. Readings enter their buffers at the end of the context,
-        all of a buffer at once.
+        :meth:`recall` restores the pairs. Readings and references enter their buffers at the end
+        of the context, all of a buffer at once.
         """
         self._reconciler.is_recalling = True
         try:
@@ -304,6 +321,7 @@ class Pairing:
             self._insert_recalled()
         finally:
             self._recalled.clear()
+            self._recalled_references.clear()
             self._reconciler.is_recalling = False
 
     def _insert_recalled(self) -> None:
@@ -312,6 +330,19 @@ class Pairing:
             for received in readings.insert_all(came):
                 self._held.remove(received)
         self._recalled.clear()
+        self._insert_recalled_references()
+
+    def _insert_recalled_references(self) -> None:
+        """Let the references that a journal restored enter their buffers."""
+        standing: dict[Identity, HeldReference] = {}
+        for identity in self._recalled_references:
+            held = self.references.get(identity)
+            if held is not None and not held.reference.void:
+                standing[identity] = held
+        for references, named in by_buffer(standing).items():
+            self._index.mark_changed(references)
+            references.insert_all((reference, identity) for identity, reference in named.items())
+        self._recalled_references.clear()
 
     def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:
         """Restore the pairs of the references held, exactly as a journal has them.

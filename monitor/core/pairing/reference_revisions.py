@@ -168,17 +168,16 @@ class ReferenceStore:
             received for _, received in self._voids.values()
         ]
 
-    def look_up(self, identities: Iterable[Identity], names: Iterable[str]) -> None:
-        """Read from the history, in one pass, some references and the voids by some names.
+    def look_up(self, ids: Iterable[int], names: Iterable[str]) -> None:
+        """Read from the history, in one pass, the references of ``ids`` and the voids by ``names``.
 
         The answer is used until the next call: nothing about these may become durable before.
         """
-        ids = {digest(*identity) for identity in identities}
         distinct = list(set(names))
         self._name_ids = dict(zip(distinct, map(name_alone, distinct), strict=True))
-        ids.update(self._name_ids.values())
-        found = self._history.revisions(ids) if ids else {}
-        self._looked_up = {**dict.fromkeys(ids, -1), **found}
+        wanted = {*ids, *self._name_ids.values()}
+        found = self._history.revisions(wanted) if wanted else {}
+        self._looked_up = {**dict.fromkeys(wanted, -1), **found}
 
     def void_by_name(
         self, void: Reference, received: float, *, recalled: bool

@@ -203,15 +203,13 @@ def restore_all(
     References that a later revision superseded are dropped: the journal has its pairs instead.
     """
     index.names.update(enumerate(names))
-    held: dict[int, tuple[Identity, HeldReference]] = {}
-    references.look_up((name for name, each in references if is_revisable(each.reference)), ())
-    for identity, each in references:
-        reference_id = digest(*identity)
+    held = {digest(*identity): (identity, each) for identity, each in references}
+    references.look_up((one for one, (_, each) in held.items() if is_revisable(each.reference)), ())
+    for reference_id, (identity, each) in [*held.items()]:
         if references.is_outdated(reference_id, each):
             references.evict(identity)
             drop_reference(each.reference, each.references, identity)
-        else:
-            held[reference_id] = identity, each
+            del held[reference_id]
     for readings in index.reading_buffers.values():
         readings.matches.clear()
     made_by = pairs["reference_id"][standing]
