@@ -182,6 +182,7 @@ class _Listener:
                 client_id=f"monitor-discover-{secrets.token_hex(4)}",
                 subscriptions=tuple(Subscription(each, 0) for each in filters),
                 session_expiry_seconds=0,
+                connect_timeout_seconds=min(options.seconds, reader.connect_timeout_seconds),
             )
         )
 
@@ -201,7 +202,7 @@ class _Listener:
                         heard.append(Heard(each.topic, each.payload, time.time(), each.retain))
                 now = time.monotonic()
                 if began is None:
-                    began = self._beginning(now, started)
+                    began = self._beginning(now - started, min(seconds, _CONNECT_SECONDS))
                 elif now - said >= _SAY_SECONDS:
                     said = now
                     count = f"{sum(of_topic.values())} messages on {len(of_topic)} topics"
@@ -212,12 +213,15 @@ class _Listener:
             self._source.close()
         return heard
 
-    def _beginning(self, now: float, started: float) -> float | None:
-        """Return ``now`` once connected, None while waiting; finally raises DiscoverError."""
+    def _beginning(self, waited: float, patience: float) -> float | None:
+        """Return when the connection began, None while waiting; finally raises DiscoverError."""
         if self._source.connected:
-            return now
-        if now - started < _CONNECT_SECONDS:
+            return time.monotonic()
+        if waited < patience:
             return None
-        error = DiscoverError(f"{self._source.status}; see {CONNECTION}")
+        error = DiscoverError(
+            f"{self._source.status}; tried for {patience:g} s. Start the broker, or give the "
+            f"address of one that runs, such as monitor discover HOST:PORT; see {CONNECTION}"
+        )
         error.exit_code = UNAVAILABLE
         raise error

@@ -433,8 +433,11 @@ def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
     assert "write one of mqtt, mqtts, ws, wss before ://" in capsys.readouterr().err
     assert main(["discover", "mqtt://u:p@host:1883"]) == 2
     assert "write HOST or HOST:PORT" in capsys.readouterr().err
-    assert main(["discover", f"127.0.0.1:{free_port()}", "--seconds", "1"]) == 69
-    assert "Connection refused" in capsys.readouterr().err
+    address = f"127.0.0.1:{free_port()}"
+    assert main(["discover", address, "--seconds", "1"]) == 69
+    said = capsys.readouterr().err
+    assert f"no connection to {address}: Connection refused; tried for 1 s. Start the " in said
+    assert "such as monitor discover HOST:PORT" in said
 
 
 # -- what it does not read ------------------------------------------------------------------------
