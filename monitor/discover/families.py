@@ -119,6 +119,8 @@ LAYOUTS: Final = (
     Layout("AirGradient", "airgradient/readings/{sensor}", ("serialno",)),
     Layout("SensorThings", "{version}/{sensor}/Observations", ("result",)),
 )
+# What Layout.needs of Shelly's status, one each.
+_SHELLY_NUMBERS: Final = ("tC", "rh", "apower")
 _TEMPLATES: Final = [(each, Template.parse(each.template)) for each in LAYOUTS]
 
 
@@ -160,27 +162,48 @@ def _known(layout: Layout, said: Sequence[Said]) -> TopicFamily:
 
 
 def _without_doubles(found: list[TopicFamily]) -> Iterator[TopicFamily]:
-    """Leave out families whose content is also on another topic.
+    """Leave out what is also on another topic.
 
     Shelly's notifications state the time, its status does not; the topics of rtl_433 name the
     device, its events do not.
     """
     notified = {
-        topic.split("/")[0]
-        for each in found
-        if each.project == "Shelly, RPC notifications"
-        for topic in each.topics
+        (each.heard.topic.split("/")[0], path)
+        for family in found
+        if family.project == "Shelly, RPC notifications"
+        for each in family.said
+        for path in each.leaves
     }
     hosts = {
         topic.split("/")[1] for each in found if each.project == "rtl_433" for topic in each.topics
     }
     for each in found:
-        senders = {topic.split("/")[0] for topic in each.topics}
-        is_told = each.project == "Shelly, status" and senders <= notified
-        if each.project == "rtl_433, events":
-            is_told = {topic.split("/")[1] for topic in each.topics} <= hosts
-        if not is_told:
+        if each.project == "Shelly, status":
+            yield from _not_notified(each, notified)
+        elif each.project != "rtl_433, events" or not hosts.issuperset(
+            topic.split("/")[1] for topic in each.topics
+        ):
             yield each
+
+
+def _not_notified(family: TopicFamily, notified: set[tuple[str, str]]) -> Iterator[TopicFamily]:
+    """Yield the status topics of devices whose notifications lack that number.
+
+    Where some devices notify it and others do not, each of the others has a family of its own.
+    """
+    topics: dict[str, list[Said]] = defaultdict(list)
+    for each in family.said:
+        sender, _, component = each.heard.topic.split("/")
+        number = next(path for path in _SHELLY_NUMBERS if path in each.leaves)
+        if (sender, f"params.{component}.{number}") not in notified:
+            topics[each.heard.topic].append(each)
+    if set(topics) == set(family.topics):
+        yield family
+        return
+    for topic, said in topics.items():
+        names = Template.parse(family.template).match(topic) or {}
+        sensor = (family.sensor or "{sensor}").format_map(names)
+        yield family._replace(template=topic, said=tuple(said), sensor=sensor)
 
 
 # -- shapes ---------------------------------------------------------------------------------------

@@ -289,6 +289,38 @@ def test_home_assistants_discovery_names_what_a_payload_does_not():
     assert reading.value == pytest.approx((70.0 - 32.0) / 1.8)
 
 
+def shelly(name: str, *, humidity_notified: bool) -> list[Heard]:
+    """Return what a Shelly H&T sends that notifies its temperature, and maybe its humidity."""
+    temperature, humidity = {"id": 0, "tC": 20.9, "tF": 69.6}, {"id": 0, "rh": 45.9}
+    params = {"ts": NOW, "temperature:0": temperature}
+    params |= {"humidity:0": humidity} if humidity_notified else {}
+    return heard(
+        sent(f"{name}/events/rpc", {"src": name, "method": "NotifyStatus", "params": params}),
+        sent(f"{name}/status/temperature:0", temperature),
+        sent(f"{name}/status/humidity:0", humidity),
+    )
+
+
+def test_a_shellys_status_is_read_where_its_notifications_lack_the_quantity():
+    found = proposed(shelly("attic", humidity_notified=False))
+
+    assert {key: len(all_) for key, all_ in found.trial.readings.items()} == {
+        ("attic", "temperature"): 1,
+        ("attic", "humidity"): 1,
+    }
+    assert '"{sensor}/status/humidity:0"' in found.text
+
+
+def test_no_number_of_several_shellys_is_read_twice():
+    found = proposed(
+        shelly("attic", humidity_notified=False) + shelly("cellar", humidity_notified=True)
+    )
+
+    assert {key: len(all_) for key, all_ in found.trial.readings.items()} == {
+        (name, of): 1 for name in ("attic", "cellar") for of in ("temperature", "humidity")
+    }
+
+
 # -- what is missing -------------------------------------------------------------------------------
 
 
