@@ -12,9 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from monitor.discover.heard import Said
+from monitor.discover.heard import Said, name_at
 from monitor.discover.vocabulary import (
+    VALUES,
     is_housekeeping,
+    is_one_of,
     is_plain_level,
     quantity_in,
     quantity_of,
@@ -135,9 +137,7 @@ def topic_families(said: Iterable[Said]) -> list[TopicFamily]:
         else:
             known[at].append(each)
     found = [_known(LAYOUTS[at], known[at]) for at in sorted(known)]
-    return [
-        split for each in (*_without_doubles(found), *_generic(others)) for split in _split(each)
-    ]
+    return [*_without_doubles(found), *_generic(others)]
 
 
 def _layout_of(said: Said) -> int | None:
@@ -214,12 +214,14 @@ def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
     shapes: dict[tuple[object, ...], str] = {}
     for topic, said in by_topic.items():
         levels = topic.split("/")
-        shape = (len(levels), frozenset(said[0].leaves))
+        is_named_reference = any(map(reference_words, levels))
+        shape = (len(levels), frozenset(said[0].leaves), is_named_reference)
         for places in _masks(levels):
             masked = tuple(None if at in places else each for at, each in enumerate(levels))
             joined.join(topic, shapes.setdefault((shape, masked), topic))
     merged: dict[tuple[str, bool], list[Said]] = defaultdict(list)
-    for topics in joined.groups():
+    for group in joined.groups():
+        topics = _measured(group) if _are_values(by_topic[group[0]][0]) else group
         said = [each for topic in topics for each in by_topic[topic]]
         template, is_reference = _template(topics, said)
         merged[template, is_reference] += said
@@ -280,6 +282,27 @@ def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
     return "/".join(levels), is_reference
 
 
+def _are_values(said: Said) -> bool:
+    """Return whether a payload is a value whose quantity the topic has to name."""
+    return any(path == "$" or is_one_of(name_at(path), VALUES) for path in said.leaves)
+
+
+def _measured(topics: Sequence[str]) -> Sequence[str]:
+    """Return the topics that name a quantity where others do; all if none does."""
+    columns = list(zip(*(topic.split("/") for topic in topics), strict=True))
+    if _quantity_level(columns) is not None:
+        return topics
+    counts = [sum(map(_is_quantity, column)) for column in columns]
+    if not any(counts):
+        return topics
+    most = max(range(len(counts)), key=lambda at: (counts[at], at))
+    return [topic for topic in topics if _is_quantity(topic.split("/")[most])]
+
+
+def _is_quantity(level: str) -> bool:
+    return not is_housekeeping(level) and quantity_in(level) is not None
+
+
 def _quantity_level(columns: Sequence[Sequence[str]]) -> int | None:
     """Return the level that names a quantity on all topics; the last if there are several."""
     fitting = [at for at, column in enumerate(columns) if all(map(quantity_in, column))]
@@ -329,49 +352,3 @@ def _looks_like_reference(said: Sequence[Said]) -> bool:
         any(name in leaves for name in ("method", "rev", "revision")),
     ]
     return sum(signs) >= 2
-
-
-# -- numbers alone, whose topic says what they are ---------------------------------------------
-
-
-def _split(family: TopicFamily) -> Iterator[TopicFamily]:
-    """Yield a family for each quantity that a level names differently from this project."""
-    levels = family.template.split("/")
-    if "{quantity}" not in levels:
-        yield family
-        return
-    at = levels.index("{quantity}")
-    by_level: dict[str, list[Said]] = defaultdict(list)
-    for each in family.said:
-        by_level[each.heard.topic.split("/")[at]].append(each)
-    known = {level: _known_level(level) for level in by_level}
-    is_native = family.project == "native payload"
-    if is_native or all(name == level for level, (name, _) in known.items()):
-        yield family
-        return
-    for level, said in by_level.items():
-        name, rest = known[level]
-        if not name:
-            continue
-        others = [each for each in by_level if known[each][0] == name and each != level]
-        sender = "{subject}" if "{subject}" in levels else "{sensor}"
-        mine = {_without(each.heard.topic, at) for each in said}
-        doubled = any(
-            _without(each.heard.topic, at) in mine for other in others for each in by_level[other]
-        )
-        yield family._replace(
-            template="/".join((*levels[:at], level, *levels[at + 1 :])),
-            said=tuple(said),
-            quantity=name,
-            sensor=f"{family.sensor or sender}.{rest}" if doubled and rest else family.sensor,
-        )
-
-
-def _known_level(level: str) -> tuple[str, str]:
-    found = None if is_housekeeping(level) else quantity_in(level)
-    return ("", "") if found is None else (found[0].name, found[1])
-
-
-def _without(topic: str, at: int) -> str:
-    levels = topic.split("/")
-    return "/".join((*levels[:at], *levels[at + 1 :]))

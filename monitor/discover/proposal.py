@@ -12,12 +12,13 @@ from monitor.core.formatting import duration
 from monitor.core.pairing.unpaired import CAUSES
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
 from monitor.discover.families import TopicFamily, topic_families
+from monitor.discover.fixed_levels import narrowed
 from monitor.discover.heard import Heard, Said, said
 from monitor.discover.joining import joining
 from monitor.discover.linking import linked
 from monitor.discover.other_formats import hints, is_of_other_format
 from monitor.discover.settings_text import Broker, Joining, settings_text
-from monitor.discover.source_guesses import Source, source_of
+from monitor.discover.source_guesses import Source, guessed_sources
 from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
 from monitor.discover.times import newest
 from monitor.discover.trial import TrialRun, trial_run
@@ -75,10 +76,12 @@ def _sources(heard: Sequence[Heard], now: float) -> list[Source]:
         for each in topic_families(_without(messages, named))
         for part in _named_streams(each, named)
     ]
+    topics = {each.topic for each in heard}
     sources = [
         source
         for family in (*grouped, *streams)
-        if (source := source_of(family, facts, now)) is not None
+        for part in narrowed(family, topics)
+        for source in guessed_sources(part, facts, now)
     ]
     return _in_order([*sources, *sparkplug_sources(sparkplug)])
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from monitor.discover.births import Facts
 from monitor.discover.families import TopicFamily
+from monitor.discover.fixed_levels import by_quantity
 from monitor.discover.heard import name_at, number_of
 from monitor.discover.payload_fields import (
     Fields,
@@ -17,7 +18,14 @@ from monitor.discover.payload_fields import (
     quantity_path,
 )
 from monitor.discover.times import timing
-from monitor.discover.vocabulary import IDENTITIES, SENSORS, is_one_of, normal, reference_words
+from monitor.discover.vocabulary import (
+    IDENTITIES,
+    SENSORS,
+    is_one_of,
+    normal,
+    quantity_in,
+    reference_words,
+)
 from monitor.mqtt.topic_templates import Template
 
 _NATIVE: Final = frozenset(
@@ -47,12 +55,22 @@ class Source(NamedTuple):
         return self.family.template
 
 
-def source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
-    """Return the source that reads a family, None if no quantity is found in it."""
+def guessed_sources(family: TopicFamily, facts: Facts, now: float) -> Iterator[Source]:
+    """Yield the sources that read a family, none if no quantity is found in it."""
     fields = Fields(family, by_path(family), facts, set())
-    kind = "reference" if family.is_reference else "reading"
     if _is_native(fields):
-        return Source(family, kind, "native", {}, [], _reasons(family), fields)
+        yield Source(family, _kind(family), "native", {}, [], _reasons(family), fields)
+        return
+    found = (_source_of(part, facts, now) for part in by_quantity(family))
+    yield from (each for each in found if each is not None)
+
+
+def _kind(family: TopicFamily) -> str:
+    return "reference" if family.is_reference else "reading"
+
+
+def _source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
+    fields = Fields(family, by_path(family), facts, set())
     names, why = _names(fields)
     timed = timing(fields, now)
     beside = _of_reference(fields) if family.is_reference else {}
@@ -71,9 +89,8 @@ def source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
         why.append("messages without any of these quantities are skipped")
     if defaults := _defaults(fields, series):
         mapping["defaults"] = defaults
-    return Source(
-        family, kind, "json", mapping, series, [*_reasons(family), *why, *timed.why], fields
-    )
+    reasons = [*_reasons(family), *why, *timed.why]
+    return Source(family, _kind(family), "json", mapping, series, reasons, fields)
 
 
 def _defaults(fields: Fields, series: Sequence[Series]) -> dict[str, object]:
@@ -128,7 +145,7 @@ def _names(fields: Fields) -> tuple[dict[str, object], list[str]]:
             fields.used.add(path)
             why.append(f"{path} names the {who}")
         else:
-            found[who] = _free_level(family.template)
+            found[who] = _free_level(family)
             why.append(f"nothing names the {who}; it is called {found[who]}")
     named = quantity_path(fields)
     if named is not None and "quantity" not in levels and not family.quantity:
@@ -149,9 +166,11 @@ def _name_path(fields: Fields) -> str | None:
     return min(found)[1] if found else None
 
 
-def _free_level(template: str) -> str:
-    levels = [each for each in template.split("/") if "{" not in each]
-    return (levels or ["device"])[-1][:128]
+def _free_level(family: TopicFamily) -> str:
+    """Return the last fixed level, if possible one that does not name the quantity."""
+    levels = [each for each in family.template.split("/") if "{" not in each]
+    free = [each for each in levels if not family.quantity or quantity_in(each) is None]
+    return (free or levels or ["device"])[-1][:128]
 
 
 def _of_reference(fields: Fields) -> dict[str, object]:

@@ -321,6 +321,66 @@ def test_no_number_of_several_shellys_is_read_twice():
     }
 
 
+def topics_of(found: Proposal) -> list[str]:
+    """Return the topics of the proposed sources, without the project's own."""
+    sources = parse(found.text.encode(), "proposal.yaml").sources
+    return sorted(each.topic for each in sources if not each.topic.startswith("monitor/"))
+
+
+def test_a_quantity_in_a_topic_is_a_fixed_word_and_leaves_other_topics_alone():
+    found = proposed(
+        heard(
+            sent("co2/node1", "412.0"),
+            sent("co2/node2", "415.0"),
+            sent("door/node2", "1.0"),
+            sent("senml/node1", [{"n": "kg", "v": 512}]),
+        )
+    )
+
+    assert topics_of(found) == ["co2/{sensor}"]
+    assert set(found.trial.readings) == {("node1", "co2"), ("node2", "co2")}
+    assert not found.trial.refused
+    told = " ".join(found.missing)
+    assert "not read: senml/node1 carries SenML" in told
+    assert "no quantity was recognised there: door/node2." in told
+
+
+def test_each_quantity_that_topics_name_has_its_unit_and_its_uncertainty():
+    found = proposed(
+        heard(
+            sent("sensors/room/temperature", "0.0"),
+            sent("sensors/room/humidity", "45.5"),
+            sent("sensors/room/battery", "88.0"),
+        )
+    )
+
+    assert topics_of(found) == ["sensors/{sensor}/humidity", "sensors/{sensor}/temperature"]
+    (temperature,) = found.trial.readings["room", "temperature"]
+    (humidity,) = found.trial.readings["room", "humidity"]
+    assert (temperature.value, temperature.u) == (0.0, 0.5)
+    assert (humidity.value, humidity.u) == (45.5, 3.0)
+    assert 'unit: "degC"' in found.text
+    assert 'unit: "%"' in found.text
+
+
+def test_references_and_readings_as_plain_numbers_are_told_apart():
+    found = proposed(heard(sent("lab/temperature", "21.0"), sent("attic/temperature", "21.3")))
+
+    assert set(found.trial.references) == {("lab", "temperature")}
+    assert set(found.trial.readings) == {("attic", "temperature")}
+
+
+def test_a_level_that_others_use_for_something_else_is_a_fixed_word():
+    body = {"temperature": 21.0}
+    rooms = [sent(topic, body) for topic in ("east/hall", "west/hall", "east/attic")]
+
+    assert topics_of(proposed(heard(*rooms))) == ["{level1}/{sensor}"]
+    found = proposed(heard(*rooms, sent("door/hall", "open")))
+    assert topics_of(found) == ["east/{sensor}", "west/{sensor}"]
+    sensors = {sensor for sensor, _ in found.trial.readings}
+    assert sensors == {"east.hall", "west.hall", "east.attic"}
+
+
 # -- what is missing -------------------------------------------------------------------------------
 
 
