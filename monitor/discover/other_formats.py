@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from monitor.discover.heard import Heard
+from monitor.discover.payload_fields import assumed_u
 from monitor.discover.vocabulary import UNKNOWN, VALUES, is_one_of, quantity_in
 
 _LISTED: Final = 4
@@ -107,11 +108,12 @@ def _named_values(payload: bytes) -> Carried | None:
             continue
         name = str(names[0][texts])
         known, _ = quantity_in(name) or (UNKNOWN, "")
+        assumed = assumed_u(known, [each[values] for each in names])
         number_texts = "number_texts: true, " * isinstance(names[0][values], str)
         lines = (
             f"{{topic: ..., kind: reading, decoder: json, map: {{time: arrival, each: {path}, "
             f"select: {{{texts}: [{name}]}}, {number_texts}series: [{{quantity: {known.name}, "
-            f'value: {values}, assumed: "{known.assumed}"}}]}}}} (docs/formats.md#json)'
+            f'value: {values}, assumed: "{assumed}"}}]}}}} (docs/formats.md#json)'
         )
         return Carried(f"carries a list of named values, {path}", lines)
     return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Final, NamedTuple
 
 from monitor.decode.units import converts
@@ -35,6 +36,7 @@ from monitor.discover.vocabulary import (
 )
 
 Paths = Mapping[str, Sequence[object]]
+_DIGITS_MAX: Final = 10_000.0  # few sensors resolve more of their range
 _PASCALS_MIN: Final = 20_000.0  # Pa, below any aircraft's air pressure; no weather has as many hPa
 _FORMS: Final = {
     "u": STANDARD,
@@ -283,18 +285,44 @@ def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
         keys["p"] = 0.95
         why.append("of 95 %, as it is called")
     is_stated = bool(stated.keys() & _FORMS.keys())
+    assumed = assumed_u(known, fields.paths[path])
     if is_stated and not fields.family.is_reference and _is_missing(fields, path, stated):
-        keys["assumed"] = known.assumed
-        why.append(f"ASSUMED u = {known.assumed} where a message states none: put yours here")
+        keys["assumed"] = assumed
+        why.append(f"ASSUMED u = {assumed} where a message states none: put yours here")
     if not is_stated and not fields.family.is_reference:
-        keys["assumed"] = known.assumed
+        keys["assumed"] = assumed
         why.append(
-            f"ASSUMED u = {known.assumed}, as common data sheets say, because none is stated: put "
-            "yours here"
+            f"ASSUMED u = {assumed}, {_basis(known)}, because none is stated: put yours here"
         )
     if not is_stated and fields.family.is_reference:
         why.append("no uncertainty is stated: it is taken as negligible beside the sensors'")
     return Series(known.name, keys, why, known)
+
+
+def _basis(known: Known) -> str:
+    """Return in words what an assumed u rests on."""
+    if known.assumed == UNKNOWN.assumed:
+        return "2 % of the value and the last digit heard"
+    return "as common data sheets say"
+
+
+def assumed_u(known: Known, found: Iterable[object]) -> str:
+    """Return the formula of the u that is assumed for values as ``found``.
+
+    Its least part is the last digit heard; of numbers with more than four digits, the fourth.
+    """
+    values = [(each, number) for each in found if (number := number_of(each)) is not None]
+    digit = min((_last_digit(each, number) for each, number in values), default=1.0)
+    largest = max((abs(number) for _, number in values), default=0.0)
+    return known.assumed.format(least=f"{max(digit, largest / _DIGITS_MAX):.0g}")
+
+
+def _last_digit(stated: object, number: float) -> float:
+    """Return the size of the last digit of a number as it was sent, 1 for whole numbers."""
+    if isinstance(stated, int):
+        return 1.0
+    exponent = Decimal(repr(number)).as_tuple().exponent
+    return 10.0 ** min(int(exponent), 0)
 
 
 def _is_missing(fields: Fields, path: str, stated: Mapping[str, str]) -> bool:
@@ -343,6 +371,8 @@ def _unit(fields: Fields, path: str, known: Known, keys: dict[str, str | float])
     elif known.unit:
         keys["unit"] = known.unit
         yield f"assumed to be in {known.unit}"
+    else:
+        yield "no unit is stated: if it has one, write it here as unit"
 
 
 def _are_pascals(found: Sequence[object]) -> bool:

@@ -20,7 +20,7 @@ class Known(NamedTuple):
     """A quantity: its name, usual unit, and the u that is assumed where none is stated.
 
     ``assumed`` is a formula of the value in ``unit``, with the size stated in data sheets of common
-    sensors.
+    sensors; ``{least}`` stands for the last digit that the sensor shows.
     """
 
     name: str
@@ -41,17 +41,17 @@ _QUANTITIES: Final[Mapping[Known, str]] = {
     Known("no2", "", "0.1 + 0.1 * abs(value)"): "no2 nitrogendioxide",
     Known("o3", "", "0.1 + 0.1 * abs(value)"): "o3 ozone",
     Known("mass", "kg", "0.1 + 0.01 * abs(value)"): "mass weight kg",
-    Known("density", "", "0.001 * abs(value) + 1e-6"): "density",
+    Known("density", "", "0.001 * abs(value) + {least}"): "density",
     Known("ph", "", "0.1"): "ph",
-    Known("conductivity", "", "0.02 * abs(value) + 1e-6"): "conductivity ec",
+    Known("conductivity", "", "0.02 * abs(value) + {least}"): "conductivity ec",
     Known("illuminance", "lx", "1 + 0.1 * abs(value)"): "illuminance illuminancelux lux",
     Known("moisture", "%", "3"): "moisture soilmoisture",
     Known("wind_speed", "m/s", "0.3 + 0.03 * abs(value)"): "windspeed wspd",
-    Known("flow", "", "0.02 * abs(value) + 1e-6"): "flow flowrate",
-    Known("level", "", "0.01 * abs(value) + 1e-6"): "level waterlevel",
+    Known("flow", "", "0.02 * abs(value) + {least}"): "flow flowrate",
+    Known("level", "", "0.01 * abs(value) + {least}"): "level waterlevel",
     Known("power", "W", "0.5 + 0.01 * abs(value)"): "power apower activepower",
 }
-UNKNOWN: Final = Known("", "", "0.02 * abs(value) + 1e-6")
+UNKNOWN: Final = Known("", "", "0.02 * abs(value) + {least}")
 _BY_WORD: Final = {word: known for known, words in _QUANTITIES.items() for word in words.split()}
 _BY_UNIT: Final = {"°C": "temperature", "degC": "temperature", "hPa": "pressure", "ppm": "co2"}
 

@@ -363,6 +363,26 @@ def test_each_quantity_that_topics_name_has_its_unit_and_its_uncertainty():
     assert 'unit: "%"' in found.text
 
 
+@pytest.mark.parametrize(
+    ("values", "u_at_0"),
+    [
+        ((0.0, 3.25), 0.01),
+        ((0, 400), 1.0),
+        ((0.0, 33.333333333333336), 0.003),
+        (("0,0", "0,5"), 0.1),
+    ],
+    ids=["hundredths", "whole", "computed", "texts"],
+)
+def test_an_assumed_share_of_the_value_has_the_last_digit_heard_as_its_least(values, u_at_0):
+    found = proposed(heard(*(sent("mill/drain/flow", {"value": each}) for each in values)))
+
+    (at_0, *_) = found.trial.readings["drain", "flow"]
+    assert (at_0.value, at_0.u) == (0.0, u_at_0)
+    assert "no unit is stated: if it has one, write it here as unit" in " ".join(
+        found.text.replace("#", " ").split()
+    )
+
+
 def test_references_and_readings_as_plain_numbers_are_told_apart():
     found = proposed(heard(sent("lab/temperature", "21.0"), sent("attic/temperature", "21.3")))
 
