@@ -221,7 +221,7 @@ def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
             joined.join(topic, shapes.setdefault((shape, masked), topic))
     merged: dict[tuple[str, bool], list[Said]] = defaultdict(list)
     for group in joined.groups():
-        topics = _measured(group) if _are_values(by_topic[group[0]][0]) else group
+        topics = _measured(group) if are_values(by_topic[group[0]][0]) else group
         said = [each for topic in topics for each in by_topic[topic]]
         template, is_reference = _template(topics, said)
         merged[template, is_reference] += said
@@ -282,7 +282,7 @@ def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
     return "/".join(levels), is_reference
 
 
-def _are_values(said: Said) -> bool:
+def are_values(said: Said) -> bool:
     """Return whether a payload is a value whose quantity the topic has to name."""
     return any(path == "$" or is_one_of(name_at(path), VALUES) for path in said.leaves)
 

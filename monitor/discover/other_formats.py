@@ -47,7 +47,7 @@ def hints(heard: Sequence[Heard]) -> Iterator[str]:
                 break
     for carried, named in topics.items():
         listed = ", ".join(sorted(named)[:_LISTED]) + ", ..." * (len(named) > _LISTED)
-        yield f"not read: {listed} {carried.what}. Add a source: {carried.lines}"
+        yield f"not read: {listed} {carried.what}. Add a source above the others: {carried.lines}"
 
 
 def is_of_other_format(heard: Heard) -> bool:

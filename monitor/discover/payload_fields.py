@@ -125,6 +125,16 @@ def guessed_series(fields: Fields) -> list[Series]:
     return found
 
 
+def unused_numbers(fields: Fields) -> list[str]:
+    """Return the paths of numbers, not of texts, that nothing uses."""
+    return [
+        path
+        for path in fields.below_root()
+        if all(isinstance(each, int | float) for each in fields.paths[path])
+        and _is_numeric(fields.paths[path])
+    ]
+
+
 def _is_beside(fields: Fields, path: str, other: Series) -> bool:
     """Return whether a payload has both; kinds of devices may name one quantity differently."""
     return any(

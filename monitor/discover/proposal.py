@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from math import isnan
 from typing import Final, NamedTuple
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from monitor.core.formatting import duration
 from monitor.core.pairing.unpaired import CAUSES
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
-from monitor.discover.families import TopicFamily, topic_families
+from monitor.discover.families import TopicFamily, are_values, topic_families
 from monitor.discover.fixed_levels import narrowed
 from monitor.discover.heard import Heard, Said, said
 from monitor.discover.joining import joining
@@ -152,6 +152,13 @@ def _findings(
                 f"{quantity}: {len(paired)} of {_count(len(concerned), 'sensor')} paired with the "
                 f"reference {subject} while listening{_not_yet(concerned, paired)}"
             )
+    own = {
+        each.topic
+        for each in _unread(heard, trial)
+        if any(map(is_housekeeping, each.topic.split("/"))) and _is_value(each)
+    }
+    if own:
+        yield f"left out, because they tell of the device itself: {_listed(own)}"
 
 
 def _not_yet(concerned: Sequence[str], paired: Sequence[str]) -> str:
@@ -236,32 +243,46 @@ def _of_refusals(trial: TrialRun) -> Iterator[str]:
         yield f"{_count(count, 'message')} on {refusal.topic} refused: {refusal.detail}"
 
 
-def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
-    """Report topics with numbers that no source reads."""
-    known = trial.read | {each.topic for each in trial.refused}
-    senders = {each.split("/")[0] for each in known if each.endswith("/events/rpc")}
-    told = {f"{each.split('/devices/')[0]}/events" for each in known if "/devices/" in each}
-    unread = [
+def _unread(heard: Sequence[Heard], trial: TrialRun) -> list[Heard]:
+    """Return the messages on topics that no source reads and that no other topic repeats."""
+    senders = {each.split("/")[0] for each in trial.read if each.endswith("/events/rpc")}
+    told = {f"{each.split('/devices/')[0]}/events" for each in trial.read if "/devices/" in each}
+    return [
         each
         for each in heard
-        if each.topic not in known | told
+        if each.topic not in trial.read | told
         and each.topic.split("/")[0] not in senders
         and not is_announcement(each.topic)
     ]
+
+
+def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
+    """Report topics with numbers that no source reads."""
+    unread = _unread(heard, trial)
     yield from hints(unread)
+    refused = {each.topic for each in trial.refused}
     left = {
         each.topic
         for each in unread
-        if not any(map(is_housekeeping, each.topic.split("/")))
+        if each.topic not in refused
+        and not any(map(is_housekeeping, each.topic.split("/")))
         and not is_of_other_format(each)
         and _has_measurement(each)
     }
     if left:
-        listed = ", ".join(sorted(left)[:_LISTED]) + ", ..." * (len(left) > _LISTED)
         yield (
-            f"not read because no quantity was recognised there: {listed}. If one is a "
+            f"not read because no quantity was recognised there: {_listed(left)}. If one is a "
             "measurement, write a source for it (docs/formats.md)"
         )
+
+
+def _listed(topics: Collection[str]) -> str:
+    return ", ".join(sorted(topics)[:_LISTED]) + ", ..." * (len(topics) > _LISTED)
+
+
+def _is_value(heard: Heard) -> bool:
+    found = None if is_sparkplug(heard.topic) else said(heard)
+    return found is not None and are_values(found)
 
 
 def _has_measurement(heard: Heard) -> bool:

@@ -16,6 +16,7 @@ from monitor.discover.payload_fields import (
     guessed_series,
     plain_texts,
     quantity_path,
+    unused_numbers,
 )
 from monitor.discover.times import timing
 from monitor.discover.vocabulary import (
@@ -28,6 +29,7 @@ from monitor.discover.vocabulary import (
 )
 from monitor.mqtt.topic_templates import Template
 
+_LISTED: Final = 8
 _NATIVE: Final = frozenset(
     """
     time value unit u U k p lower upper key seq sensor quantity id rev status start end
@@ -89,8 +91,13 @@ def _source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
         why.append("messages without any of these quantities are skipped")
     if defaults := _defaults(fields, series):
         mapping["defaults"] = defaults
-    reasons = [*_reasons(family), *why, *timed.why]
+    reasons = [*_reasons(family), *why, *timed.why, *_left_out(fields)]
     return Source(family, _kind(family), "json", mapping, series, reasons, fields)
+
+
+def _left_out(fields: Fields) -> Iterator[str]:
+    if left := unused_numbers(fields):
+        yield f"numbers left out: {', '.join(left[:_LISTED])}{', ...' * (len(left) > _LISTED)}"
 
 
 def _defaults(fields: Fields, series: Sequence[Series]) -> dict[str, object]:

@@ -359,6 +359,9 @@ def test_each_quantity_that_topics_name_has_its_unit_and_its_uncertainty():
     (humidity,) = found.trial.readings["room", "humidity"]
     assert (temperature.value, temperature.u) == (0.0, 0.5)
     assert (humidity.value, humidity.u) == (45.5, 3.0)
+    assert "left out, because they tell of the device itself: sensors/room/battery" in (
+        found.findings
+    )
     assert 'unit: "degC"' in found.text
     assert 'unit: "%"' in found.text
 
@@ -399,6 +402,20 @@ def test_a_level_that_others_use_for_something_else_is_a_fixed_word():
     assert topics_of(found) == ["east/{sensor}", "west/{sensor}"]
     sensors = {sensor for sensor, _ in found.trial.readings}
     assert sensors == {"east.hall", "west.hall", "east.attic"}
+
+
+def test_numbers_in_a_payload_that_are_no_measurement_are_told_in_a_comment():
+    body = {"temperature": 21.0, "battery": 97, "serial": "4711", "ok": True}
+
+    assert "  # * numbers left out: battery\n" in proposed(heard(sent("shed/a1/up", body))).text
+
+
+def test_advice_for_a_format_is_given_where_a_proposed_source_refuses_it():
+    senml = sent("nodes/n2", [{"n": "kg", "v": 512}])
+    found = proposed(heard(sent("nodes/n1", {"temperature": 21.0}), senml))
+
+    assert {each.topic for each in found.trial.refused} == {"nodes/n2"}
+    assert any(each.startswith("not read: nodes/n2 carries SenML") for each in found.missing)
 
 
 # -- what is missing -------------------------------------------------------------------------------
@@ -572,7 +589,9 @@ def test_what_cannot_be_proposed_is_told_with_what_reads_it(message, says):
     assert line.startswith(f"not read: {message.topic} ")
     assert says in line
     given = (
-        line.partition("Add a source: ")[2].partition(" (docs/")[0].partition(", each column")[0]
+        line.partition("Add a source above the others: ")[2]
+        .partition(" (docs/")[0]
+        .partition(", each column")[0]
     )
     topic = "a/{sensor}" if "quantity" in given or "event" in given else "a/{sensor}/{quantity}"
     more = [
