@@ -220,8 +220,12 @@ def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
             masked = tuple(None if at in places else each for at, each in enumerate(levels))
             joined.join(topic, shapes.setdefault((shape, masked), topic))
     merged: dict[tuple[str, bool], list[Said]] = defaultdict(list)
-    for group in joined.groups():
-        topics = _measured(group) if are_values(by_topic[group[0]][0]) else group
+    groups = (
+        each
+        for group in joined.groups()
+        for each in (_measured(group) if are_values(by_topic[group[0]][0]) else [group])
+    )
+    for topics in groups:
         said = [each for topic in topics for each in by_topic[topic]]
         template, is_reference = _template(topics, said)
         merged[template, is_reference] += said
@@ -287,16 +291,20 @@ def are_values(said: Said) -> bool:
     return any(path == "$" or is_one_of(name_at(path), VALUES) for path in said.leaves)
 
 
-def _measured(topics: Sequence[str]) -> Sequence[str]:
-    """Return the topics that name a quantity where others do; all if none does."""
+def _measured(topics: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the topics that name a quantity, by the level that does; all if none does."""
     columns = list(zip(*(topic.split("/") for topic in topics), strict=True))
-    if _quantity_level(columns) is not None:
-        return topics
     counts = [sum(map(_is_quantity, column)) for column in columns]
-    if not any(counts):
-        return topics
+    if _quantity_level(columns) is not None or not any(counts):
+        yield topics
+        return
     most = max(range(len(counts)), key=lambda at: (counts[at], at))
-    return [topic for topic in topics if _is_quantity(topic.split("/")[most])]
+    named = [topic for topic in topics if _is_quantity(topic.split("/")[most])]
+    yield named
+    kept = set(named)
+    others = [topic for topic in topics if topic not in kept]
+    if any(_is_quantity(level) for topic in others for level in topic.split("/")):
+        yield from _measured(others)
 
 
 def _is_quantity(level: str) -> bool:

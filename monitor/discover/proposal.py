@@ -12,7 +12,6 @@ from monitor.core.formatting import duration
 from monitor.core.pairing.unpaired import CAUSES
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
 from monitor.discover.families import TopicFamily, are_values, topic_families
-from monitor.discover.fixed_levels import narrowed
 from monitor.discover.heard import Heard, Said, said
 from monitor.discover.joining import joining
 from monitor.discover.linking import linked
@@ -80,8 +79,7 @@ def _sources(heard: Sequence[Heard], now: float) -> list[Source]:
     sources = [
         source
         for family in (*grouped, *streams)
-        for part in narrowed(family, topics)
-        for source in guessed_sources(part, facts, now)
+        for source in guessed_sources(family, topics, facts, now)
     ]
     return _in_order([*sources, *sparkplug_sources(sparkplug)])
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from monitor.discover.births import Facts
 from monitor.discover.families import TopicFamily
-from monitor.discover.fixed_levels import by_quantity
+from monitor.discover.fixed_levels import by_quantity, narrowed
 from monitor.discover.heard import name_at, number_of
 from monitor.discover.payload_fields import (
     Fields,
@@ -57,22 +57,30 @@ class Source(NamedTuple):
         return self.family.template
 
 
-def guessed_sources(family: TopicFamily, facts: Facts, now: float) -> Iterator[Source]:
-    """Yield the sources that read a family, none if no quantity is found in it."""
-    fields = Fields(family, by_path(family), facts, set())
-    if _is_native(fields):
-        yield Source(family, _kind(family), "native", {}, [], _reasons(family), fields)
-        return
-    found = (_source_of(part, facts, now) for part in by_quantity(family))
-    yield from (each for each in found if each is not None)
+def guessed_sources(
+    family: TopicFamily, topics: Collection[str], facts: Facts, now: float
+) -> Iterator[Source]:
+    """Yield the sources that read a family, none if no quantity is found in it.
+
+    They leave the other ``topics`` alone, as far as templates can.
+    """
+    is_native = _is_native(_fields(family, facts))
+    for of_quantity in [family] if is_native else by_quantity(family):
+        for part in narrowed(of_quantity, topics):
+            source = _source_of(part, facts, now)
+            if source is not None:
+                yield source
 
 
-def _kind(family: TopicFamily) -> str:
-    return "reference" if family.is_reference else "reading"
+def _fields(family: TopicFamily, facts: Facts) -> Fields:
+    return Fields(family, by_path(family), facts, set())
 
 
 def _source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
-    fields = Fields(family, by_path(family), facts, set())
+    fields = _fields(family, facts)
+    kind = "reference" if family.is_reference else "reading"
+    if _is_native(fields):
+        return Source(family, kind, "native", {}, [], _reasons(family), fields)
     names, why = _names(fields)
     timed = timing(fields, now)
     beside = _of_reference(fields) if family.is_reference else {}
@@ -92,7 +100,7 @@ def _source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
     if defaults := _defaults(fields, series):
         mapping["defaults"] = defaults
     reasons = [*_reasons(family), *why, *timed.why, *_left_out(fields)]
-    return Source(family, _kind(family), "json", mapping, series, reasons, fields)
+    return Source(family, kind, "json", mapping, series, reasons, fields)
 
 
 def _left_out(fields: Fields) -> Iterator[str]:

@@ -345,6 +345,14 @@ def test_a_quantity_in_a_topic_is_a_fixed_word_and_leaves_other_topics_alone():
     assert "no quantity was recognised there: door/node2." in told
 
 
+def test_topics_that_name_quantities_at_different_levels_are_all_read():
+    topics = ("temperature/hall", "door/hall", "door/humidity")
+
+    found = proposed(heard(*(sent(topic, "21.0") for topic in topics)))
+
+    assert set(found.trial.readings) == {("hall", "temperature"), ("door", "humidity")}
+
+
 def test_each_quantity_that_topics_name_has_its_unit_and_its_uncertainty():
     found = proposed(
         heard(
