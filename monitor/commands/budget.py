@@ -13,7 +13,7 @@ from monitor.core.analysis.side_by_side import SEED
 from monitor.core.analysis.uncertainty_budget import uncertainty_budget
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
-from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.files.layout import layout_arguments, layout_of
 from monitor.http.budget_documents import budget_document, budget_text
 from monitor.report.recorded import events_of, read
 
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
     )
-    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
+    layout_arguments(parser)
     parser.add_argument("--quantity", help="default: the one most sensors have")
     parser.add_argument("--sensors", nargs="+", metavar="SENSOR", help="default: all")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the budget."""
     rules = SeriesRules()
-    recorded = read(Path(options.file), rules, parse_columns(options.columns))
+    recorded = read(Path(options.file), rules, layout_of(options))
     counts = Counter(name.quantity for name in recorded.names)
     quantity = options.quantity or min(counts, key=lambda each: (-counts[each], each), default="")
     wanted = set(options.sensors or [name.sensor for name in recorded.names])

@@ -12,7 +12,7 @@ from typing import Any
 from monitor.core.analysis.ranking import PROFILES, WORDS
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.comparisons import CompareError, Comparing, comparison_of
 from monitor.report.progress import step
 from monitor.report.recorded import read
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
     )
-    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
+    layout_arguments(parser)
     parser.add_argument(
         "--sensors",
         nargs="+",
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         level=level,
         miss=options.miss,
     )
-    recorded = read(Path(options.file), SeriesRules(level=level), parse_columns(options.columns))
+    recorded = read(Path(options.file), SeriesRules(level=level), layout_of(options))
     with step("comparing on the common events"):
         found = comparison_of(recorded, asked)
     print(json.dumps(found, allow_nan=False) if options.json else _text(found))

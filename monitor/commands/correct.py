@@ -12,7 +12,7 @@ from typing import Final
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
-from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.files.layout import layout_arguments, layout_of
 from monitor.files.whole_file import whole_file
 from monitor.report.corrections import CorrectedSeries, corrected_lines, corrections
 from monitor.report.progress import step
@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
     )
-    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
+    layout_arguments(parser)
     parser.add_argument(
         "--level",
         type=float,
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if not 0.0 < options.level < 1.0:
         raise CorrectError(f"--level {options.level:g}: must be between 0 and 1; 90 % is 0.9")
     rules = SeriesRules(level=options.level)
-    recorded = read(Path(options.file), rules, parse_columns(options.columns))
+    recorded = read(Path(options.file), rules, layout_of(options))
     for note in recorded.notes:
         print(note, file=sys.stderr)
     if not recorded.names:

@@ -12,7 +12,7 @@ from monitor.client.client import ClientError, client_arguments, client_of
 from monitor.config import load
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
-from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.files.layout import layout_arguments, layout_of
 from monitor.http.due_documents import DueList, due_calendar, due_list, due_text
 from monitor.report.due_recorded import due_snapshot
 from monitor.report.recorded import read
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped",
     )
     of.add_argument("--config", metavar="FILE", help="settings of a running daemon")
-    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
+    layout_arguments(parser)
     parser.add_argument(
         "--tolerance",
         type=float,
@@ -64,7 +64,7 @@ def _of_file(options: argparse.Namespace) -> str:
     if most is not None and not 0.0 < most <= 1e15:
         raise DueError(f"--tolerance {most}: must be above 0 and at most 1e15")
     rules = SeriesRules(due=True, tolerance=most)
-    recorded = read(Path(options.file), rules, parse_columns(options.columns))
+    recorded = read(Path(options.file), rules, layout_of(options))
     for note in recorded.notes:
         print(note, file=sys.stderr)
     if not recorded.names:

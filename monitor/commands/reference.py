@@ -17,12 +17,11 @@ from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_key, check_name, check_number, check_time, check_u
 from monitor.errors import USAGE, MonitorError
 from monitor.files.input_file import FileError
-from monitor.files.pair_fields import parse_columns
+from monitor.files.layout import layout_arguments, layout_of, typed_number
 from monitor.files.reference_table import (
     REFERENCE_FIELDS,
     TableLayout,
     read_references,
-    typed_number,
 )
 from monitor.simulate.playback import RawMessage, native_message
 
@@ -69,28 +68,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="print the messages instead")
     table = parser.add_argument_group("options for a TABLE")
-    table.add_argument(
-        "--columns",
-        default="",
-        metavar="FIELD=COLUMN,...",
-        help="such as value=Ergebnis,time=Probenahme",
-    )
+    layout_arguments(table, "such as value=Ergebnis,time=Probenahme")
     table.add_argument("--subject", metavar="NAME", help="the subject of all rows")
     table.add_argument("--quantity", metavar="NAME", help="the quantity of all rows")
-    table.add_argument(
-        "--time-zone",
-        default="",
-        metavar="ZONE",
-        help="zone of times without one: Pacific/Auckland",
-    )
-    table.add_argument(
-        "--time-format", default="", metavar="FORMAT", help="layout of times: '%%d.%%m.%%Y %%H:%%M'"
-    )
-    table.add_argument(
-        "--decimal-comma",
-        action="store_true",
-        help="1.021,5 is 1021.5 (21,5 is understood without)",
-    )
     table.add_argument(
         "--records", default="", metavar="PATH", help="where in JSON the list is: data.values"
     )
@@ -201,14 +181,7 @@ def _layout(options: argparse.Namespace) -> TableLayout:
         for name in ("subject", "quantity", "u", "unit", "key", "time")
         if (stated := getattr(options, name))
     }
-    return TableLayout(
-        parse_columns(options.columns, REFERENCE_FIELDS),
-        constants,
-        options.time_zone,
-        options.time_format,
-        options.decimal_comma,
-        options.records,
-    )
+    return TableLayout(layout_of(options, REFERENCE_FIELDS), constants, options.records)
 
 
 def _number(what: str, text: str) -> float:

@@ -13,7 +13,8 @@ from pathlib import Path
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import assemble, native_topics, publisher_of
 from monitor.errors import USAGE, MonitorError
-from monitor.files import detect, read_messages, read_stream
+from monitor.files import FileLayout, detect, read_messages, read_stream
+from monitor.files.layout import layout_of, notation_arguments
 from monitor.simulate.playback import RawMessage, replay, worded
 
 _BATCH = 4096
@@ -42,21 +43,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write to the settings' journal directly, without a broker",
     )
+    notation_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Replay the file and print the result."""
     if options.speed is not None and options.speed <= 0.0:
         raise ReplayCommandError(f"--speed {options.speed}: must be above 0")
-    path = Path(options.file)
+    path, layout = Path(options.file), layout_of(options)
     kind = detect(path)
     if kind == "pairs":
         raise ReplayCommandError(f"{path}: contains pairs, not a stream; use `monitor score`")
+    if kind == "messages" and layout != FileLayout():
+        raise ReplayCommandError(
+            f"{path}: contains raw messages, whose times and numbers the sources in the settings "
+            "read; --time-zone, --time-format and --decimal-comma are for a stream"
+        )
     settings = load(options.config)
     if kind == "messages":
         messages: Iterable[RawMessage] = read_messages(path)
     else:
-        stream = read_stream(path)
+        stream = read_stream(path, layout)
         messages = worded(stream, native_topics(settings), stream.units)
     if options.direct:
         _direct(settings, _watched(messages))

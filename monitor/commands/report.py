@@ -20,7 +20,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
-from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.files.layout import layout_arguments, layout_of
 from monitor.files.whole_file import whole_file
 from monitor.report.covariates import COVARIATES_HELP, covariates_of, in_file
 from monitor.report.html_report import ReportSource, report
@@ -43,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped",
     )
-    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
+    layout_arguments(parser)
     of.add_argument(
         "--config",
         metavar="FILE",
@@ -75,8 +75,8 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     path = Path(options.file)
     level = 0.9 if options.alpha is None else 1.0 - options.alpha
     named = covariates_of(options.covariates)
-    columns = parse_columns(options.columns)
-    recorded = read(path, SeriesRules(level=level), columns, in_file(named))
+    layout = layout_of(options)
+    recorded = read(path, SeriesRules(level=level), layout, in_file(named))
     if not recorded.names:
         raise ReportError(f"{path}: no reading has a reference of the same sensor and quantity")
     source = ReportSource(

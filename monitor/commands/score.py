@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
-from monitor.files.pair_fields import COLUMNS_HELP, parse_columns
+from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.covariates import COVARIATES_HELP, covariates_of, in_file
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, bins_of, blocks, read
@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
     )
-    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=COLUMNS_HELP)
+    layout_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print all statistics as JSON")
     parser.add_argument(
         "--bca",
@@ -74,10 +74,10 @@ def run(options: argparse.Namespace) -> int:
     if options.blocks is not None and options.blocks < 1:
         raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
-    columns = parse_columns(options.columns)
+    layout = layout_of(options)
     kept = [*in_file(covariates_of(options.covariates)), *covariates_of(options.bins_by)]
     kept = list(dict.fromkeys(kept))
-    recorded = read(Path(options.file), SeriesRules(level=level), columns, kept)
+    recorded = read(Path(options.file), SeriesRules(level=level), layout, kept)
     for note in recorded.notes:
         print(note, file=sys.stderr)
     if not recorded.names:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from monitor.files.exporting import write_stream
 from monitor.files.input_file import FileError, detect
+from monitor.files.layout import FileLayout
 from monitor.files.messages import read_messages, write_messages
 from monitor.files.pair_fields import parse_columns
 from monitor.files.pair_table import Watch, read_pairs, unwatched
@@ -29,6 +30,7 @@ from monitor.files.stream import Stream, read_stream
 
 __all__ = [
     "FileError",
+    "FileLayout",
     "PairTable",
     "Stream",
     "Watch",

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple, TextIO
 import numpy as np
 import orjson
 
-from monitor.core.model import Float, Int
+from monitor.core.model import NAN, Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
 from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.arrow_csv import ArrowTable, ArrowTexts, arrow_csv
@@ -37,10 +37,10 @@ from monitor.files.input_file import (
     header,
     is_json_lines,
     is_parquet,
-    number,
     opened,
     row_blocks,
 )
+from monitor.files.layout import FileLayout
 
 # -- rows of cells --------------------------------------------------------------------------------
 
@@ -98,10 +98,12 @@ class Chunk(NamedTuple):
 
 
 @contextmanager
-def table_chunks(path: Path, mistakes: Mistakes) -> Iterator[tuple[list[str], Iterator[Chunk]]]:
+def table_chunks(
+    path: Path, mistakes: Mistakes, layout: FileLayout
+) -> Iterator[tuple[list[str], Iterator[Chunk]]]:
     """Give the names of a table's columns, and its rows in chunks; raises FileError."""
     if is_parquet(path):
-        yield _parquet(path)
+        yield _parquet(path, layout)
         return
     if (table := arrow_csv(path)) is not None:
         names = header(path, iter([(1, table.names)]))
@@ -109,9 +111,9 @@ def table_chunks(path: Path, mistakes: Mistakes) -> Iterator[tuple[list[str], It
         return
     with opened(path) as text, _without_collection():
         if is_json_lines(path):
-            blocks = _in_blocks(_of_objects(path, _json_lines(path, text)))
+            blocks = _in_blocks(_of_objects(path, _json_lines(path, text), layout))
         else:
-            blocks = row_blocks(text)
+            blocks = row_blocks(text, decimal_comma=layout.decimal_comma)
         names = header(path, flattened(islice(blocks, 1)))
         yield names, _chunks(names, blocks, mistakes)
 
@@ -167,7 +169,9 @@ def _json_lines(path: Path, text: TextIO) -> Iterator[tuple[int, Mapping[str, An
         yield at, found
 
 
-def _of_objects(path: Path, objects: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[Row]:
+def _of_objects(
+    path: Path, objects: Iterable[tuple[int, Mapping[str, Any]]], layout: FileLayout
+) -> Iterator[Row]:
     """Yield the names that the first object has, then each object's cells in their order."""
     names: list[str] = []
     for line, found in objects:
@@ -179,10 +183,11 @@ def _of_objects(path: Path, objects: Iterable[tuple[int, Mapping[str, Any]]]) ->
             raise FileError(
                 f"{path}:{line}:{unknown[:40]}: the first line has no such key; give it there, too"
             )
-        yield line, [cell_text(found.get(name)) for name in names]
+        comma = layout.decimal_comma
+        yield line, [cell_text(found.get(name), decimal_comma=comma) for name in names]
 
 
-def _parquet(path: Path) -> tuple[list[str], Iterator[Chunk]]:
+def _parquet(path: Path, layout: FileLayout) -> tuple[list[str], Iterator[Chunk]]:
     parquet, library = arrow("parquet"), arrow("")
     try:
         file = parquet.ParquetFile(path)
@@ -195,7 +200,8 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[Chunk]]:
         try:
             for batch in file.iter_batches(_BATCH_ROWS):
                 columns = (
-                    _of_arrow(path, name, each) for name, each in zip(names, batch, strict=True)
+                    _of_arrow(path, name, each, layout)
+                    for name, each in zip(names, batch, strict=True)
                 )
                 lines = range(first, first + batch.num_rows)
                 yield Chunk(lines, dict(zip(names, columns, strict=True)))
@@ -208,16 +214,18 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[Chunk]]:
     return names, chunks()
 
 
-def _of_arrow(path: Path, name: str, column: Any) -> Sequence[str] | Float:  # noqa: ANN401
+def _of_arrow(
+    path: Path,
+    name: str,
+    column: Any,  # noqa: ANN401
+    layout: FileLayout,
+) -> Sequence[str] | Float:
     """Return a column as numbers (a time as s since 1970 UTC) or as texts."""
     types, compute = arrow("types"), arrow("compute")
     if types.is_timestamp(column.type):
-        if column.type.tz is None:
-            raise FileError(
-                f"{path}:1:{name}: has times without a zone; say which when you write the file, "
-                f"such as df[{name!r}].dt.tz_localize('UTC')"
-            )
         whole = compute.cast(column, arrow("").timestamp("us", column.type.tz), safe=False)
+        if column.type.tz is None:
+            return _local_times(path, name, whole, layout)
         found = compute.cast(whole, "int64").to_numpy(zero_copy_only=False) / 1e6
         return np.asarray(found, dtype=np.float64)
     is_number = types.is_floating(column.type) or types.is_decimal(column.type)
@@ -230,6 +238,21 @@ def _of_arrow(path: Path, name: str, column: Any) -> Sequence[str] | Float:  # n
     texts = [*map(cell_text, column.dictionary.to_pylist()), cell_text(None)]
     which = compute.fill_null(compute.cast(column.indices, "int64"), len(texts) - 1)
     return Coded(which.to_numpy(), texts)
+
+
+def _local_times(
+    path: Path,
+    name: str,
+    column: Any,  # noqa: ANN401
+    layout: FileLayout,
+) -> Float:
+    if not layout.time_zone:
+        raise FileError(
+            f"{path}:1:{name}: has times without a zone; give it as --time-zone, or when you write "
+            f"the file, such as df[{name!r}].dt.tz_localize('UTC')"
+        )
+    read = layout.reader()
+    return np.array([NAN if each is None else read(each, name) for each in column.to_pylist()])
 
 
 # -- distributions --------------------------------------------------------------------------------
@@ -245,7 +268,8 @@ Numbers = dict[str, Float]
 class Claims:
     """Which columns of a file state distributions; raises FileError for invalid quantiles."""
 
-    def __init__(self, path: Path, names: Sequence[str]) -> None:
+    def __init__(self, path: Path, names: Sequence[str], layout: FileLayout) -> None:
+        self._number: Final = layout.number
         found = ((_QUANTILE.fullmatch(name), name) for name in names)
         levels = sorted((float(match[1]), name) for match, name in found if match)
         self.quantiles: Final = tuple(name for _, name in levels)
@@ -302,7 +326,7 @@ class Claims:
             if not text.strip():
                 continue
             try:
-                members = np.array([number(each) for each in _BETWEEN.split(text.strip())])
+                members = np.array([self._number(each) for each in _BETWEEN.split(text.strip())])
             except ValueError as error:
                 mistakes.add(lines[row], MEMBERS, str(error))
                 continue

@@ -122,9 +122,9 @@ def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
         raise FileError(f"{name}: is not CSV: {error}") from error
 
 
-def rows(text: TextIO) -> Iterator[Row]:
+def rows(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Row]:
     """Return (line number, cells) of every row that is not blank; see :func:`row_blocks`."""
-    return flattened(row_blocks(text))
+    return flattened(row_blocks(text, decimal_comma=decimal_comma))
 
 
 def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
@@ -132,15 +132,17 @@ def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
     return chain.from_iterable(zip(*block, strict=True) for block in blocks)
 
 
-def row_blocks(text: TextIO) -> Iterator[Block]:
+def row_blocks(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Block]:
     """Return (line numbers, cells) of the rows that are not blank: the first alone, then many.
 
     The separator of cells is the one in the first line: tabs, semicolons or commas. Between tabs or
-    semicolons ``21,5`` is 21.5. A row's line is the one on which it ends.
+    semicolons ``21,5`` is 21.5, unless with ``decimal_comma`` all cells stay as they are written. A
+    row's line is the one on which it ends.
     """
     first = text.readline()
     separator = separator_of(first)
     reader = csv.reader(chain((first,), text), delimiter=separator)
+    as_written = decimal_comma or separator == ","
     before, size = 0, 1
     while block := list(islice(reader, size)):
         lines: Sequence[int] = range(before + 1, reader.line_num + 1)
@@ -152,7 +154,7 @@ def row_blocks(text: TextIO) -> Iterator[Block]:
         before = reader.line_num
         if block:
             size = BLOCK_ROWS
-            yield lines, block if separator == "," else [_with_points(cells) for cells in block]
+            yield lines, block if as_written else [_with_points(cells) for cells in block]
 
 
 def _lines_of(cells: list[str]) -> int:
@@ -298,16 +300,13 @@ def number(text: str) -> float:
     return stated
 
 
-def cell_text(value: object) -> str:
+def cell_text(value: object, *, decimal_comma: bool = False) -> str:
     """Return the text that a cell of JSON or Parquet would have in CSV, with all digits."""
     if value is None:
         return ""
+    if decimal_comma and isinstance(value, float):
+        return repr(value).replace(".", ",")
     return value if isinstance(value, str) else repr(value)
-
-
-def number_or_nothing(text: str) -> float:
-    """Return :func:`number` of a cell, NaN where it states nothing."""
-    return NAN if text.strip().lower() in NOTHING else number(text)
 
 
 def all_numbers(texts: Sequence[str]) -> Float:

@@ -30,9 +30,8 @@ from monitor.files.input_file import (
     all_seconds,
     file_label,
     listing,
-    number_or_nothing,
-    seconds,
 )
+from monitor.files.layout import AS_USUAL, FileLayout
 from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
 from monitor.files.pair_fields import check_fields, fields_of, known_column, overlooked
 from monitor.files.paired_columns import PairTable
@@ -40,7 +39,6 @@ from monitor.files.paired_columns import PairTable
 _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
 _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)
 _ID_MAX: Final = 2**64 - 1
-_NO_COLUMNS: Final[Mapping[str, str]] = {}
 
 Watch = Callable[[int], object]
 
@@ -51,23 +49,23 @@ def unwatched(_rows: int) -> None:
 
 def read_pairs(
     path: str | Path,
-    columns: Mapping[str, str] = _NO_COLUMNS,
+    layout: FileLayout = AS_USUAL,
     watch: Watch = unwatched,
     covariates: Sequence[str] = (),
 ) -> PairTable:
     """Return the pairs of a file; raises FileError with the first mistakes.
 
-    ``columns`` names the columns of some fields (:mod:`monitor.files.pair_fields`), ``covariates``
+    ``layout`` names the columns of some fields (:mod:`monitor.files.pair_fields`), ``covariates``
     other numeric columns to keep; ``watch`` is called with the number of rows added each time.
     """
     path = Path(path)
     mistakes = Mistakes(path)
-    with table_chunks(path, mistakes) as (names, chunks):
-        fields = fields_of(path, names, columns)
-        claims = Claims(path, names)
+    with table_chunks(path, mistakes, layout) as (names, chunks):
+        fields = fields_of(path, names, layout.columns)
+        claims = Claims(path, names, layout)
         check_fields(path, names, fields, stated=bool(claims))
         covariates = [known_column(path, names, each) for each in covariates]
-        gathered = _Gathered(path, names, fields, mistakes, claims, covariates)
+        gathered = _Gathered(path, names, fields, mistakes, claims, covariates, layout)
         for chunk in chunks:
             gathered.add(chunk)
             watch(len(chunk.lines))
@@ -88,7 +86,10 @@ class _Gathered:
         mistakes: Mistakes,
         claims: Claims,
         covariates: Sequence[str],
+        layout: FileLayout,
     ) -> None:
+        self._layout: Final = layout
+        self._seconds: Final = layout.seconds_of()
         self._claims: Final = claims
         self._covariates: Final[dict[str, list[Float]]] = {name: [] for name in covariates}
         self._names: Final = names
@@ -212,12 +213,17 @@ class _Gathered:
                 what = f"{cells[row]:g} is not finite, or is larger than {VALUE_MAX:g}"
                 self._mistakes.add(lines[row], name, what)
             return cells
+        if self._layout.decimal_comma:
+            return self._one_by_one(name, cells, lines, self._number)
         if isinstance(cells, ArrowTexts) and (found := cells.numbers(VALUE_MAX)) is not None:
             return found
         try:
             return all_numbers(cells)
         except ValueError:
-            return self._one_by_one(name, cells, lines, number_or_nothing)
+            return self._one_by_one(name, cells, lines, self._number)
+
+    def _number(self, text: str) -> float:
+        return NAN if text.strip().lower() in NOTHING else self._layout.number(text)
 
     def _times(self, chunk: Chunk) -> Float | None:
         name = self._fields.get("time")
@@ -228,12 +234,14 @@ class _Gathered:
             for row in np.flatnonzero(np.isnan(cells)).tolist():
                 self._mistakes.add(chunk.lines[row], name, "a time is missing")
             return cells
+        if not self._layout.usual_times:
+            return self._one_by_one(name, cells, chunk.lines, self._seconds)
         if isinstance(cells, ArrowTexts) and (found := cells.seconds()) is not None:
             return found
         try:
             return np.array(all_seconds(cells))
         except ValueError:
-            return self._one_by_one(name, cells, chunk.lines, seconds)
+            return self._one_by_one(name, cells, chunk.lines, self._seconds)
 
     def _references(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
         """Return identities: a whole number is its own, any other text gives its digest."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -28,8 +27,6 @@ from monitor.decode.checks import (
     check_u,
 )
 from monitor.decode.paths import MISSING, getter
-from monitor.decode.spec import MapError
-from monitor.decode.time import reader
 from monitor.files.input_file import (
     NOTHING,
     FileError,
@@ -39,6 +36,7 @@ from monitor.files.input_file import (
     listing,
     separator_of,
 )
+from monitor.files.layout import AS_USUAL, FileLayout, typed_number
 
 REFERENCE_FIELDS: Final = (
     "subject",
@@ -56,24 +54,19 @@ REFERENCE_FIELDS: Final = (
 _CHARACTERS_MAX: Final = 64 * 1024 * 1024
 _NEEDED: Final = ("subject", "quantity", "value", "time")
 _USUAL_K: Final = 2.0  # JCGM 100 section 6.3.1: about 95 %
-_BLANKS: Final = str.maketrans("", "", " \u00a0\u202f\u2009'\u2019")
 
 _Record = tuple[int, Mapping[str, str]]
 
 
 class TableLayout(NamedTuple):
-    """How to read a table: the column of each field, and the constants in place of columns.
+    """How to read a table: how it is written, and the constants in place of columns.
 
-    ``columns`` maps some of :data:`REFERENCE_FIELDS` to columns or paths, ``constants`` to texts.
-    ``time_zone`` is that of times without one, ``time_layout`` in the format of strptime. With
-    ``decimal_comma`` a point separates thousands. ``records`` is the path to a JSON list.
+    The columns of ``written`` are those, or in JSON paths, of some of :data:`REFERENCE_FIELDS`,
+    ``constants`` their texts. ``records`` is the path to a JSON list.
     """
 
-    columns: Mapping[str, str] = {}
+    written: FileLayout = AS_USUAL
     constants: Mapping[str, str] = {}
-    time_zone: str = ""
-    time_layout: str = ""
-    decimal_comma: bool = False
     records: str = ""
 
 
@@ -90,7 +83,7 @@ def read_references(name: str, raw: bytes, how: TableLayout, now: float) -> Refe
     Times may be at most a little after ``now`` (s since 1970 UTC). Raises FileError.
     """
     mistakes = Mistakes(Path(name))
-    rows = _Rows(how, now, name)
+    rows = _Rows(how, now)
     found: list[tuple[Reference, str]] = []
     skipped = 0
     for line, cells in _records(name, raw, how):
@@ -119,13 +112,10 @@ class _MistakeError(Exception):
 class _Rows:
     """Reads rows of cells, a text for each field that has a column."""
 
-    def __init__(self, how: TableLayout, now: float, name: str) -> None:
+    def __init__(self, how: TableLayout, now: float) -> None:
         self._how: Final = how
         self._now: Final = now
-        try:
-            self._time: Final = reader("auto", how.time_zone, how.time_layout)
-        except MapError as error:
-            raise FileError(f"{name}: {error}") from error
+        self._time: Final = how.written.reader()
 
     def cell(self, cells: Mapping[str, str], field: str) -> str:
         """Return a field of a row, or the constant in its place."""
@@ -178,32 +168,12 @@ class _Rows:
 
     def _number(self, field: str, text: str) -> float:
         try:
-            return typed_number(text, decimal_comma=self._how.decimal_comma)
+            return typed_number(text, decimal_comma=self._how.written.decimal_comma)
         except ValueError as error:
             raise _MistakeError(self._column(field), str(error)) from error
 
     def _column(self, field: str) -> str:
-        return self._how.columns.get(field, field)
-
-
-def typed_number(text: str, *, decimal_comma: bool = False) -> float:
-    """Return a number as people write it: 21.5, 21,5 or 1 021,5.
-
-    Blanks and apostrophes separate thousands. A single comma without a point is a decimal comma;
-    with ``decimal_comma`` every comma is, and points separate thousands. Raises ValueError.
-    """
-    plain = text.strip().translate(_BLANKS)
-    if decimal_comma:
-        plain = plain.replace(".", "").replace(",", ".")
-    elif plain.count(",") == 1 and "." not in plain:
-        plain = plain.replace(",", ".")
-    try:
-        number = float(plain)
-    except ValueError:
-        number = math.nan
-    if "_" in plain or not math.isfinite(number):
-        raise ValueError(f"{text[:40]!r}: is not a number; write 21.5 or 21,5")
-    return number
+        return self._how.written.columns.get(field, field)
 
 
 # -- from bytes to rows ---------------------------------------------------------------------------
@@ -249,7 +219,7 @@ def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
     """Return the place of each field's column: with the exact name, else with any case."""
     found: dict[str, int] = {}
     for field in REFERENCE_FIELDS:
-        column = how.columns.get(field, field)
+        column = how.written.columns.get(field, field)
         places = [at for at, each in enumerate(header) if each == column] or [
             at
             for at, each in enumerate(header)
@@ -259,7 +229,7 @@ def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
             raise FileError(f"{where}:{column}: this column appears twice; keep one")
         if places:
             found[field] = places[0]
-        elif field in how.columns or (field in _NEEDED and field not in how.constants):
+        elif field in how.written.columns or (field in _NEEDED and field not in how.constants):
             raise FileError(
                 f"{where}:{column}: there is no such column for {field}; there are "
                 f"{listing(header)}. Name it with --columns {field}=COLUMN"
@@ -268,13 +238,21 @@ def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
 
 
 def _of_json(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
-    gets = {field: getter(how.columns.get(field, field)) for field in REFERENCE_FIELDS}
+    columns, comma = how.written.columns, how.written.decimal_comma
+    gets = {field: getter(columns.get(field, field)) for field in REFERENCE_FIELDS}
     for at, record in _objects(name, text, how.records):
         cells = {field: get(record) for field, get in gets.items()}
-        missing = next((f for f in how.columns if cells.get(f) is MISSING and f in _NEEDED), None)
+        missing = next((f for f in columns if cells.get(f) is MISSING and f in _NEEDED), None)
         if missing is not None:
-            raise FileError(f"{name}:{at}:{how.columns[missing]}: there is nothing at this path")
-        yield at, {field: cell_text(cell) for field, cell in cells.items() if cell is not MISSING}
+            raise FileError(f"{name}:{at}:{columns[missing]}: there is nothing at this path")
+        yield (
+            at,
+            {
+                field: cell_text(cell, decimal_comma=comma)
+                for field, cell in cells.items()
+                if cell is not MISSING
+            },
+        )
 
 
 def _objects(name: str, text: str, records: str) -> Iterator[tuple[int, object]]:

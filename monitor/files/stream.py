@@ -30,11 +30,10 @@ from monitor.files.input_file import (
     header,
     is_json_lines,
     listing,
-    number,
     opened,
     rows,
-    seconds,
 )
+from monitor.files.layout import AS_USUAL, FileLayout
 
 _NUMBERS: Final = ("value", "lower", "upper", "alpha", "sigma")
 _TEXTS: Final = ("time", "sensor", "quantity", "kind", "unit", "key", "sequence")
@@ -105,8 +104,10 @@ class Stream(Iterator[Reading | Reference]):
     Observations before the first mistake have already been returned when it is raised.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, layout: FileLayout = AS_USUAL) -> None:
         self.path: Final = Path(path)
+        self._layout: Final = layout
+        self._seconds: Final = layout.seconds_of()
         self.units: dict[tuple[str, str], str] = {}
         self.notes: list[str] = []
         self._names: set[tuple[str, str]] = set()
@@ -133,7 +134,7 @@ class Stream(Iterator[Reading | Reference]):
         mistakes.refuse()
 
     def _csv_source(self, text: TextIO) -> _Source:
-        table = rows(text)
+        table = rows(text, decimal_comma=self._layout.decimal_comma)
         names = header(self.path, table)
         for needed in ("time", "kind", "value"):
             if needed not in names:
@@ -145,7 +146,9 @@ class Stream(Iterator[Reading | Reference]):
             self.notes.append(f"{self.path}: columns not used: {listing(unused)}")
         texts = [(at, name) for at, name in enumerate(names) if name in _TEXTS]
         numbers = [(at, name) for at, name in enumerate(names) if name in _NUMBERS]
-        return _Source(table, partial(_of_cells, width=len(names), texts=texts, numbers=numbers))
+        width, number = len(names), self._layout.number
+        parse = partial(_of_cells, width=width, texts=texts, numbers=numbers, number=number)
+        return _Source(table, parse)
 
     def _observation(self, stated: _Stated) -> Reading | Reference:
         name = (stated.sensor or file_label(self.path), stated.quantity or "value")
@@ -155,7 +158,7 @@ class Stream(Iterator[Reading | Reference]):
             was = self.units[name]
             raise _MistakeError("unit", f"is {stated.unit!r}, was {was!r}; convert one of them")
         try:
-            time = seconds(stated.time)
+            time = self._seconds(stated.time)
         except ValueError as error:
             raise _MistakeError("time", str(error)) from error
         try:
@@ -175,9 +178,9 @@ class Stream(Iterator[Reading | Reference]):
         self._names.add(name)
 
 
-def read_stream(path: str | Path) -> Stream:
+def read_stream(path: str | Path, layout: FileLayout = AS_USUAL) -> Stream:
     """Return an iterator over the observations of a CSV or JSON lines file, plain or gzip."""
-    return Stream(path)
+    return Stream(path, layout)
 
 
 def _reading(stated: _Stated, name: tuple[str, str], time: float) -> Reading:
@@ -214,7 +217,11 @@ def _json_source(text: TextIO) -> _Source:
 
 
 def _of_cells(
-    cells: list[str], width: int, texts: list[tuple[int, str]], numbers: list[tuple[int, str]]
+    cells: list[str],
+    width: int,
+    texts: list[tuple[int, str]],
+    numbers: list[tuple[int, str]],
+    number: Callable[[str], float],
 ) -> _Stated:
     if len(cells) != width:
         raise _MistakeError("", f"has {len(cells)} cells, the header has {width}; make them equal")

@@ -35,7 +35,8 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.files import FileError, PairTable, Watch, detect, read_pairs, read_stream
+from monitor.files import FileError, FileLayout, PairTable, Watch, detect, read_pairs, read_stream
+from monitor.files.layout import AS_USUAL
 from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import Batch
 from monitor.report.progress import rows_read, step
@@ -48,7 +49,6 @@ _BARE: Final = (
     "add a column alpha if it should"
 )
 _SERIES_MAX: Final = 100_000
-_NO_COLUMNS: Final[Mapping[str, str]] = {}
 _NO_COVARIATES: Final[Mapping[str, Float]] = {}
 
 
@@ -80,20 +80,19 @@ class Recorded(NamedTuple):
 def read(
     path: Path,
     rules: SeriesRules,
-    columns: Mapping[str, str] = _NO_COLUMNS,
+    layout: FileLayout = AS_USUAL,
     covariates: Sequence[str] = (),
 ) -> Recorded:
     """Return the content of a file of pairs or of a stream; raises FileError.
 
-    ``columns`` names the columns of a file of pairs (:mod:`monitor.files.pair_fields`),
-    ``covariates`` further numeric columns.
+    ``layout`` says how it is written, ``covariates`` names further numeric columns.
     """
     with rows_read() as watch:
-        if detect(path, columns) != "pairs":
+        if detect(path, layout.columns) != "pairs":
             if covariates:
                 raise FileError(f"{path}: is a stream; only a file of pairs has a covariate")
-            return _of_stream(path, rules, watch)
-        table = read_pairs(path, columns, watch, covariates)
+            return _of_stream(path, rules, watch, layout)
+        table = read_pairs(path, layout, watch, covariates)
     with step(f"looking for incidents in {table.time.size} pairs"):
         found = of_pairs(table, rules)
     return with_covariates(found, table)
@@ -198,8 +197,8 @@ def _repeated(pairs: Records) -> int:
     return int(np.count_nonzero(same))
 
 
-def _of_stream(path: Path, rules: SeriesRules, watch: Watch) -> Recorded:
-    stream = read_stream(path)
+def _of_stream(path: Path, rules: SeriesRules, watch: Watch, layout: FileLayout) -> Recorded:
+    stream = read_stream(path, layout)
 
     def rules_of(sensor: str, quantity: str) -> SeriesRules:
         return rules._replace(unit=stream.units.get((sensor, quantity), ""))

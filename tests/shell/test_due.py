@@ -15,7 +15,6 @@ from monitor.cli import main
 from monitor.config import Settings
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.daemon.assembly import assemble
-from monitor.files.pair_fields import parse_columns
 from monitor.http.icalendar import CalendarEvent, icalendar
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
@@ -108,7 +107,7 @@ def test_pairs_without_times_have_no_dates(tmp_path, capsys):
 
 
 def test_page_document_calendar_and_metrics_tell_the_same(file, service):
-    recorded = read(file, SeriesRules(due=True, tolerance=5.0), parse_columns(""))
+    recorded = read(file, SeriesRules(due=True, tolerance=5.0))
     snapshot = due_snapshot(recorded)
     service.publish(Page(snapshot))
     listed = json.loads(get(service, "/api/v1/due")[1])

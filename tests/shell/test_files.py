@@ -16,9 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.cli import main
 from monitor.core.model import Reading, Reference
+from monitor.errors import BAD_INPUT, USAGE
 from monitor.files import (
     FileError,
+    FileLayout,
     detect,
     read_pairs,
     read_stream,
@@ -117,12 +120,12 @@ def test_a_column_that_is_not_used_is_said_in_a_note(written):
 def test_named_columns_are_taken_for_what_they_hold(written):
     path = written("y_pred,value,y_std,Truth\n1,9,2,3\n")
 
-    table = read_pairs(path, parse_columns("value=y_pred, u=y_std,reference=truth"))
+    table = read_pairs(path, FileLayout(parse_columns("value=y_pred, u=y_std,reference=truth")))
 
     assert (*table.value, *table.u, *table.reference) == (1.0, 2.0, 3.0)
     assert table.notes[0].endswith("columns not used: value")
     with pytest.raises(FileError, match=r"1:y_sdt: there is no such column \(is it y_std\?\)"):
-        read_pairs(path, {"value": "y_pred", "u": "y_sdt", "reference": "truth"})
+        read_pairs(path, FileLayout({"value": "y_pred", "u": "y_sdt", "reference": "truth"}))
 
 
 @pytest.mark.parametrize("text", ["sigma", "sigma=", "nothing=a", "=a"])
@@ -184,6 +187,107 @@ def test_parquet_says_the_same_as_csv_with_times_as_they_are_and_texts_as_ids(tm
     frame.to_parquet(tmp_path / "naive.parquet")
     with pytest.raises(FileError, match="1:time: has times without a zone"):
         read_pairs(tmp_path / "naive.parquet")
+    berlin = read_pairs(tmp_path / "naive.parquet", FileLayout(time_zone="Europe/Berlin"))
+    assert berlin.time.tolist() == [time - 3600.0 for time in one.time]
+
+
+LOCAL = FileLayout(time_zone="Europe/Berlin", time_format="%d.%m.%Y %H:%M", decimal_comma=True)
+SPRING = (seconds("2026-03-28T18:30+01:00"), seconds("2026-03-29T18:30+02:00"))
+
+
+def test_local_times_and_decimal_commas_are_read_as_the_layout_says(written):
+    rows = "28.03.2026 18:30;1.021,5;0,5;n/a\n29.03.2026 18:30;1.021;1;1.020,25\n"
+    table = read_pairs(written("time;value;u;reference\n" + rows.replace("n/a", "2")), LOCAL)
+
+    assert tuple(table.time) == SPRING
+    assert table.value.tolist() == [1021.5, 1021.0]
+    assert table.u.tolist() == [0.5, 1.0]
+    assert table.reference.tolist() == [2.0, 1020.25]
+    assert read_pairs(written("time;value;u;reference\n" + rows), LOCAL).time.tolist() == [
+        SPRING[1]
+    ]
+
+
+def test_a_number_of_json_keeps_its_point_whatever_texts_have(written):
+    line = '{"time":"28.03.2026 18:30","value":21.5,"u":"0,5","reference":1.5e-7}\n'
+    table = read_pairs(written(line, "pairs.jsonl"), LOCAL)
+
+    assert (*table.value, *table.u, *table.reference) == (21.5, 0.5, 1.5e-7)
+
+
+def test_members_have_decimal_commas_too(written):
+    table = read_pairs(written("value;members;reference\n1,5;1,5 2,5 3,5;2,5\n"), LOCAL)
+
+    assert table.u.tolist() == [1.0]
+
+
+def test_the_layout_holds_for_a_stream(written):
+    rows = "28.03.2026 18:30;s;reading;1.021,5;0,5\n29.03.2026 18:30;s;reference;1.021;0\n"
+    found = list(read_stream(written("time;sensor;kind;value;sigma\n" + rows), LOCAL))
+
+    assert tuple(each.time for each in found) == SPRING
+    assert [each.value for each in found] == [1021.5, 1021.0]
+
+
+def test_cells_that_are_not_of_the_layout_are_told_with_their_places(written):
+    rows = ["28.03.2026 18:30;21.5;1;1", "2026-03-28T18:30Z;1;1;1"]
+    path = written("\n".join(["time;value;u;reference", *rows]) + "\n")
+
+    assert mistakes_of(lambda: read_pairs(path, LOCAL)) == [
+        "2:value: '21.5': is not a number; write 1.021,5",
+        "3:time: time '2026-03-28T18:30Z' is not of the layout '%d.%m.%Y %H:%M'",
+    ]
+    naive = written("time,value,u,reference\n2026-03-28T18:30,1,1,1\n")
+    assert "--time-zone" in mistakes_of(lambda: read_pairs(naive))[0]
+    layout = FileLayout(time_format="%Y-%m-%dT%H:%M")
+    assert mistakes_of(lambda: read_pairs(naive, layout)) == [
+        "2:time: '2026-03-28T18:30' has no zone; give it as --time-zone"
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["score"],
+        ["report", "--out", "report.html"],
+        ["compare"],
+        ["correct"],
+        ["due", "--tolerance", "5"],
+        ["budget"],
+    ],
+)
+def test_every_command_that_reads_pairs_takes_the_layout(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"0{1 + at // 24}.03.2026 {at % 24}:30;{each};{20 + at % 7},5;0,5;{20 + at % 7},{at % 9}"
+        for at in range(100)
+        for each in "abc"
+    ]
+    Path("pairs.csv").write_text("\n".join(["when;sensor;value;u;reference", *rows]) + "\n")
+    written = ["--columns", "time=when", "--time-format", "%d.%m.%Y %H:%M", "--decimal-comma"]
+    sensors = ["--sensors", "a", "b"] if words == ["compare"] else []
+
+    command = [*words[:1], "pairs.csv", *words[1:], *sensors, *written]
+    assert main([*command, "--time-zone", "Europe/Berlin"]) == 0, capsys.readouterr().err
+    assert main(command) == BAD_INPUT
+    assert main([*command, "--time-zone", "Mars"]) == USAGE
+    assert "--time-zone: 'Mars' is not a time zone" in capsys.readouterr().err
+
+
+def test_replay_takes_the_layout_for_a_stream_and_refuses_it_for_messages(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path("settings.yaml").write_text("mqtt: {port: 1}\njournal: {path: journal.sqlite}\n")
+    rows = "28.03.2026 18:30;s;reading;21,5;0,5\n28.03.2026 18:30;s;reference;21,25;0,1\n"
+    Path("stream.csv").write_text("time;sensor;kind;value;sigma\n" + rows)
+    Path("messages.jsonl").write_text('{"time": 1772341200, "topic": "a", "payload": {}}\n')
+    options = ["--config", "settings.yaml", "--direct", "--time-format", "%d.%m.%Y %H:%M"]
+    options += ["--time-zone", "Europe/Berlin", "--decimal-comma"]
+
+    assert main(["replay", "stream.csv", *options]) == 0, capsys.readouterr().err
+    assert "2 messages in the journal" in capsys.readouterr().out
+    assert main(["replay", "messages.jsonl", *options]) == USAGE
 
 
 def test_parquet_with_missing_and_huge_numbers_is_read_as_csv_is(tmp_path):
@@ -548,4 +652,4 @@ def test_a_column_that_may_hold_the_time_is_asked_about(tmp_path):
         f"{path}: no column sensor; if station holds it: --columns sensor=station",
     )
     columns = {"time": "timestamp", "sensor": "station"}
-    assert read_pairs(path, columns).notes == ()
+    assert read_pairs(path, FileLayout(columns)).notes == ()

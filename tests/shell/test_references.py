@@ -12,7 +12,7 @@ from harness.programs import until
 
 from monitor.cli import main
 from monitor.errors import BAD_INPUT, USAGE
-from monitor.files.reference_table import typed_number
+from monitor.files.layout import typed_number
 from monitor.mqtt.publish import BrokerPublisher
 
 SETTINGS = "mqtt: {port: 1}\n"
@@ -105,6 +105,7 @@ def test_json_as_a_station_answers(told):
     assert told(json.dumps(answer), *options, *named) == expected
     packed = gzip.compress(json.dumps(answer).encode())
     assert told(packed, *options, *named) == expected
+    assert told(json.dumps(answer), *options, *named, "--decimal-comma") == expected
     lines = "\n".join(json.dumps(each) for each in answer["data"]["values"])
     assert told(lines, *options[2:], *named) == expected
     assert told(json.dumps(answer["data"]["values"]), *options[2:], *named) == expected
@@ -127,7 +128,6 @@ def test_json_as_a_station_answers(told):
         ('{"time": 1, "value": 2}\n{"time":', (), "table:2: is not JSON"),
         ("[]", ("--records", "a.b"), "there is nothing at --records a.b"),
         ('[{"value": 1}]', ("--columns", "time=at"), "table:1:at: there is nothing at this path"),
-        ("time,value\n", ("--time-zone", "Mars"), "'Mars' is not a time zone"),
         (b"time,value\n\xff", (), "is not UTF-8 text"),
     ],
 )
@@ -150,6 +150,8 @@ def test_a_table_with_a_mistake_is_refused_whole_with_its_place(
         (["a", "b"], "write SUBJECT QUANTITY VALUE"),
         (["table", "--columns", "Value=x"], "write FIELD=COLUMN, where FIELD is one of subject"),
         (["table", "--columns", "value"], "write FIELD=COLUMN"),
+        (["table", "--time-zone", "Mars"], "--time-zone: 'Mars' is not a time zone"),
+        (["table", "--time-format", "dd.mm.yyyy"], "--time-format: not a layout of strptime"),
     ],
 )
 def test_words_that_cannot_be_meant_are_refused(tmp_path, capsys, words, says):
@@ -172,10 +174,17 @@ def test_words_that_cannot_be_meant_are_refused(tmp_path, capsys, words, says):
         ("-3e-2", False, -0.03),
         ("1.021,5", True, 1021.5),
         ("1.021", True, 1021.0),
+        ("-1.021.000,5", True, -1021000.5),
     ],
 )
 def test_a_number_is_read_as_it_is_written(text, comma, number):
     assert typed_number(text, decimal_comma=comma) == number
+
+
+@pytest.mark.parametrize("text", ["21.5", "1,021.5", "1.0215", "1_0", "x", "inf"])
+def test_a_point_before_other_than_three_digits_separates_no_thousands(text):
+    with pytest.raises(ValueError, match=r"is not a number; write 1\.021,5"):
+        typed_number(text, decimal_comma=True)
 
 
 def test_a_table_reaches_a_daemon_once_however_often_it_is_published(tmp_path, mosquitto, capsys):

@@ -1,0 +1,145 @@
+"""How a recorded table is written: the options of every command that reads one.
+
+Rules of this file: the user says which column holds what and how times and numbers are written;
+nothing that changes a number is guessed. ``decode.time`` reads the times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from monitor.decode.checks import VALUE_MAX, Rejected
+from monitor.decode.spec import MapError
+from monitor.decode.time import Reader, reader
+from monitor.errors import USAGE, MonitorError
+from monitor.files.input_file import number, seconds
+from monitor.files.pair_fields import COLUMNS_HELP, USUAL, parse_columns
+
+_BLANKS: Final = str.maketrans("", "", " \u00a0\u202f\u2009'\u2019")
+_NO_THOUSANDS: Final = re.compile(r"\.(?!\d{3}(?!\d))")
+_NO_COLUMNS: Final[Mapping[str, str]] = {}
+
+
+class TakesOptions(Protocol):
+    """A parser of options, or a group of them."""
+
+    def add_argument(self, *names: str, **how: Any) -> object:  # noqa: ANN401 - argparse has many
+        """Add an option."""
+
+
+class LayoutError(MonitorError):
+    """``--time-zone`` or ``--time-format`` cannot be used."""
+
+    exit_code = USAGE
+
+
+class FileLayout(NamedTuple):
+    """The column of each field, and how cells state times and numbers.
+
+    ``time_zone`` is that of times without one, ``time_format`` in the format of strptime. With
+    ``decimal_comma`` a point separates thousands.
+    """
+
+    columns: Mapping[str, str] = _NO_COLUMNS
+    time_zone: str = ""
+    time_format: str = ""
+    decimal_comma: bool = False
+
+    @property
+    def usual_times(self) -> bool:
+        """Whether times are as RFC 3339 has them, with a zone."""
+        return not (self.time_zone or self.time_format)
+
+    def reader(self) -> Reader:
+        """Return what reads times; raises LayoutError."""
+        try:
+            return reader("auto", self.time_zone, self.time_format)
+        except MapError as error:
+            option = "--time-zone" if error.place == ("time_zone",) else "--time-format"
+            raise LayoutError(f"{option}: {error}") from error
+
+    def seconds_of(self) -> Callable[[str], float]:
+        """Return a function from a text to s since 1970 UTC, which raises ValueError."""
+        read = self.reader()
+
+        def stated(text: str) -> float:
+            try:
+                return seconds(text) if self.usual_times else read(text.strip(), "time")
+            except ValueError as error:
+                raise ValueError(f"{error}, or give --time-zone or --time-format") from error
+            except Rejected as error:
+                if error.reason != "naive_time":
+                    raise ValueError(error.detail) from error
+                raise ValueError(f"{text[:40]!r} has no zone; give it as --time-zone") from error
+
+        return stated
+
+    def number(self, text: str) -> float:
+        """Return the number that a cell states; raises ValueError with a sentence."""
+        if not self.decimal_comma:
+            return number(text)
+        stated = typed_number(text, decimal_comma=True)
+        if abs(stated) > VALUE_MAX:
+            raise ValueError(f"{text[:40]!r} is larger than {VALUE_MAX:g}")
+        return stated
+
+
+AS_USUAL: Final = FileLayout()
+
+
+def layout_arguments(parser: TakesOptions, columns_help: str = COLUMNS_HELP) -> None:
+    """Add the options that say how a table is written."""
+    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=columns_help)
+    notation_arguments(parser)
+
+
+def notation_arguments(parser: TakesOptions) -> None:
+    """Add the options that say how times and numbers are written."""
+    parser.add_argument(
+        "--time-zone",
+        default="",
+        metavar="ZONE",
+        help="zone of times without one: Pacific/Auckland",
+    )
+    parser.add_argument(
+        "--time-format", default="", metavar="FORMAT", help="layout of times: '%%d.%%m.%%Y %%H:%%M'"
+    )
+    parser.add_argument(
+        "--decimal-comma",
+        action="store_true",
+        help="1.021,5 is 1021.5 (21,5 is understood without)",
+    )
+
+
+def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> FileLayout:
+    """Return what the options say; raises ColumnsError or LayoutError."""
+    columns = parse_columns(getattr(options, "columns", ""), fields)
+    layout = FileLayout(columns, options.time_zone, options.time_format, options.decimal_comma)
+    layout.reader()
+    return layout
+
+
+def typed_number(text: str, *, decimal_comma: bool = False) -> float:
+    """Return a number as people write it: 21.5, 21,5 or 1 021,5.
+
+    Blanks and apostrophes separate thousands. A single comma without a point is a decimal comma;
+    with ``decimal_comma`` every comma is, and points separate thousands. Raises ValueError.
+    """
+    plain = text.strip().translate(_BLANKS)
+    wrong = decimal_comma and _NO_THOUSANDS.search(plain)
+    if decimal_comma:
+        plain = plain.replace(".", "").replace(",", ".")
+    elif plain.count(",") == 1 and "." not in plain:
+        plain = plain.replace(",", ".")
+    try:
+        stated = float(plain)
+    except ValueError:
+        stated = math.nan
+    if wrong or "_" in plain or not math.isfinite(stated):
+        write = "1.021,5" if decimal_comma else "21.5 or 21,5"
+        raise ValueError(f"{text[:40]!r}: is not a number; write {write}")
+    return stated
