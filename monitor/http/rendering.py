@@ -28,6 +28,7 @@ from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import documents, models, plots
+from monitor.http.doc_links import with_links
 from monitor.http.figures import Figure, score_figures, zeta_figure
 from monitor.http.lines import brief, lines, percent_or_dash, placed
 from monitor.http.metrics import METRICS
@@ -258,6 +259,7 @@ class Renderer:
             placed=placed,
             brief=brief,
         )
+        self._templates.filters["with_links"] = with_links
         self._page: Page | None = None
         self._changes: Changes | None = None
         self._fleets: dict[SeriesQuery, Rendered] = {}

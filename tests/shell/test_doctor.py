@@ -117,4 +117,5 @@ def test_one_sensor_that_does_not_pair_is_named_though_others_do(daemon, mosquit
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
         page = html.unescape(answer.read().decode())
     assert "Not everything pairs" in page
-    assert said in page
+    assert 'see <a href="/docs/pairing#no-pairs">' in page
+    assert said in re.sub(r"</?a\b[^>]*>", "", page)

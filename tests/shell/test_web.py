@@ -26,7 +26,8 @@ import numpy as np
 import pytest
 import uvicorn
 from harness.programs import WAIT_SECONDS, until
-from harness.yard import RULES, START, Yard, fleet
+from harness.yard import DOCTOR, RULES, START, Yard, fleet
+from markupsafe import escape
 from scipy.stats import spearmanr
 from transitions import transition
 
@@ -253,6 +254,24 @@ def test_a_hostile_name_is_text_and_the_policy_forbids_foreign_hosts(service):
     assert "https://" not in text
     letters = json.loads(get(service, "/api/v1/deadletters")[1])["deadletters"]
     assert letters[0]["topic"] == HOSTILE
+
+
+def test_a_page_of_the_documentation_that_a_sentence_names_is_a_link(service):
+    known = "see docs/pairing.md#no-pairs"
+    unknown = 'see docs/nothing.md or docs/../x.md#a"onclick="b'
+    told = (f"{HOSTILE} {known}; {unknown}",)
+    shown = page()
+    unpaired = replace(shown.snapshot, window_pairs=np.array([0]))
+    doctor = {**DOCTOR, "findings": told, "pairing": told}
+    service.publish(replace(shown, snapshot=unpaired, notices=told, doctor=doctor))
+
+    for path, times in (("/", 2), ("/doctor", 1)):
+        text = get(service, path)[1].decode()
+        link = 'see <a href="/docs/pairing#no-pairs">docs/pairing.md#no-pairs</a>'
+        assert text.count(f"{escape(HOSTILE)} {link}") == times
+        assert f"; {escape(unknown)}</li>" in text
+        assert HOSTILE not in text
+    assert 'id="no-pairs"' in get(service, "/docs/pairing")[1].decode()
 
 
 def published(service: Service, snapshot: Snapshot, **more) -> None:
