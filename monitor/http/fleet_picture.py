@@ -7,6 +7,7 @@ as right as it says lies at 0 and 1, whatever its unit. Each dot links to the pa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -28,9 +29,9 @@ _SMALL: Final = 4.0
 
 
 class Dot(NamedTuple):
-    """A sensor in the picture: ``offset`` and ``spread`` of z, and its title."""
+    """A series in the picture: ``offset`` and ``spread`` of z, and its title."""
 
-    name: str
+    name: SeriesName
     title: str
     href: str
     state: str
@@ -63,11 +64,14 @@ def dot(name: SeriesName, known: tuple[str, str], at: tuple[float, float], href:
     state, said = known
     place = f"offset {at[0]:+.2f} u, spread {at[1]:.2f} u".replace("-", "\N{MINUS SIGN}")
     title = f"{name.sensor} {name.quantity}, {state}: {said} ({place})"
-    return Dot(name.sensor, title, href, state, *at)
+    return Dot(name, title, href, state, *at)
 
 
 def fleet_picture(shown: Sequence[Dot]) -> str:
-    """Return the drawing; sensors that need attention lie on top, named where there is room."""
+    """Return the drawing; sensors that need attention lie on top, named where there is room.
+
+    A sensor with several dots is named with the quantity of each.
+    """
     known = [each for each in shown if np.isfinite(each.offset) and np.isfinite(each.spread)]
     if not known:
         return empty("No sensor has pairs yet: there is nothing to draw.")
@@ -91,8 +95,10 @@ def fleet_picture(shown: Sequence[Dot]) -> str:
     ]
     for each, x, y in called:
         chart.keep_free(x, y, _radius(each))
+    dots = Counter(each.name.sensor for each in known)
     for each, x, y in called[-2 * NAMED_MAX :][::-1]:
-        chart.note(x, y, each.name)
+        sensor, quantity = each.name.sensor, each.name.quantity
+        chart.note(x, y, sensor if dots[sensor] == 1 else f"{sensor} {quantity}")
     return chart.render("group")
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from monitor.core.formatting import date_time
 from monitor.core.model import Event
+from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import compute
 from monitor.core.verdict import FAULT, Estimate, Pairs, Verdict, judge
 from monitor.http import plots, signal_plots, svg, ucc_plots
@@ -46,7 +47,7 @@ PLOTS = {
     "drift": lambda c: signal_plots.drift_plot(c, HOSTILE, DRIFT),
     "fleet": lambda c: fleet_picture(
         [
-            Dot(HOSTILE, HOSTILE, HOSTILE, state, float(x), float(y))
+            Dot(SeriesName(HOSTILE, HOSTILE), HOSTILE, HOSTILE, state, float(x), float(y))
             for x, y, state in zip(c.z, c.u, cycle(("ok", "firing")), strict=False)
         ]
     ),
@@ -302,11 +303,26 @@ def test_no_word_is_written_over_another():
             assert right <= other_left or other_right <= left or abs(y - other_y) >= 13.0
 
 
+def test_the_picture_names_the_quantity_where_a_sensor_has_several():
+    dots = [
+        Dot(SeriesName(sensor, quantity), "", "/", "firing", offset, 1.0)
+        for sensor, quantity, offset in (("s1", "co2", -9.0), ("s1", "rh", 0.0), ("s2", "co2", 9.0))
+    ]
+
+    assert set(re.findall(r'class="word note"[^>]*>([^<]*)<', fleet_picture(dots))) == {
+        *("s1 co2", "s1 rh", "s2")
+    }
+
+
 def test_no_name_in_the_picture_of_a_fleet_covers_a_sensor_that_needs_a_look():
     random = np.random.default_rng(5)
     states = random.choice(["ok", "firing"], 300, p=[0.8, 0.2])
     dots = [
-        Dot(f"node-{at:03}", "", "/", str(state), *random.normal((0.0, 1.0), (1.0, 0.3)).tolist())
+        Dot(
+            SeriesName(f"node-{at:03}", "mass"),
+            *("", "/", str(state)),
+            *random.normal((0.0, 1.0), (1.0, 0.3)).tolist(),
+        )
         for at, state in enumerate(states)
     ]
 
