@@ -107,7 +107,7 @@ def test_advice_says_what_to_do_and_what_it_did():
     verdict = judge(sensor(8, N, fault=fault), alarm=ALARM, unit="kg")
 
     assert re.fullmatch(
-        r"subtract [\d.]+ kg \(CRPS [\d.]+ -> [\d.]+ on the \d+ pairs it was tried on\)",
+        r"subtract [\d.]+ kg \(CRPS from [\d.]+ to [\d.]+ on the \d+ pairs it was tried on\)",
         verdict.advice,
     ), verdict.advice
 
@@ -183,7 +183,7 @@ def test_what_mends_a_drift_does_not_last_and_says_so():
     assert len(told) >= 4
     for advice in told:
         assert re.fullmatch(
-            r"subtract [\d.]+ kg(?: and multiply its u by [\d.]+)? now \(CRPS [\d.]+ -> [\d.]+ on "
+            r"subtract [\d.]+ kg(?: and multiply its u by [\d.]+)? now \(CRPS from [\d.]+ to [\d.]+ on "
             r"the \d+ pairs it was tried on\); it drifts on, \+[\d.]+ kg a day",
             advice,
         ), advice

@@ -175,7 +175,7 @@ def _mending(found: Verdict, remedy: Remedy, p: Pairs, unit: str) -> str:
     if remedy.kind == "none":
         return FAULTS[found.fault].look
     saved = (
-        f"(CRPS {three_digits(remedy.crps_before)} -> {three_digits(remedy.crps_after)}"
+        f"(CRPS from {three_digits(remedy.crps_before)} to {three_digits(remedy.crps_after)}"
         f" on the {words.counted(remedy.pairs)} it was tried on)"
     )
     return _framed(found, _doing(remedy, p.value[found.segment :], unit), saved, unit)
