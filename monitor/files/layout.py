@@ -80,12 +80,16 @@ class FileLayout(NamedTuple):
 
     def number(self, text: str) -> float:
         """Return the number that a cell states; raises ValueError with a sentence."""
-        if not self.decimal_comma:
+        if self.decimal_comma:
+            stated = typed_number(text, decimal_comma=True)
+            if abs(stated) > VALUE_MAX:
+                raise ValueError(f"{text[:40]!r} is larger than {VALUE_MAX:g}")
+            return stated
+        try:
             return number(text)
-        stated = typed_number(text, decimal_comma=True)
-        if abs(stated) > VALUE_MAX:
-            raise ValueError(f"{text[:40]!r} is larger than {VALUE_MAX:g}")
-        return stated
+        except ValueError as error:
+            hint = ", or give --decimal-comma" if "," in text else ""
+            raise ValueError(f"{error}{hint}") from error
 
 
 AS_USUAL: Final = FileLayout()

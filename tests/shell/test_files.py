@@ -243,6 +243,8 @@ def test_cells_that_are_not_of_the_layout_are_told_with_their_places(written):
     assert mistakes_of(lambda: read_pairs(naive, layout)) == [
         "2:time: '2026-03-28T18:30' has no zone; give it as --time-zone"
     ]
+    comma = written('value,u,reference\n"1.021,5",1,1\n')
+    assert "--decimal-comma" in mistakes_of(lambda: read_pairs(comma))[0]
 
 
 @pytest.mark.parametrize(
