@@ -35,7 +35,8 @@ class Columns:
     Every series has at least one pair. Units: those of the series; ``time`` in seconds UTC.
     ``u``, ``lower``, ``upper`` and ``p`` are complete: what the sensor did not state is derived
     from the normal distribution. ``stated_crps`` is the CRPS of the distribution that a sensor
-    stated, NaN where it stated none; None if no pair has one.
+    stated, NaN where it stated none; None if no pair has one. ``by_interval``: which pairs state an
+    interval and no u; None if none does.
     """
 
     starts: Int
@@ -48,6 +49,7 @@ class Columns:
     p: Float
     u_ref: Float
     stated_crps: Float | None = None
+    by_interval: Bool | None = None
     _known: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -230,6 +232,7 @@ class Columns:
             p=self.p[rows],
             u_ref=self.u_ref[rows],
             stated_crps=None if self.stated_crps is None else self.stated_crps[rows],
+            by_interval=None if self.by_interval is None else self.by_interval[rows],
         )
 
 
@@ -320,4 +323,5 @@ def columns(
         p=p,
         u_ref=np.ascontiguousarray(u_ref),
         stated_crps=None if crps is None or np.isnan(crps).all() else crps,
+        by_interval=no_u if no_u.any() else None,
     )

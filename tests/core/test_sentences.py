@@ -43,6 +43,21 @@ def outlying(error):
     return np.where(np.arange(error.size) % 14, error, 60.0)
 
 
+def test_a_sensor_that_states_intervals_is_advised_on_their_width():
+    error = since_onset(lambda e: 2.0 * e + 30.0)
+    reference = 500.0 + 100.0 * noise(4)
+    value, half = reference + error, 1.645 * 5.0
+    stated = {
+        "the width of its interval": {"lower": value - half, "upper": value + half, "p": 0.9},
+        "its u": {"u": 5.0, "lower": value - half, "upper": value + half, "p": 0.9},
+    }
+
+    for what, claim in stated.items():
+        made = pairs(value, reference, u_ref=0.1, **claim)
+        (found,) = fault_reports([Asked(made, "offset", ALARM, rules=SeriesRules(unit="kg"))])
+        assert f" and multiply {what} by " in found.advice
+
+
 @pytest.mark.parametrize(
     ("fault", "leading", "alert", "says", "advice"),
     [

@@ -44,7 +44,8 @@ class Pairs:
     ``fixed`` is the standard uncertainty of each error from systematic effects, None where there
     are none: the effect is the same in every pair, so no number of pairs averages it out.
     ``timed``: the times are real. A file without times has pair numbers instead, and no statement
-    about it contains a date or a rate a day.
+    about it contains a date or a rate a day. ``by_interval``: the sensor states intervals, from
+    whose width u follows.
     """
 
     time: Float
@@ -54,12 +55,15 @@ class Pairs:
     u_ref: Float
     timed: bool = True
     fixed: Float | None = None
+    by_interval: bool = False
 
     @classmethod
     def of(cls, one: Columns, *, timed: bool = True, systematic: Systematic | None = None) -> Pairs:
         """Return the pairs of the only series of ``one``."""
         fixed = systematic.of(one.u, one.u_ref) if systematic and any(systematic) else None
-        return cls(one.time, one.value, one.u, one.reference, one.u_ref, timed, fixed)
+        by_interval = one.by_interval is not None and bool(one.by_interval[-1:].any())
+        parts = (one.time, one.value, one.u, one.reference, one.u_ref)
+        return cls(*parts, timed, fixed, by_interval)
 
     @property
     def n(self) -> int:
@@ -91,6 +95,7 @@ class Pairs:
             u_ref=self.u_ref[part],
             timed=self.timed,
             fixed=None if self.fixed is None else self.fixed[part],
+            by_interval=self.by_interval,
         )
 
 

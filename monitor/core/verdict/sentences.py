@@ -178,7 +178,7 @@ def _mending(found: Verdict, remedy: Remedy, p: Pairs, unit: str) -> str:
         f"(CRPS from {three_digits(remedy.crps_before)} to {three_digits(remedy.crps_after)}"
         f" on the {words.counted(remedy.pairs)} it was tried on)"
     )
-    return _framed(found, _doing(remedy, p.value[found.segment :], unit), saved, unit)
+    return _framed(found, _doing(remedy, p.rows(slice(found.segment, None)), unit), saved, unit)
 
 
 def _framed(found: Verdict, doing: str, saved: str, unit: str) -> str:
@@ -200,16 +200,17 @@ def _resolution(remedy: Remedy) -> float:
     return _RESOLVED * remedy.crps_after
 
 
-def _doing(remedy: Remedy, values: np.ndarray, unit: str) -> str:
+def _doing(remedy: Remedy, p: Pairs, unit: str) -> str:
     step = _resolution(remedy)
     if remedy.kind == "linear":
-        return _line(remedy, values, unit, step)
+        return _line(remedy, p.value, unit, step)
     parts = []
     if math.isfinite(remedy.add):
         verb = "add" if remedy.add >= 0.0 else "subtract"
         parts.append(f"{verb} {words.with_unit(exactly(abs(remedy.add), step), unit)}")
     if math.isfinite(remedy.scale_u):
-        parts.append(f"multiply its u by {three_digits(remedy.scale_u)}")
+        stated = "the width of its interval" if p.by_interval else "its u"
+        parts.append(f"multiply {stated} by {three_digits(remedy.scale_u)}")
     return " and ".join(parts)
 
 
