@@ -159,8 +159,8 @@ def _time(observed: Observed) -> Iterator[str]:
         yield from _labelled("time", "none is stated: the identity says what is meant")
         return
     how = "; ".join(filter(None, (observed.time.zone, from_now(observed.time.seconds_before_now))))
-    arrow = f"{sent} -> " if sent else ""
-    yield from _labelled("time", f"{arrow}{observed.time.utc} ({how})")
+    stated = f"{sent}, kept as " if sent else ""
+    yield from _labelled("time", f"{stated}{observed.time.utc} ({how})")
 
 
 def _read(read: Read) -> str:
@@ -168,7 +168,7 @@ def _read(read: Read) -> str:
     origin = {"default": " (from defaults)", "settings": " (from the settings)"}
     start = f"{read.path} {found}".strip() + origin.get(read.origin, "")
     same = read.kept in ("", found, found.strip('"'))
-    kept = "" if same else f" -> {read.kept}"
+    kept = "" if same else f", kept as {read.kept}"
     return f"{start}{kept}" + (f" ({read.note})" if read.note else "")
 
 
@@ -188,7 +188,7 @@ def _uncertainty(observed: Observed) -> Iterator[str]:
     marked = "; marked as assumed" if stated.assumed else ""
     if observed.value < stated.lower or observed.value > stated.upper:
         marked += "; the value lies outside its own interval: do both have the same unit?"
-    yield from _labelled("uncertainty", f"{stated.form} -> {' and '.join(kept)}{marked}")
+    yield from _labelled("uncertainty", f"{stated.form}, kept as {' and '.join(kept)}{marked}")
 
 
 def _pair(pair: Pair) -> Iterator[str]:

@@ -150,11 +150,11 @@ def test_a_pass_over_the_platform_and_the_static_weighing_are_a_pair(tell, docum
     assert told.said("fields") == ["farm = otago, race = north, platform = p03"]
     assert told.said("not read") == ["$.fw"]
     assert (
-        "-> 2026-02-28T17:12:44Z (sent with the offset +13:00; 18 h 47 min before now)"
+        ", kept as 2026-02-28T17:12:44Z (sent with the offset +13:00; 18 h 47 min before now)"
         in (told.said("time")[0])
     )
-    assert '$.eid "982 000412345678" -> 982000412345678' in told.said("key")[0]
-    assert told.said("uncertainty") == ["coverage interval -> [489, 538] kg, p = 0.9"]
+    assert '$.eid "982 000412345678", kept as 982000412345678' in told.said("key")[0]
+    assert told.said("uncertainty") == ["coverage interval, kept as [489, 538] kg, p = 0.9"]
     assert told.said("series")[0].startswith("group otago; each reading with the reference")
     assert "at most 6 h away" in told.said("series")[0]
     assert "the last 60 pairs" in told.said("series")[0]
@@ -189,7 +189,7 @@ def test_a_legacy_line_has_its_zone_its_unit_and_its_uncertainty_from_the_settin
     assert observed["uncertainty"]["assumed"] is True
     assert observed["time"]["utc"] == "2004-03-08T19:58:00Z"
     assert "no zone was sent: time_zone Pacific/Auckland" in told.said("time")[0]
-    assert '$.weight "860" -> 390.0894 kg (lb to kg: x 0.4535924)' in told.said("value")
+    assert '$.weight "860", kept as 390.0894 kg (lb to kg: x 0.4535924)' in told.said("value")
     assert "assumed by the settings: 0.02 * abs(value) + 0.23" in told.said("uncertainty")[0]
 
 
@@ -221,8 +221,8 @@ def test_a_lab_result_is_converted_and_pairs_with_the_analyser(tell, document):
     told = tell(PROCESS, LAB, BIRTH, data())
     (observed,) = document(PROCESS, LAB, BIRTH, data())["observed"]
 
-    assert "$.value 0.8412 -> 841.2 kg/m3 (g/cm3 to kg/m3: x 1000)" in told.said("value")
-    assert told.said("uncertainty") == ["expanded uncertainty, k = 2 -> u = 0.3 kg/m3"]
+    assert "$.value 0.8412, kept as 841.2 kg/m3 (g/cm3 to kg/m3: x 1000)" in told.said("value")
+    assert told.said("uncertainty") == ["expanded uncertainty, k = 2, kept as u = 0.3 kg/m3"]
     assert told.said("not read") == ["$.reported_at, $.method"]
     (pair,) = observed["pairs"]
     u = 0.6 / 1.959963984540054
@@ -598,18 +598,18 @@ def test_a_long_batch_is_cut_and_counted(formats, tell):
     [
         ("{value: v, U: U}", '{"v":10,"U":3}', "k = 2, because neither k nor p is stated"),
         ("{value: v, lower: lo, upper: hi}", '{"v":1,"lo":0,"hi":3}', "scoring.level holds"),
-        ('{value: v, u: u, assumed: "2"}', '{"v":10,"u":3}', "standard uncertainty -> u = 3"),
-        ('{value: v, u: u, assumed: "2"}', '{"v":10}', "assumed by the settings: 2 -> u = 2"),
+        ('{value: v, u: u, assumed: "2"}', '{"v":10,"u":3}', "standard uncertainty, kept as u = 3"),
+        ('{value: v, u: u, assumed: "2"}', '{"v":10}', "assumed by the settings: 2, kept as u = 2"),
         (
             "{value: v, u: u, lower: lo, upper: hi, p: 0.9}",
             '{"v":1,"u":2,"lo":0,"hi":3}',
-            "standard uncertainty; coverage interval -> u = 2 and [0, 3], p = 0.9",
+            "standard uncertainty; coverage interval, kept as u = 2 and [0, 3], p = 0.9",
         ),
-        ("{value: v, u: 2}", '{"v":1}', "standard uncertainty -> u = 2"),
+        ("{value: v, u: 2}", '{"v":1}', "standard uncertainty, kept as u = 2"),
         (
             "{value: v, u: u, unit: degF, to_unit: degC}",
             '{"v":212,"u":9}',
-            "212 -> 100 degC (degF to degC: x 0.5555556 -17.77778)",
+            "212, kept as 100 degC (degF to degC: x 0.5555556 -17.77778)",
         ),
     ],
 )
