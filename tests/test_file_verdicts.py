@@ -190,3 +190,36 @@ def test_a_fault_that_was_always_there_has_the_figures_of_all_pairs_in_both_plac
     for name in ("estimate", "lower", "upper", "unit"):
         assert verdict[name] == incident[name]
     assert incident["sentence"] == f"data {verdict['sentence']}, since 2026-01-01 00:00"
+
+
+def test_a_form_older_than_the_judged_pairs_is_not_dated_to_the_beginning():
+    given = faulty("offset", rows(2, 2500), 200)
+    value = given["value"].copy()
+    value[900:] -= 4.0
+    verdict, (incident,), _ = scored({**given, "value": value})
+
+    began = incident["onset"][:10]
+    assert verdict["fault"] == "offset"
+    assert -2.3 < verdict["estimate"] < -1.7
+    assert verdict["sentence"].startswith("reads ")
+    assert " low (" in verdict["sentence"]
+    assert f", over its last 512 pairs; not right since {began}" in verdict["sentence"]
+    assert incident["sentence"] == f"data {verdict['sentence']}"
+
+
+def test_a_past_incident_that_was_long_tells_how_many_pairs_its_size_is_from():
+    given = faulty("offset", rows(2, 2500), 200, 1700)
+    value = given["value"].copy()
+    value[900:1700] -= 4.0
+    verdict, (incident,), _ = scored({**given, "value": value})
+
+    began, ended = incident["onset"][:10], incident["until"][:10]
+    told = incident["sentence"]
+    assert told.startswith("data read ")
+    assert " low (" in told
+    assert f", over 512 pairs; was not right from {began}" in told
+    assert f" to {ended}" in told
+    assert verdict["sentence"].startswith("as right as it says since ")
+    assert f"but not before: from {began}" in verdict["sentence"]
+    size = told.removeprefix("data ").partition(",")[0]
+    assert f" it was not right: it {size}, over 512 pairs" in verdict["sentence"]

@@ -1,4 +1,4 @@
-"""What a recorded file shows of its sensors: verdicts over all pairs, and incidents by date."""
+"""What a recorded file shows of its sensors: verdicts, and incidents by date."""
 
 from __future__ import annotations
 

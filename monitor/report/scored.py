@@ -63,7 +63,7 @@ class Scored:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """The verdict of all pairs of each series."""
+        """The verdict on each series."""
         return self._findings.verdicts
 
     @cached_property
@@ -137,7 +137,7 @@ class Scored:
         return aligned([_HEADS, *rows])
 
     def _verdicts(self) -> list[str]:
-        lines = ["", "over all pairs"]
+        lines = ["", "verdicts"]
         for name, found in zip(self.recorded.names, self.verdicts, strict=True):
             advice = f"; to mend it: {found.advice}" if found.advice else ""
             lines.append(f"{name.sensor} {name.quantity}: {found.sentence}{advice}")

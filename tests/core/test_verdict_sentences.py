@@ -14,7 +14,7 @@ from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.states import _numbers
 from monitor.core.verdict import FAULTS, Estimate, Pairs, Verdict, judge
-from monitor.core.verdict.sentences import past_sentence
+from monitor.core.verdict.sentences import before_sentence, past_sentence
 
 N, ONSET, ALARM = 300, 150, 170
 
@@ -216,6 +216,31 @@ def test_each_fault_has_a_past():
         assert re.match(r"(read|drifted|had|was|understated|overstated|followed|showed) ", told)
         present = r"\b(reads|drifts|has|is|now|since|leaves|crosses|falls|rises|measures|grows)\b"
         assert not re.search(present, told), told
+
+
+def test_the_past_of_an_incident_that_changed_has_both_dates():
+    now = Estimate(-3.0, -4.0, -2.0)
+    found = Verdict("fault", "offset", now, now, began=START, changed=START + 500_000.0)
+
+    assert past_sentence(found, "kg", START + 1e6) == (
+        "read 3.0 kg light (2.0 to 4.0), from 2026-02-07 21:33 to 2026-02-13 16:26; "
+        "was not right from 2026-02-02 02:40 on"
+    )
+    assert before_sentence(found, "kg") == (
+        "from 2026-02-02 02:40 it was not right: it read 3.0 kg light (2.0 to 4.0), "
+        "from 2026-02-07 21:33 on"
+    )
+
+
+def test_a_form_that_is_older_than_the_pairs_is_told_of_these_pairs():
+    p = sensor(1, N, fault=since(0, lambda value, _: value - 6.0))
+    verdict = judge(p, alarm=0, began=START - 1e6, unit="kg")
+
+    assert re.fullmatch(
+        r"reads ([\d.]+) kg light \(([\d.]+) to ([\d.]+)\), over its last 300 pairs; "
+        r"not right since 2026-01-21 12:53",
+        verdict.sentence,
+    ), verdict.sentence
 
 
 def test_an_incident_that_never_became_clear_says_so_in_the_past():

@@ -41,7 +41,8 @@ def with_words(
     """
     last = float(p.time[-1]) if p.n and p.timed else math.nan
     span = last - float(p.time[found.segment]) if p.n and p.timed else math.nan
-    found = found._replace(typical=typical, span=span, last=last)
+    is_older = bool(p.n) and p.timed and found.began < float(p.time[0])
+    found = found._replace(typical=typical, span=span, last=last, is_older=is_older)
     return found._replace(
         sentence=sentence(found, p.n, unit, fired=fired),
         advice=advice(found, p, unit, fired=fired),
@@ -69,11 +70,17 @@ def sentence(found: Verdict, n: int, unit: str, *, fired: bool = False) -> str:
 
 def past_sentence(found: Verdict, unit: str, until: float) -> str:
     """Return "read 6.2 kg heavy (5.1 to 7.3), from ... to ..." of an incident that is over."""
-    told = "was not as right as it said"
-    if found.state == FAULT:
-        told = _told(found, unit, words.PAST)
-    lasted = f", from {day(found.began)} to {day(until)}" if day(found.began) else ""
-    return f"{told}{lasted}{'' if found.state == FAULT else '; in which way never became clear'}"
+    began, ended = day(found.began), day(until)
+    lasted = f"from {began} to {ended}" if began else ""
+    if found.state != FAULT:
+        told = ", ".join(filter(None, ("was not as right as it said", lasted)))
+        return f"{told}; in which way never became clear"
+    told = _told(found, unit, words.PAST)
+    if changed := day(found.changed):
+        return f"{told}, from {changed} to {ended}; was not right from {began} on"
+    if found.is_older:
+        return f"{told}{_over(found, 'over')}; was not right {lasted}"
+    return ", ".join(filter(None, (told, lasted)))
 
 
 def before_sentence(found: Verdict, unit: str) -> str:
@@ -81,8 +88,17 @@ def before_sentence(found: Verdict, unit: str) -> str:
     told = "it was not as right as it said, in which way never became clear"
     if found.state == FAULT:
         told = f"it {_told(found, unit, words.PAST)}"
+        if changed := day(found.changed):
+            told = f"it was not right: {told}, from {changed} on"
+        elif found.is_older:
+            told = f"it was not right: {told}{_over(found, 'over')}"
     when = day(found.began)
     return f"from {when} {told}" if when else told
+
+
+def _over(found: Verdict, over: str) -> str:
+    """Return ", over its last 512 pairs", in the words ``over``; a sensor that is stuck says so."""
+    return "" if found.fault == "stuck" else f", {over} {words.counted(found.pairs)}"
 
 
 def _within(found: Verdict, unit: str) -> str:
@@ -113,6 +129,8 @@ def _full(found: Verdict, unit: str) -> str:
     when, due = day(found.began), day(found.due)
     if changed := day(found.changed):
         told = f"{told}, since {changed}; not right {f'since {when}' if when else 'before either'}"
+    elif found.is_older:
+        told = f"{told}{_over(found, 'over its last')}; not right since {when}"
     elif when:
         told = f"{told}, since {when}"
     elif found.segment and found.fault != "stuck":

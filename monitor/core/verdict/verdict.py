@@ -254,7 +254,8 @@ class Verdict(NamedTuple):
     pairs by which it is late (0: gradually). ``level`` is the error now, whatever the fault;
     ``scale`` the factor on u without level, slope and gain. ``since`` (the incident's first pair,
     never after the alarm) and ``segment`` (the first of the pairs that the sizes are from) are
-    indices of the given pairs; ``began`` is the time of ``since``, NaN without times.
+    indices of the given pairs; ``began`` is the time of ``since``, NaN without times. ``is_older``:
+    it began before the given pairs, so that nothing is known of the form that it had then.
     ``changed`` is when the incident took its present form, s UTC, NaN if it began with it.
     ``healthy`` is how the error moved with the level while the sensor was right.
     ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
@@ -282,6 +283,7 @@ class Verdict(NamedTuple):
     since: int = 0
     segment: int = 0
     began: float = NAN
+    is_older: bool = False
     changed: float = NAN
     due: float = NAN
     right_since: float = NAN

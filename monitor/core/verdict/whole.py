@@ -152,9 +152,10 @@ def judge_repaired(
 
     The incident's alert fired at the pair ``alarm`` and had ended by the pair ``clear``.
     ``former`` is the verdict on the incident, ``whole`` that on all pairs, which stays if the
-    sensor is right by it. If the pairs since the repair show a fault, that is the verdict.
+    sensor is right throughout by it. If the pairs since the repair show a fault, that is the
+    verdict.
     """
-    if whole.state == IS_RIGHT:
+    if whole.state == IS_RIGHT and math.isnan(whole.right_since):
         return whole
     later = p.rows(slice(_right_from(p, alarm, clear), None))
     if not later.n:
