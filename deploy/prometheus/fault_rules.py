@@ -89,7 +89,7 @@ def _size(fault: Fault) -> str:
 def _since() -> str:
     """Return what a summary says of a fault's beginning; nothing where the metric is absent."""
     query = f'printf "monitor_fault_since_timestamp_seconds{{{_OF_SERIES}}}" {_LABELS} | query'
-    shown = ", since {{ . | first | value | humanizeTimestamp }}"
+    shown = ", not right since {{ . | first | value | humanizeTimestamp }}"
     return f"{{{{ with {query} }}}}{shown}{{{{ end }}}}"
 
 
