@@ -44,7 +44,8 @@ from monitor.core.windows.windows import Windows
 # Pairs processed at a time: a step takes a few milliseconds, and temporaries stay in the cache.
 _PAIRS_AT_ONCE: Final = 1 << 16
 _OF_SERIES: Final = 256  # cost of a series besides its pairs, in pairs
-_OF_REPLAY: Final = 1 << 9  # added cost of one whose evidence must be replayed from its past
+# A replay costs by its length, hardly by how many series it is of: those are best taken together.
+_OF_REPLAY: Final = 1 << 7
 _REFERENCES_AT_ONCE: Final = 1024
 
 
@@ -182,7 +183,8 @@ class SnapshotBuilder:
 
     def _weights(self, series: Int) -> Int:
         disturbed = np.isin(series, np.array([*self._sources.disturbed], dtype=np.int64))
-        weights: Int = self._sources.windows.counts(series) + _OF_SERIES + _OF_REPLAY * disturbed
+        counts = self._sources.windows.counts(series) + _OF_SERIES
+        weights: Int = np.where(disturbed, _OF_REPLAY, counts)
         return weights
 
     def _refresh(self, series: Int) -> Int:
