@@ -224,3 +224,19 @@ def test_a_file_that_shows_nothing_clear_accuses_nobody_in_words():
 
     assert len(undecided) >= 10
     assert all(each.startswith(CALM) for each in undecided), undecided
+
+
+@pytest.mark.parametrize("kind", ["offset", "overstated"])
+def test_a_fault_that_fills_a_file_of_heavy_tails_is_no_other_one_at_its_end(kind):
+    wrong = []
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        n = 1000
+        error = random.standard_t(4, n) / np.sqrt(2.0)
+        error = error - 1.0 if kind == "offset" else 0.5 * error
+        reference = 50.0 + 3.0 * random.standard_normal(n)
+        p = Pairs(np.arange(n), reference + error, np.ones(n), reference, np.zeros(n), timed=False)
+        found = judge_file(p)
+        wrong += [found.sentence] if found.fault != kind else []
+
+    assert len(wrong) <= 1, wrong

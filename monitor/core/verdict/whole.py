@@ -62,6 +62,7 @@ _OFFSET: Final = (0.1, 0.25)  # u: wrong beyond the first, right within the seco
 _SCALE: Final = ((0.9, 1.1), (0.75, 1.33))
 _FAR_HONEST: Final = 0.01
 _PRIOR_PAIRS: Final = 4.0
+_OF_A_STATE: Final = 40  # pairs at the end before they count as another state of the sensor
 _AROUND: Final = 256  # pairs before and after an all-clear among which the repair is looked for
 _BY_CHANCE: Final = 3.0  # standard errors of the mean of a calm piece
 _T: Final = 4.0  # high because many names are tried on one file
@@ -126,12 +127,16 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
         return whole, 0, None
     evidence, cut = gathered_evidence(side, [p.n - 1], [None])
     starts = cut.starts[0]
-    if starts[-1] and is_over(evidence[0], starts[-1] - 1):
+    is_newer = starts[-1] > 0
+    if is_newer and p.n - starts[-1] < _OF_A_STATE:
+        return whole, 0, None
+    if is_newer and is_over(evidence[0], starts[-1] - 1):
         excess = np.add.reduceat(side.z[0, : p.n] ** 2 - 1.0, starts)
         worst = int(np.argmax(np.abs(excess[:-1])))
         return whole, 0, _Worst(starts[worst + 1], starts[-1])
     (found,), (held,) = judged(side, [p.n - 1], evidence, cut)
-    if found.state != FAULT or p.n - found.segment < FEWEST:
+    is_clear = found.state == FAULT and p.n - found.segment >= _OF_A_STATE
+    if not (is_clear and (is_newer or found.fault == whole.fault)):
         return whole, 0, None
     began = float(p.time[found.since]) if p.timed and found.since else NAN
     return found._replace(began=began), held, None
