@@ -136,7 +136,8 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
         return whole, 0, _Worst(starts[worst + 1], starts[-1])
     (found,), (held,) = judged(side, [p.n - 1], evidence, cut)
     is_clear = found.state == FAULT and p.n - found.segment >= _OF_A_STATE
-    if not (is_clear and (is_newer or found.fault == whole.fault)):
+    is_told = is_newer or found.fault in (whole.fault, *RELATED)
+    if not (is_clear and is_told):
         return whole, 0, None
     began = float(p.time[found.since]) if p.timed and found.since else NAN
     return found._replace(began=began), held, None
