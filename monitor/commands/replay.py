@@ -13,8 +13,8 @@ from pathlib import Path
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import assemble, native_topics, publisher_of
 from monitor.errors import USAGE, MonitorError
-from monitor.files import FileLayout, detect, read_messages, read_stream
-from monitor.files.layout import layout_of, notation_arguments
+from monitor.files import detect, read_messages, read_stream
+from monitor.files.layout import AS_USUAL, layout_of, notation_arguments
 from monitor.simulate.playback import RawMessage, replay, worded
 
 _BATCH = 4096
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     kind = detect(path)
     if kind == "pairs":
         raise ReplayCommandError(f"{path}: contains pairs, not a stream; use `monitor score`")
-    if kind == "messages" and layout != FileLayout():
+    if kind == "messages" and layout != AS_USUAL:
         raise ReplayCommandError(
             f"{path}: contains raw messages, whose times and numbers the sources in the settings "
             "read; --time-zone, --time-format and --decimal-comma are for a stream"

@@ -53,7 +53,7 @@ _ALIKE: Final = 0.25  # share of a level that the one before must reach to be th
 # The margin is large because there is a candidate for each pair since, and every pair tests anew.
 _CHANGED: Final = 10.0
 _DUE_MOST: Final = 1e10  # seconds
-_OF_A_FORM: Final = 40  # pairs in each form before an incident counts as having changed form
+OF_A_FORM: Final = 40  # pairs in each form before a sensor counts as having changed form
 _AT_ONCE: Final = 32  # series whose numbers fit in a processor's cache
 
 
@@ -166,7 +166,7 @@ def _changed(starts: list[int], kinds: list[int], fit: Float, found: Verdict, p:
     is_another = _form(kinds[at]) != _form(kinds[at - 1])
     if kinds[at] % WIDE == kinds[at - 1] % WIDE == LEVEL:
         is_another |= _is_other_level(*(float(fit[starts[each]]) for each in (at - 1, at)))
-    clear = is_another and min(newest, before) >= _OF_A_FORM
+    clear = is_another and min(newest, before) >= OF_A_FORM
     return float(p.time[starts[at]]) if clear else NAN
 
 

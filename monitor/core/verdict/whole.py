@@ -16,7 +16,7 @@ from monitor.core.model import NAN, Bool, Float
 from monitor.core.verdict import words
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
 from monitor.core.verdict.faults import LEAST_FAR
-from monitor.core.verdict.judge import gathered_evidence, judged
+from monitor.core.verdict.judge import OF_A_FORM, gathered_evidence, judged
 from monitor.core.verdict.naming import is_over
 from monitor.core.verdict.pairs import (
     FAR,
@@ -62,7 +62,6 @@ _OFFSET: Final = (0.1, 0.25)  # u: wrong beyond the first, right within the seco
 _SCALE: Final = ((0.9, 1.1), (0.75, 1.33))
 _FAR_HONEST: Final = 0.01
 _PRIOR_PAIRS: Final = 4.0
-_OF_A_STATE: Final = 40  # pairs at the end before they count as another state of the sensor
 _AROUND: Final = 256  # pairs before and after an all-clear among which the repair is looked for
 _BY_CHANCE: Final = 3.0  # standard errors of the mean of a calm piece
 _T: Final = 4.0  # high because many names are tried on one file
@@ -128,14 +127,14 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
     evidence, cut = gathered_evidence(side, [p.n - 1], [None])
     starts = cut.starts[0]
     is_newer = starts[-1] > 0
-    if is_newer and p.n - starts[-1] < _OF_A_STATE:
+    if is_newer and p.n - starts[-1] < OF_A_FORM:
         return whole, 0, None
     if is_newer and is_over(evidence[0], starts[-1] - 1):
         excess = np.add.reduceat(side.z[0, : p.n] ** 2 - 1.0, starts)
         worst = int(np.argmax(np.abs(excess[:-1])))
         return whole, 0, _Worst(starts[worst + 1], starts[-1])
     (found,), (held,) = judged(side, [p.n - 1], evidence, cut)
-    is_clear = found.state == FAULT and p.n - found.segment >= _OF_A_STATE
+    is_clear = found.state == FAULT and p.n - found.segment >= OF_A_FORM
     is_told = is_newer or found.fault in (whole.fault, *RELATED)
     if not (is_clear and is_told):
         return whole, 0, None
