@@ -21,7 +21,7 @@ PROJECT = Path(__file__).parents[1]
 CHECKS = {
     "style": [sys.executable, "-m", "ruff", "check", "."],
     "format": [sys.executable, "-m", "ruff", "format", "--check", "."],
-    "types": [sys.executable, "-m", "mypy"],
+    "types": [sys.executable, "-m", "mypy", "--num-workers", "2"],
     "imports": [
         sys.executable,
         "-c",

@@ -195,7 +195,7 @@ def test_restarts_anywhere_change_no_bit(trade, recording, in_order, tmp_path):
     size=st.integers(1, 100),
 )
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_part_in_any_order_gives_the_pairs_of_the_oracle(
     trade, recording, tmp_path_factory, first, length, share, seed, size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from playwright.sync_api import Page as Tab
 
 from monitor.http.service import Service
 
-SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+SCREENSHOTS = os.environ.get("MONITOR_SCREENSHOTS", "")
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +97,7 @@ def visit(browser: Browser, service: Service, request: pytest.FixtureRequest) ->
 
 
 def shoot(tab: Tab, name: str, *, whole: bool = True) -> None:
-    """Keep a picture for people to look at."""
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    tab.screenshot(path=SCREENSHOTS / f"{re.sub(r'[^a-z0-9-]', '-', name)}.png", full_page=whole)
+    """Keep a picture for people to look at in the folder that MONITOR_SCREENSHOTS names, if any."""
+    if SCREENSHOTS:
+        name = re.sub(r"[^a-z0-9-]", "-", name)
+        tab.screenshot(path=Path(SCREENSHOTS, f"{name}.png"), full_page=whole)

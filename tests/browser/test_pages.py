@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from browser.conftest import shoot
+from harness.cases import further
 from harness.yard import START, Yard, fleet
 from playwright.sync_api import expect
 
@@ -343,7 +344,9 @@ def test_a_line_that_has_the_focus_keeps_it_when_it_changes(visit, yard):
     assert tab.evaluate("document.activeElement.textContent") == "cart-01"
 
 
-@pytest.mark.parametrize("visit", [PHONE, PHONE | {"color_scheme": "dark"}], indirect=True)
+@pytest.mark.parametrize(
+    "visit", [PHONE, *further(PHONE | {"color_scheme": "dark"})], indirect=True
+)
 def test_nothing_is_wider_than_a_phone(visit, yard):
     yard.run(0.1)
     for path, tab in visit.each(PATHS):
@@ -371,7 +374,7 @@ OVERLAPS = """() => {
   }
   return found;
 }"""
-SCHEMES = [{"color_scheme": "light"}, {"color_scheme": "dark"}]
+LIGHT, DARK = {"color_scheme": "light"}, {"color_scheme": "dark"}
 
 
 def assert_tidy(tab, name: str) -> None:
@@ -384,8 +387,18 @@ def assert_tidy(tab, name: str) -> None:
         assert tab.evaluate(OVERLAPS) == [], (name, width)
 
 
-@pytest.mark.parametrize("visit", SCHEMES, indirect=True)
-@pytest.mark.parametrize("sensors", [0, 13, 1000])
+@pytest.mark.parametrize(
+    ("visit", "sensors"),
+    [
+        (LIGHT, 0),
+        (DARK, 13),
+        (LIGHT, 1000),
+        pytest.param(DARK, 0, marks=pytest.mark.long),
+        pytest.param(LIGHT, 13, marks=pytest.mark.long),
+        pytest.param(DARK, 1000, marks=pytest.mark.long),
+    ],
+    indirect=["visit"],
+)
 def test_nothing_overlaps_at_any_width_however_many_sensors(visit, service, sensors, request):
     published(service, fleet(sensors))
     scheme = request.node.callspec.params["visit"]["color_scheme"]
@@ -393,7 +406,7 @@ def test_nothing_overlaps_at_any_width_however_many_sensors(visit, service, sens
         assert_tidy(visit.open(path), f"fleet-{sensors}{path}-{scheme}")
 
 
-@pytest.mark.parametrize("visit", SCHEMES, indirect=True)
+@pytest.mark.parametrize("visit", [LIGHT, *further(DARK)], indirect=True)
 def test_nothing_overlaps_on_the_pages_of_a_series_and_of_the_ranking(visit, service, request):
     race = Yard(service, carts=(), match_on=frozenset({"key"}))
     race.race({f"platform-{at:02}": 2.0 + 0.5 * at for at in range(13)}, 60)
@@ -434,9 +447,7 @@ CONTRAST = """() => {
 }"""
 
 
-@pytest.mark.parametrize(
-    "visit", [{"color_scheme": "light"}, {"color_scheme": "dark"}], indirect=True
-)
+@pytest.mark.parametrize("visit", [LIGHT, DARK], indirect=True)
 def test_words_stand_out_from_their_ground(visit, yard):
     yard.run(0.1)
 

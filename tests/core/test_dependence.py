@@ -97,7 +97,7 @@ def mean_between(first, length):
         (rounded(0.999), 1000),
         pytest.param(held(5), 1000, marks=pytest.mark.long),
         pytest.param(held(10), 1000, marks=pytest.mark.long),
-        (held(50), 1000),
+        pytest.param(held(50), 1000, marks=pytest.mark.long),
     ],
 )
 def test_honest_sensors_whose_errors_depend_on_each_other_rarely_fire(errors, least):

@@ -11,6 +11,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from harness.cases import further
 from harness.examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
@@ -211,7 +212,7 @@ def test_the_streams_of_these_tests_fire_and_resolve():
     assert not [change for change in found if change[0] == 0 and change[3] == "firing"]
 
 
-@examples(15)
+@examples(6)
 @given(st.integers(0, 2**31), st.integers(1, 200), st.booleans())
 def test_neither_batches_nor_neighbours_change_a_bit(seed, largest, vectorised):
     random = Random(seed)
@@ -448,13 +449,13 @@ def test_honest_sensors_rarely_fire(shape, most):
     ("fault", "median"),
     [
         (lambda z: z + 0.5, 95),
-        (lambda z: z - 0.5, 95),
+        pytest.param(lambda z: z - 0.5, 95, marks=pytest.mark.long),
         (lambda z: z + 1, 26),
-        (lambda z: z + 2, 9),
+        pytest.param(lambda z: z + 2, 9, marks=pytest.mark.long),
         (lambda z: z + 0.01 * np.arange(1, z.shape[1] + 1), 92),
-        (lambda z: 1.5 * z, 52),
+        pytest.param(lambda z: 1.5 * z, 52, marks=pytest.mark.long),
         (lambda z: 2 * z, 19),
-        (lambda z: 3 * z, 9),
+        pytest.param(lambda z: 3 * z, 9, marks=pytest.mark.long),
         (lambda z: z / 2, 64),
     ],
 )
@@ -496,7 +497,7 @@ def test_bare_intervals_are_judged_by_their_coverage(fault, family):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", ["t4", "AR(0.5)"])
+@pytest.mark.parametrize("shape", ["AR(0.5)", *further("t4")])
 def test_honest_bare_intervals_rarely_fire(shape):
     """An ARL of 1000, the least that is promised, would fire on 152 of 160."""
     z = honest(shape, 160, 3000)
@@ -525,8 +526,8 @@ def bare_intervals(u_ref, offset=0.0, p=0.9, streams=60, length=1000):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("p", [0.68, 0.9, 0.95])
-@pytest.mark.parametrize("u_ref", [0.33, 0.5, 1.0])
+@pytest.mark.parametrize("p", [0.68, 0.95, *further(0.9)])
+@pytest.mark.parametrize("u_ref", [0.33, 1.0, *further(0.5)])
 def test_bare_intervals_are_not_accused_of_the_uncertainty_of_their_reference(p, u_ref):
     """Against the intervals as they are stated, 23 to 60 of 60 fire within 400 pairs from .5 on."""
     first = alarms(bare_intervals(u_ref, p=p), coverage=np.ones(60, bool))
@@ -535,7 +536,7 @@ def test_bare_intervals_are_not_accused_of_the_uncertainty_of_their_reference(p,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("p", [0.68, 0.9, 0.95])
+@pytest.mark.parametrize("p", [0.68, *further(0.9, 0.95)])
 def test_an_uncertain_reference_hardly_delays_what_bare_intervals_show(p):
     delays = [
         np.median(first[first >= 200]) - 199
@@ -668,16 +669,14 @@ def bursts(seed, bad=10):
 
 
 def test_a_fault_that_came_back_ends_only_after_it_stayed_away_for_longer():
-    alerts, ends, states = [], [], []
-    for seed in range(20):
-        made, transitions = run(bursts(seed))
-        alerts.append(len(fired(transitions)))
-        ends.append(resolved(transitions)[-1].position)
-        states.append(int(made.states(ONE)[0]))
+    z = np.array([bursts(seed) for seed in range(20)])
+    made = detector(20)
+    transitions = made.advance(np.arange(20), z.shape[1] * np.arange(20), z.ravel())
+    ends = {each.series: each.position % z.shape[1] for each in resolved(transitions)}
 
-    assert np.mean(alerts) <= 2.5  # ten without it
-    assert np.mean(np.array(ends) >= 920 + 2 * 60) >= 0.95  # 80 pairs went well before
-    assert detection.STATES.index("firing") not in states
+    assert len(fired(transitions)) / 20 <= 2.5  # ten without it
+    assert np.mean(np.array([ends[row] for row in range(20)]) >= 920 + 2 * 60) >= 0.95
+    assert detection.STATES.index("firing") not in made.states(np.arange(20))
 
 
 def test_a_first_repair_is_told_as_soon_as_ever():
@@ -690,7 +689,7 @@ def test_a_first_repair_is_told_as_soon_as_ever():
     assert np.median([pairs for pairs in after if pairs >= 0]) <= 36
 
 
-@pytest.mark.parametrize("length", [1, 7, 130, 1400])
+@pytest.mark.parametrize("length", [1, 130, 1400])
 def test_relapses_are_the_same_however_pairs_are_cut(length):
     z = bursts(3)
     whole, wanted = run(z)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from harness.cases import further
 from scipy import stats
 
 from monitor.core.detector import e_values
@@ -93,7 +94,7 @@ def test_what_is_declared_but_is_by_chance_after_all_is_no_fault_either(share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("edge", [-1.0, 1.0])
+@pytest.mark.parametrize("edge", [-1.0, *further(1.0)])
 @pytest.mark.parametrize("shape", ["normal", "exponential", "t4"])
 def test_evidence_of_t_pairs_has_a_mean_of_at_most_t_at_the_edge(shape, edge):
     pairs, series = 12, 40_000
@@ -138,8 +139,16 @@ def test_without_the_declaration_about_half_of_them_are():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("side", [-1.0, 1.0])
-@pytest.mark.parametrize(("beyond", "median"), [(0.5, 110), (1.0, 30), (2.0, 11), (5.0, 5)])
+@pytest.mark.parametrize("side", [-1.0, *further(1.0)])
+@pytest.mark.parametrize(
+    ("beyond", "median"),
+    [
+        (0.5, 110),
+        pytest.param(1.0, 30, marks=pytest.mark.long),
+        (2.0, 11),
+        pytest.param(5.0, 5, marks=pytest.mark.long),
+    ],
+)
 def test_a_bias_beyond_it_is_found(side, beyond, median):
     z = honest("normal", 5, (150, 900))
     z[:, 300:] = side * (MOST + beyond) + CHANCE * draws("normal", (150, 600), 6)

@@ -144,7 +144,8 @@ def test_what_is_left_is_a_function_of_the_pairs_and_not_of_when_they_were_looke
     often, once = network(), network()
     for at in range(REPAIR + 25):
         time = feed(often, value, reference, at)
-        often.evaluate(time)
+        if at % 3 == 0 or at > REPAIR:
+            often.evaluate(time)
         feed(once, value, reference, at)
     one, other = often.evaluate(time), once.evaluate(time)
 

@@ -25,7 +25,7 @@ from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.intake import recover
 from monitor.journal import Batch, InMemoryStore
 
-FEW = 30  # so few lives may all be calm
+FEW = 20  # so few lives may all be calm
 SENSORS = ("a", "b", "c")
 START = 1000.0
 

@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from harness.cases import further
 
 from monitor.core.detector.detector import Detector, Replays
 from monitor.core.model import (
@@ -110,7 +111,7 @@ def delivered(run: Run, pairs: Records, seed: int, size: int, disorder: float) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("precision", ["double", "single"])
+@pytest.mark.parametrize("precision", ["double", *further("single")])
 @pytest.mark.parametrize(("size", "disorder"), [(12, 0.0), (400, 0.0), (30, 1.5), (1000, 1e4)])
 def test_windows_give_a_replay_the_bits_that_are_kept_otherwise(precision, size, disorder):
     pairs = pairs_of_many()

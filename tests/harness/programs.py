@@ -24,7 +24,6 @@ PACKAGES: Final = {
     "bash": "bash",
     "chromium": "chromium",
     "curl": "curl",
-    "faketime": "faketime",
     "fish": "fish",
     "java": "openjdk-17-jre-headless",
     "make": "make",
@@ -59,6 +58,9 @@ SCRIPTS: Final = {
 """Each program that comes as a Python package with the extra of this project that brings it."""
 
 WAIT_SECONDS: Final = 900.0
+_POLL_SECONDS: Final = 0.02
+_POLL_SECONDS_MOST: Final = 0.2
+_POLL_SHARE: Final = 0.1  # of what was waited so far
 """How long anything is waited for. It ends a test that hangs; a slow machine never gets there."""
 
 
@@ -118,13 +120,17 @@ def free_port() -> int:
 
 
 def until(what: str, true: Callable[[], object], seconds: float = WAIT_SECONDS) -> object:
-    """Return the first true result of ``true``; fail after ``seconds``."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    """Return the first true result of ``true``; fail after ``seconds``.
+
+    It asks at most every 20 ms, and less often the longer it waits: to be asked is work, most of
+    all for a daemon that starts.
+    """
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < seconds:
         result = true()
         if result:
             return result
-        time.sleep(0.02)
+        time.sleep(min(max(_POLL_SECONDS, _POLL_SHARE * waited), _POLL_SECONDS_MOST))
     pytest.fail(f"waited {seconds} s in vain: {what}")
 
 
