@@ -138,6 +138,30 @@ def test_what_comes_late_in_time_after_time_leaves_evidence_behind_it(live, jour
     assert replayed(journal, monkeypatch) < SENSORS * 4 * PAIRS
 
 
+@pytest.mark.parametrize(("back", "kept"), [(5.5, SENSORS), (700.5, 0)])
+def test_evidence_that_waits_for_a_replay_is_kept_from_before_the_change(
+    back, kept, live, journal, monkeypatch
+):
+    """Where references are always late, hardly a series is ever up to date."""
+    for at in range(FIRST + 10, FIRST + 2 * PAIRS, 10):
+        late = made(at - 9, at - 8)
+        late["id"] += 10**6
+        late["time"] -= 0.5
+        take(live, journal, np.concatenate([made(at, at + 10), late]))
+    last = made(FIRST + 2 * PAIRS, FIRST + 2 * PAIRS + 1)
+    last["id"] += 10**7
+    last["time"] -= back
+    journal.append(Batch(pairs=last))
+    live.apply(last)
+    assert len(live.replayer.disturbed) == SENSORS
+
+    assert EvidenceKeeping(live, journal).work() == kept
+    times = [each.time for each in journal.evidence()]
+    assert len(times) == SENSORS
+    assert [time > FIRST for time in times] == [bool(kept)] * SENSORS  # else those of the fixture
+    replayed(journal, monkeypatch)
+
+
 @pytest.mark.parametrize("change", ["patience", "a pair before", "an event before"])
 def test_what_it_rests_on_makes_it_void(change, live, journal, monkeypatch):
     if change == "a pair before":

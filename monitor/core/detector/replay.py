@@ -210,10 +210,16 @@ class Replayer:
         return self._differences(series, before, seen)
 
     def keep(self, rows: Int) -> list[KeptEvidence]:
-        """Return the evidence of ``rows`` as far as it is up to date, for later starts."""
-        is_known = self._rings.known[rows] & (self._windows.rings.held[rows] > 0)
-        some = rows[is_known & ~np.isin(rows, [*self.disturbed])]
-        return self.keeper.made(some, *self._rings.settled(some))
+        """Return the evidence of ``rows``, for later starts, as far as nothing before it changed.
+
+        Where references are always late, hardly a series is ever up to date; a copy from before
+        its last change still is the state after the pairs up to there.
+        """
+        some = rows[self._rings.known[rows] & (self._windows.rings.held[rows] > 0)]
+        found, is_copied = self._rings.settled(some)
+        since = np.array([self.disturbed.get(row, np.inf) for row in some.tolist()])
+        stands = (since == np.inf) | is_copied & (found.times < since)
+        return self.keeper.made(some[stands], *(column[stands] for column in found))
 
     def resumable(self, kept: Iterable[KeptEvidence], up_to: UpTo) -> dict[int, Resumed]:
         """Return the states that can be resumed, by row; for ``up_to`` see :data:`.UpTo`."""

@@ -7,7 +7,7 @@ complete; where neither reaches back far enough, the result says so.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,14 @@ from monitor.core.windows.windows import Windows
 
 _PIECE: Final = 2 * DISTANCES[0]  # pairs between two copies
 LAST_ID: Final = np.uint64(np.iinfo(np.uint64).max)
+
+
+class SettledStates(NamedTuple):
+    """States (dtype STATE), and the pairs (time, id) that they follow."""
+
+    times: Float
+    ids: Names
+    records: Records
 
 
 class RingReplays:
@@ -70,8 +78,8 @@ class RingReplays:
         series = series[self._windows.rings.held[series] > 0]
         self.copies.take(series, *self._newest(series))
 
-    def settled(self, series: Int) -> tuple[Float, Names, Records]:
-        """Return the oldest copied states of ``series``: the pair that each follows, and the state.
+    def settled(self, series: Int) -> tuple[SettledStates, Bool]:
+        """Return the oldest copied states of ``series``, and which of them are copies.
 
         Without copies it is the present state: the past of such a series has never changed. Each
         must hold a pair.
@@ -81,11 +89,8 @@ class RingReplays:
         records = self._detector.records(series)
         is_copied = found.entries >= 0
         records[is_copied] = self.copies.records(found.entries[is_copied])
-        return (
-            np.where(is_copied, found.times, times),
-            np.where(is_copied, found.ids, ids),
-            records,
-        )
+        times = np.where(is_copied, found.times, times)
+        return SettledStates(times, np.where(is_copied, found.ids, ids), records), is_copied
 
     def go_back(self, series: Int, since: Float) -> tuple[Int, Float]:
         """Put evidence back to before it changed; return how many rows of each ring are next.
