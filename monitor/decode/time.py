@@ -122,13 +122,32 @@ def parsed(text: str, layout: str = "") -> datetime:
 
 
 def _seconds(time: datetime, local: ZoneInfo | None, what: str) -> float:
-    """Return seconds since 1970 UTC; raises Rejected for a time without a zone."""
+    """Return seconds since 1970 UTC; raises Rejected for a time without a zone or none of its own.
+
+    Of an hour that comes twice, when clocks are set back, it is the first.
+    """
     if time.tzinfo is None:
         if local is None:
             detail = f"{what} {time.isoformat()} has no zone; send one"
             raise Rejected("naive_time", f"{detail}, or set time_zone for the source")
-        time = time.replace(tzinfo=local)
+        stated, time = time, time.replace(tzinfo=local)
+        if _is_skipped(time):
+            detail = f"{what} {stated.isoformat()} does not exist in {local.key}"
+            hint = "clocks there are set forward past it. A clock that stays on winter time has a "
+            raise Rejected("bad_field", f"{detail}: {hint}zone such as {_fixed(time)}")
     return (time - _EPOCH) / timedelta(seconds=1)
+
+
+def _is_skipped(time: datetime) -> bool:
+    """Return whether clocks were set forward past this time (PEP 495)."""
+    before, after = time.replace(fold=0).utcoffset(), time.replace(fold=1).utcoffset()
+    return before is not None and after is not None and before < after
+
+
+def _fixed(time: datetime) -> str:
+    """Return a zone that always has the offset of a time, as hours; signs are those of POSIX."""
+    hours = round((time.utcoffset() or timedelta()) / timedelta(hours=1))
+    return f"Etc/GMT{-hours:+d}"
 
 
 class _Text(NamedTuple):

@@ -24,6 +24,7 @@ import orjson
 
 from monitor.core.model import NAN, Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
+from monitor.decode.checks import Rejected
 from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.arrow_csv import ArrowTable, ArrowTexts, arrow_csv
 from monitor.files.input_file import (
@@ -251,8 +252,13 @@ def _local_times(
             f"{path}:1:{name}: has times without a zone; give it as --time-zone, or when you write "
             f"the file, such as df[{name!r}].dt.tz_localize('UTC')"
         )
-    read = layout.reader()
-    return np.array([NAN if each is None else read(each, name) for each in column.to_pylist()])
+    read, found = layout.reader(), np.full(len(column), NAN)
+    for at, each in enumerate(column.to_pylist()):
+        try:
+            found[at] = NAN if each is None else read(each, name)
+        except Rejected as error:
+            raise FileError(f"{path}:{at + 1}:{name}: {error.detail}") from error
+    return found
 
 
 # -- distributions --------------------------------------------------------------------------------
