@@ -59,7 +59,7 @@ demo: $(if $(UV),,.venv/demo.stamp)
 # examples and without those that are marked slow.
 check: PARALLEL = -n auto --dist worksteal
 check: $(if $(UV),,.venv/dev.stamp)
-	$(TEST) pytest $(PARALLEL) --quiet --hypothesis-profile quick --lives 10 -m "not slow" \
+	$(TEST) pytest $(PARALLEL) --quiet --hypothesis-profile quick --lives 3 -m "not slow" \
 	    --durations 5 $(CHECKED)
 
 # All of it on all cores; what needs a program that is not installed skips and names its package.
@@ -80,7 +80,7 @@ test-lowest test-newest:
 	uv venv --quiet --clear build/$@
 	uv pip install --quiet --python build/$@ $(FLOOR) --editable .
 	uv pip install --quiet --python build/$@ --editable '.[dev]'
-	build/$@/bin/python -m pytest -p no:anyio $(PARALLEL) $(or $(T),-m "not slow" $(SHARE))
+	build/$@/bin/python -m pytest -p no:anyio $(PARALLEL) $(or $(T),-m "not slow" --hypothesis-profile quick $(SHARE))
 
 test-%:
 	uv run --quiet --isolated --locked --python $* --extra dev pytest $(PARALLEL) $(T)

@@ -80,6 +80,7 @@ def test_bins_scale_each_tenth_of_u_by_its_own_root():
         assert np.mean(got.z[part] ** 2) == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "name", "truth"),
     [

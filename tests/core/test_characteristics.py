@@ -124,6 +124,7 @@ def test_partial_gain_ranks_perfect_honest_constant_and_shuffled_uncertainties()
     assert gains[3] < -0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spread", "factor"), [(0.5, 1.0), (1.0, 1.0), (1.0, 3.0), (1.25, 0.5)])
 def test_information_of_an_honest_lognormal_uncertainty_is_its_integral(spread, factor):
     """Area beyond the median m of X is E max(X - m, 0): of |z| in closed form, of |u z| by u."""
@@ -177,6 +178,7 @@ def test_partial_area_is_the_integral_from_where_the_miss_rate_is_down(largest):
     assert curves.partial_area(points.bandwidth, points.miss, largest) == pytest.approx(want)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("skewed", [False, True])
 def test_optimal_scale_minimises_the_interval_score_of_the_stretched_intervals(skewed):
     c = drawn(6, (60, 200, 33), skewed=skewed)

@@ -224,6 +224,7 @@ def test_a_reference_is_paired_once_with_the_readings_of_its_batch(few, by_colum
     assert outcome.pairs["time"].tolist() == [10.0, 20.0, 30.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize(("known", "a_minute"), [(3, 1000), (100, 2), (0, 1000)])
 def test_series_that_may_not_come_in_are_refused_as_one_by_one(few, known, a_minute, monkeypatch):

@@ -70,6 +70,7 @@ def test_a_few_wild_sensors_hardly_move_a_common_error():
     assert np.abs(moved - calm).mean() < 0.25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("heavy", [False, True])
 @pytest.mark.parametrize("sensors", [5, 10, 20, 50])
 def test_honest_sensors_and_references_are_cleared(sensors, heavy):
@@ -103,6 +104,7 @@ def test_a_reference_is_accused_of_what_is_wrong_with_it(kind, sensors):
     assert truth is None or abs(np.median(sizes) - truth) < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sensors", [5, 10, 20, 50])
 @pytest.mark.parametrize("fault", ["noise", "gain", "offset"])
 def test_a_fifth_of_bad_sensors_accuses_nobody(sensors, fault):
@@ -122,6 +124,7 @@ def test_a_fifth_of_bad_sensors_accuses_nobody(sensors, fault):
     assert accused <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [0.0, 5.0])
 @pytest.mark.parametrize("heavy", [False, True])
 @pytest.mark.parametrize("those", [0.5, 1.0])
@@ -140,6 +143,7 @@ def test_sensors_that_understate_do_not_accuse_an_honest_reference(sensors, thos
     assert accused == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sensors", [5, 10, 20, 50])
 def test_sensors_that_are_each_off_by_their_own_accuse_no_reference(sensors):
     """Biases of 1 u that nobody declared do not cancel in a round; they accused it in 2 of 10."""
@@ -152,6 +156,7 @@ def test_sensors_that_are_each_off_by_their_own_accuse_no_reference(sensors):
     assert accused <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sensors", [10, 50])
 def test_a_reference_that_is_off_is_found_by_sensors_that_understate(sensors):
     rounds, found = min(60, 1024 // sensors), 0
@@ -165,6 +170,7 @@ def test_a_reference_that_is_off_is_found_by_sensors_that_understate(sensors):
     assert found >= 9
 
 
+@pytest.mark.slow
 def test_a_sensor_with_a_fault_of_its_own_is_not_cleared():
     for seed in range(10):
         value, reference = world(20, 45, seed, "noise")
@@ -176,6 +182,7 @@ def test_a_sensor_with_a_fault_of_its_own_is_not_cleared():
         assert {3, 7}.isdisjoint(found.cleared.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRONG)
 def test_of_fifty_sensors_hardly_one_is_blamed_for_its_reference(kind):
     value, reference = world(50, 60, 3, kind, onset=30)

@@ -106,6 +106,7 @@ def test_honest_sensors_whose_errors_depend_on_each_other_rarely_fire(errors, le
     assert mean_between(*first_alarms(z)) >= least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "least"), [(0.7, 0.0, 10_000), (0.9, 0.0, 10_000), (0.0, 0.7, 1000)]
 )

@@ -212,6 +212,7 @@ def test_the_streams_of_these_tests_fire_and_resolve():
     assert not [change for change in found if change[0] == 0 and change[3] == "firing"]
 
 
+@pytest.mark.slow
 @examples(6)
 @given(st.integers(0, 2**31), st.integers(1, 200), st.booleans())
 def test_neither_batches_nor_neighbours_change_a_bit(seed, largest, vectorised):
@@ -332,6 +333,7 @@ def test_evidence_stands_still_while_firing(shifted):
     assert made.evidence(ONE)[0] == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "pairs"),
     [
@@ -356,6 +358,7 @@ def test_an_alert_lasts_as_long_as_its_fault_and_ends_soon_after_it(fault, pairs
     assert len(ends) - len(after) <= 9  # of 36 000 faulty pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "pairs"), [(0.5, 60), (1 / 3, 40)])
 def test_an_alert_on_intervals_that_are_too_narrow_lasts_as_long_as_they_are(width, pairs):
     honest = np.random.default_rng(32).standard_normal((40, 3000))
@@ -372,6 +375,7 @@ def test_an_alert_on_intervals_that_are_too_narrow_lasts_as_long_as_they_are(wid
     assert len(ends) == len(after)  # of 96 000 faulty pairs
 
 
+@pytest.mark.slow
 def test_who_is_patient_with_alarms_is_with_their_end():
     """Calm stretches of a sensor with outliers end its alert now and then."""
     random = np.random.default_rng(33)
@@ -387,6 +391,7 @@ def test_who_is_patient_with_alarms_is_with_their_end():
     assert late <= early / 2
 
 
+@pytest.mark.slow
 def test_outliers_that_are_all_on_one_side_are_no_offset():
     """An offset would be over after a dozen calm pairs; such stretches come with outliers too."""
     random = np.random.default_rng(33)
@@ -562,6 +567,7 @@ def real(path):
     return sensors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sensor", "earliest", "latest"),
     [
@@ -607,6 +613,7 @@ def test_an_alert_on_outliers_lasts_while_there_are_any_and_ends_after_them():
     assert sum(at >= 600 for at in ended) >= 18
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rho", "pairs"), [(0.0, 30), (0.7, 150)])
 @pytest.mark.parametrize("size", [8.0, -20.0])
 def test_an_alert_on_a_large_offset_that_began_as_outliers_ends_with_the_offset(rho, size, pairs):
@@ -625,6 +632,7 @@ def test_an_alert_on_a_large_offset_that_began_as_outliers_ends_with_the_offset(
     assert np.median(list(ends.values())) - 399 <= pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.7])
 @pytest.mark.parametrize(
     "after",
@@ -645,6 +653,7 @@ def test_an_alert_goes_on_while_another_fault_takes_the_place_of_its_own(after, 
     assert sum(t.position % 700 >= 400 for t in resolved(found)) <= (6 if rho else 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1.0, 2.0, 5.0, 20.0])
 def test_an_alert_ends_within_thirty_pairs_of_a_whole_repair(size):
     z = np.random.default_rng(43).standard_normal((200, 800))
@@ -668,6 +677,7 @@ def bursts(seed, bad=10):
     return np.where((pair % 100 < 20) & (pair < 100 * bad), 4.0, 1.0) * z
 
 
+@pytest.mark.slow
 def test_a_fault_that_came_back_ends_only_after_it_stayed_away_for_longer():
     z = np.array([bursts(seed) for seed in range(20)])
     made = detector(20)
@@ -689,6 +699,7 @@ def test_a_first_repair_is_told_as_soon_as_ever():
     assert np.median([pairs for pairs in after if pairs >= 0]) <= 36
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 130, 1400])
 def test_relapses_are_the_same_however_pairs_are_cut(length):
     z = bursts(3)

@@ -66,6 +66,7 @@ def means(shape: str, bias: float, spread: float, share: float) -> np.ndarray:
     return bets @ ((half * weights).ravel() * density)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize("place", [-1.0, -0.5, 0.0, 0.5, 1.0])
@@ -76,6 +77,7 @@ def test_no_bet_on_offset_or_too_small_u_gains_within_the_tolerance(shape, share
         assert means(shape, bias, spread * by_chance, share)[:12].max() <= 1.0 + 2e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["normal", "uniform", "logistic", "Laplace", "t4"])
 @pytest.mark.parametrize("share", SHARES)
 def test_no_bet_on_too_large_u_or_outliers_gains_within_the_tolerance(shape, share):
@@ -128,12 +130,14 @@ def honest(shape: str, seed: int, size: tuple[int, int] = (200, 2000)) -> np.nda
     return S * own + CHANCE * draws(shape, size, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("shape", ["normal", "t4"])
 def test_at_most_five_in_a_hundred_honest_sensors_are_accused_within_2000_pairs(shape, seed):
     assert (first_alarms(honest(shape, seed), S) < 2000).mean() <= 0.05
 
 
+@pytest.mark.slow
 def test_without_the_declaration_about_half_of_them_are():
     assert 0.35 <= (first_alarms(honest("normal", 1), 0.0) < 2000).mean() <= 0.75
 
@@ -160,6 +164,7 @@ def test_a_bias_beyond_it_is_found(side, beyond, median):
     assert (late < 600).mean() >= 0.97
 
 
+@pytest.mark.slow
 def test_a_spread_three_times_as_wide_is_found():
     z = honest("normal", 7, (150, 900))
     z[:, 300:] += 2.0 * CHANCE * draws("normal", (150, 600), 8) * np.sqrt(2.0)
@@ -188,6 +193,7 @@ def lives(before: float, after: float, usual: float) -> np.ndarray:
     return ended[fired] - 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constant", [0.0, S, MOST, -MOST])
 def test_an_alert_ends_soon_after_the_bias_is_within_the_tolerance_again(constant):
     ended = lives(MOST + 2.0, constant, constant)
@@ -196,11 +202,13 @@ def test_an_alert_ends_soon_after_the_bias_is_within_the_tolerance_again(constan
     assert (ended < 300).mean() >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [MOST + 1.0, -MOST - 1.0])
 def test_an_alert_does_not_end_while_the_bias_is_beyond_it(left):
     assert (lives(MOST + 3.0, left, 0.0) < 300).mean() <= 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [1, 7, 64, 2000])
 def test_neighbours_and_batches_change_no_bit(cut):
     z = honest("normal", 12, (6, 600))

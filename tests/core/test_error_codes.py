@@ -42,6 +42,7 @@ def coded(pairs, side, at, number=-999.0):
     return dataclasses.replace(pairs, **{side: column})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [-999.0, 65535.0, -9999.0])
 @pytest.mark.parametrize("before", [0, 1, 3])
 @pytest.mark.parametrize("last", [3, 4, 8])
@@ -58,6 +59,7 @@ def test_codes_at_the_newest_pairs_are_outliers_with_the_code_in_words(side, las
         assert found.since == at[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [-999.0, 250.0])
 @pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
 @pytest.mark.parametrize("side", SIDES)
@@ -140,6 +142,7 @@ def test_a_file_says_which_code_it_holds_and_judges_the_rest(side):
     assert rare.state == "right", rare.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", SIDES)
 def test_live_the_alert_bears_that_name_from_the_first_look_on(side):
     pairs = coded(sensor(2, 260), side, [60, 100, 140, 180, 220, 257, 258, 259])

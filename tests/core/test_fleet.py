@@ -119,6 +119,7 @@ def test_fewer_than_five_sensors_accuse_nobody():
     assert suspicion(as_met(rounds(5, 100, 3) + 3.0), 1000.0) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1.0, 2.0, 5.0, 20.0])
 def test_one_bad_sensor_of_five_does_not_accuse_the_reference(size):
     accused = 0
@@ -134,6 +135,7 @@ def test_honest_sensors_accuse_nobody_though_they_share_the_references_error():
     assert not any(suspicion(as_met(rounds(50, 20, seed, 0.5), 0.5), 1000.0) for seed in range(40))
 
 
+@pytest.mark.slow
 def test_a_reference_within_its_declared_systematic_part_is_not_accused():
     """80 % of u_ref is one error for life; of these references it is twice as large as that."""
     u_ref, share = 0.5, 0.8

@@ -74,6 +74,7 @@ def blamed(now):
     return {name.sensor for name, is_so in zip(now.names, of, strict=True) if is_so}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sensors", [10, 50])
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_reference_is_known_to_have_been_wrong_from_and_until_when(kind, sensors):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,7 @@ def test_of_those_that_go_the_unpaired_are_counted(arrivals, referenced, before)
     assert pairing.expired_unpaired == len(set(gone) - referenced)
 
 
+@pytest.mark.slow
 def test_a_long_pause_is_swept_without_comparing_every_reading_with_every_pair():
     """Each with each would be four thousand million comparisons."""
     pairing = pairing_of()

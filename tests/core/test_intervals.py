@@ -237,6 +237,7 @@ def test_live_interval_holds_zms_nineteen_times_in_twenty_under_autocorrelation(
     assert held(saddlepoint_zms) < (0.9 if rho == 0.5 else 0.55)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rho", "level"), [(0.0, 0.0), (0.5, 0.0), (0.9, 0.0), (0.9, 1.8)])
 def test_inflation_is_that_of_the_variance_of_zms_over_many_series(rho, level):
     """The variance of the mean of z squared over 4000 series against that of independent pairs."""

@@ -99,6 +99,7 @@ def test_a_live_reference_never_reads_the_history(after):
     assert stream.bits() == lived(after, batch=10_000).bits()
 
 
+@pytest.mark.slow
 def test_a_live_reference_replays_a_few_pairs(monkeypatch):
     taken: list[int] = []
     advance = Detector.advance
@@ -124,6 +125,7 @@ def test_a_reference_that_is_late_reads_no_history_where_the_window_holds_its_pa
     assert stream.store.reads <= 1  # at the first one no checkpoint was kept
 
 
+@pytest.mark.slow
 def test_a_series_that_is_new_reads_no_history_whatever_comes_late():
     chance, stream = np.random.default_rng(5), Stream()
     for at in range(120):
@@ -134,6 +136,7 @@ def test_a_series_that_is_new_reads_no_history_whatever_comes_late():
     assert stream.store.reads == 0
 
 
+@pytest.mark.slow
 def test_what_comes_late_before_an_epoch_replays_it_from_its_past():
     """What was learnt before an epoch stays in it: a change there is one in the epoch as well."""
     chance, stream = np.random.default_rng(6), Stream()
@@ -181,6 +184,7 @@ def test_references_that_are_late_across_events_read_no_history_and_leave_the_sa
     assert stream.bits() == whole.bits()
 
 
+@pytest.mark.slow
 def test_after_a_start_what_is_late_across_events_reads_no_history_either():
     chance, stream = np.random.default_rng(9), Stream()
     for at in range(620):

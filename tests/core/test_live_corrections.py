@@ -34,6 +34,7 @@ def drifting(n: int = N) -> np.ndarray:
     return np.random.default_rng(7).standard_normal(n) + np.linspace(0.0, 4.0, n)
 
 
+@pytest.mark.slow
 def test_the_interval_follows_a_plain_rule_and_holds_its_level():
     live, factor, hits = LiveCorrections(0.9), 1.6448536269514722, []
     for at, error in enumerate(drifting().tolist()):

@@ -113,6 +113,7 @@ def test_windows_in_single_precision_cost_a_ten_millionth_of_each_number():
     assert rounded.evidence() != exact.evidence()
 
 
+@pytest.mark.slow
 def test_a_little_disorder_gives_the_same_bits_without_reading_the_journal_each_time():
     observations = stream("a", 400, 8, bias=2.0)
     chance = np.random.default_rng(1)

@@ -137,6 +137,7 @@ MEANS: dict[str, Callable] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("name", MEANS)
 def test_a_mean_is_that_of_fifty_digits(name, window):
@@ -150,6 +151,7 @@ def test_a_mean_is_that_of_fifty_digits(name, window):
         assert abs(found - wanted) <= tolerance(name, c) * scale
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 @pytest.mark.parametrize("name", SCORES)
 def test_a_median_is_that_of_fifty_digits(name, window):
@@ -202,6 +204,7 @@ def test_every_figure_is_that_of_fifty_digits(window):
         assert set(PUBLISHED) <= wanted.keys()
 
 
+@pytest.mark.slow
 def test_what_is_wrong_in_the_eleventh_digit_is_seen():
     c = ordinary()
     wanted = exact(c)
@@ -210,6 +213,7 @@ def test_what_is_wrong_in_the_eleventh_digit_is_seen():
             assert off(each, float(each.value) + 1e-11 * float(each.size)) > 1e-12, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", ["ordinary", "heavy", "far"])
 def test_the_interval_of_zms_ends_where_its_equation_holds(window):
     """The search stops where the end is right to 1e-3 of a normal quantile."""

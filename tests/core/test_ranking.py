@@ -226,6 +226,7 @@ def test_the_interval_of_a_mean_agrees_with_scipy_within_noise():
         assert column.upper[series] == pytest.approx(want.high, abs=0.05 * width)
 
 
+@pytest.mark.slow
 def test_clear_differences_give_a_rank_and_no_difference_gives_all_of_them():
     clear, event = fleet([1.0, 3.0, 9.0], 80, 5)
     column = ranking.ranking(clear, event, seed=1, replicates=500).scores["crps"]

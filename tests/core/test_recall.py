@@ -57,6 +57,7 @@ def state(of: Network) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "events", [[], [Event("s4", 1500.0, "adjusted"), Event("s1", 1e9, "moved")]]
 )

@@ -55,6 +55,7 @@ def suspects(network):
     return [(each.reference, each.sensors) for each in network.evaluate(0.0).suspects]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wait_hours", [1e6, 5.5])
 @pytest.mark.parametrize("level", [0.0, 40.0])
 def test_a_named_reference_that_is_off_is_suspected_whatever_the_subjects(wait_hours, level):
@@ -76,6 +77,7 @@ def test_a_name_counts_from_five_sensors_on():
     assert suspects(taken(messages(40, 1, off=2.0, names=names))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_measurement_under_many_subjects_counts_as_under_one(seed):
     seen = messages(40, seed, off=3.0, u_ref=2.0, level=0.0)

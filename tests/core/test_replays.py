@@ -165,6 +165,7 @@ def test_after_a_start_a_late_pair_reads_no_history_where_one_was_late_before():
     assert again.state() == whole.state()
 
 
+@pytest.mark.slow
 def test_where_the_windows_are_shorter_the_z_are_kept():
     run = Run(in_windows=True, precision="double", window=REPLAY // 2)
     delivered(run, pairs_of_many(), 3, 12, 0.0)
@@ -201,6 +202,7 @@ def test_a_replay_looks_back_no_further_than_it_may():
     assert few.evidence(ONE) < 1e-3 * every.evidence(ONE)
 
 
+@pytest.mark.slow
 def test_more_series_copy_nothing_of_those_that_are_there():
     def most_allocated(there: int) -> int:
         """Return the most memory that pairs of ten new series take while they are applied."""

@@ -128,6 +128,7 @@ def under_normal(score, u, u_ref, *, p=0.9):
     return integral(density_times_score, -12.0 * spread, 12.0 * spread, -half, half)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["crps", "quadratic", "norm", "log", "interval", "quadratic_tophat"]
 )
@@ -190,6 +191,7 @@ def test_the_true_value_scores_best_on_average(name):
     assert offsets[int(np.argmin(means))] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_only_the_interval_score_is_best_at_the_stated_level_and_the_top_hat_ones_near_88_percent():
     def best_coverage(name):
         factors = np.linspace(1.4, 1.9, 501)

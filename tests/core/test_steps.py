@@ -104,6 +104,7 @@ def same(one: Snapshot, other: Snapshot) -> None:
                 assert values == theirs[name], told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_after_whatever_changed_it_is_what_one_look_at_everything_says(seed):
     """One network is looked at after every batch, in steps too; the other at the end only."""

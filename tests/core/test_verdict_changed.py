@@ -44,6 +44,7 @@ def test_a_file_tells_when_its_last_fault_began():
     assert ", since 1970-01-01 04:" in found.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["offset", "understated", "overstated", "drift", "outliers"])
 def test_a_steady_fault_hardly_ever_has_two(kind):
     told = []

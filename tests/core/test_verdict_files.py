@@ -19,6 +19,7 @@ def cycle(value, truth, _):
     return truth + 0.87 * (value - truth) + wave
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [{}, {"shape": "t4"}, {"shape": "AR"}, {"predictive": True}, {"slow": 0.9}, {"fault": cycle}],
@@ -70,6 +71,7 @@ def test_what_is_clear_and_too_little_to_mend_is_told(changes, told):
     assert re.fullmatch(f"nearly right: {told}, too little to correct", verdict.sentence)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
 def test_honest_files_are_not_told_to_be_nearly_right(shape):
     found = [judge_file(sensor(seed, 2000, shape=shape)).sentence for seed in range(40)]
@@ -134,6 +136,7 @@ def test_widening_halfway_is_seen_over_all():
     assert found.fault == "understated"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.7])
 @pytest.mark.parametrize("n", [8, 15, 30, 100])
 def test_short_honest_files_are_not_accused(rho, n):
@@ -226,6 +229,7 @@ def test_a_file_that_shows_nothing_clear_accuses_nobody_in_words():
     assert all(each.startswith(CALM) for each in undecided), undecided
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["offset", "overstated"])
 def test_a_fault_that_fills_a_file_of_heavy_tails_is_no_other_one_at_its_end(kind):
     wrong = []

@@ -61,6 +61,7 @@ def said(p):
     yield judge_file(p, unit="kg")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5, 8, 9, 13, 40, 70, 300, 512])
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
 def test_says_something_plain_of_any_pairs(kind, n):

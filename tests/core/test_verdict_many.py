@@ -26,6 +26,7 @@ def fleet(seed, lengths):
         yield sensor(seed + i, n, shape=shape, predictive=i % 2 == 1, scale=scale, fault=late)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_many_are_judged_as_each_alone(seed):
     lengths = np.random.default_rng(seed).integers(0, 513, 70).tolist()

@@ -84,6 +84,7 @@ def test_a_level_that_changes_is_told_as_it_is_now(first, then):
     assert sum(abs(each.since - ONSET) <= 12 for each in found) >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("alarm", [121, 130, 250])
 def test_nothing_begins_after_its_alarm(name, alarm):
@@ -187,6 +188,7 @@ def test_a_clear_step_is_told_at_its_alarm(size, late):
         assert found.level.lower < size < found.level.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2, 3, 5])
 @pytest.mark.parametrize("slow", [0.0, 0.9, 0.99])
 def test_error_codes_of_a_reference_are_not_a_lag_of_the_sensor(slow, times):
@@ -223,6 +225,7 @@ def renamed(names):
     return sum(one != other for one, other in itertools.pairwise(names))
 
 
+@pytest.mark.slow
 def test_a_drift_that_goes_on_is_not_an_offset_now_and_then():
     """Names of these six changed 41 times while each look was taken for itself."""
     found = [
@@ -236,6 +239,7 @@ def test_a_drift_that_goes_on_is_not_an_offset_now_and_then():
     assert all(each[-100:].count("drift") >= 92 for each in found)
 
 
+@pytest.mark.slow
 def test_an_offset_that_stays_is_not_a_drift_now_and_then():
     found = [
         looked_at_again_and_again(1.24 + np.random.default_rng(seed).standard_normal(1500), 12)

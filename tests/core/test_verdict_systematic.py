@@ -33,6 +33,7 @@ def sensor(
     return Pairs(3600.0 * np.arange(n), value, u, truth, none, fixed=fixed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [-1.6, -0.5, 0.0, 1.0, 1.6])
 def test_a_level_within_twice_the_systematic_part_is_nobodys_fault(level):
     found = [sensor(level * FIXED, seed=seed) for seed in range(40)]

@@ -35,6 +35,7 @@ def comma(value, u):
     value[u.size // 2] *= 10.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 300, 2000])
 @pytest.mark.parametrize("row", [tiny_u, typo, comma])
 def test_one_bad_row_is_no_wrong_uncertainty(row, n):

@@ -32,6 +32,7 @@ def lived(seed: int, town: Town, *, is_reached: bool) -> Town:
     return town
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *further(1, 2)])
 @pytest.mark.parametrize("most", [1, 40, 1 << 40])
 def test_the_bits_are_the_same_however_many_pairs_wait(seed, most, monkeypatch):

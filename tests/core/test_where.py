@@ -118,6 +118,7 @@ def test_evidence_is_the_product_of_the_bets_of_a_part():
     assert first == pytest.approx(math.log(highest), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_what_was_clear_stays_clear_since_the_same_pair():
     c, humidity = drawn(6, 1000, plant=lambda _h, rh, _l: rh > 80.0)
     since = set()

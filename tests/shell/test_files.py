@@ -238,12 +238,9 @@ def test_cells_that_are_not_of_the_layout_are_told_with_their_places(written):
         "3:time: time '2026-03-28T18:30Z' is not of the layout '%d.%m.%Y %H:%M'",
     ]
     skipped = written("time;value;u;reference\n29.03.2026 02:30;1;1;1\n25.10.2026 02:30;1;1;1\n")
-    assert mistakes_of(lambda: read_pairs(skipped, LOCAL)) == [
-        (
-            "2:time: time 2026-03-29T02:30:00 does not exist in Europe/Berlin: clocks there are set "
-            "forward past it. A clock that stays on winter time has a zone such as Etc/GMT-1"
-        )
-    ]
+    (told,) = mistakes_of(lambda: read_pairs(skipped, LOCAL))
+    assert told.startswith("2:time: time 2026-03-29T02:30:00 does not exist in Europe/Berlin: ")
+    assert told.endswith("A clock that stays on winter time has a zone such as Etc/GMT-1")
     naive = written("time,value,u,reference\n2026-03-28T18:30,1,1,1\n")
     assert "--time-zone" in mistakes_of(lambda: read_pairs(naive))[0]
     layout = FileLayout(time_format="%Y-%m-%dT%H:%M")
