@@ -60,7 +60,7 @@ def test_one_number_can_be_tried_without_publishing_it(tmp_path, capsys):
 LIMS = """\
 Probe;Parameter;Messwert;U (k=2);Einheit;Probenahme;Auftrag
 AX-1;pH;7,21;0,1;;28.02.2026 18:30;"A;17"
-AX-1;Leitf;1.021,5;20;µS/cm;29.03.2026 02:30;A18
+AX-1;Leitf;1.021,5;20;µS/cm;29.03.2026 03:30;A18
 AX-2;pH;n/a;;;28.02.2026 18:30;A19
 """
 COLUMNS = (
