@@ -122,9 +122,10 @@ def parsed(text: str, layout: str = "") -> datetime:
 
 
 def _seconds(time: datetime, local: ZoneInfo | None, what: str) -> float:
-    """Return seconds since 1970 UTC; raises Rejected for a time without a zone or none of its own.
+    """Return seconds since 1970 UTC.
 
-    Of an hour that comes twice, when clocks are set back, it is the first.
+    Of an hour that comes twice, when clocks are set back, it is the first. Raises Rejected for a
+    time without a zone, and for one that the clocks of its zone skip.
     """
     if time.tzinfo is None:
         if local is None:
@@ -133,8 +134,8 @@ def _seconds(time: datetime, local: ZoneInfo | None, what: str) -> float:
         stated, time = time, time.replace(tzinfo=local)
         if _is_skipped(time):
             detail = f"{what} {stated.isoformat()} does not exist in {local.key}"
-            hint = "clocks there are set forward past it. A clock that stays on winter time has a "
-            raise Rejected("bad_field", f"{detail}: {hint}zone such as {_fixed(time)}")
+            hint = "clocks there are set forward past it. A clock that stays on winter time"
+            raise Rejected("bad_field", f"{detail}: {hint} {_fixed(time)}")
     return (time - _EPOCH) / timedelta(seconds=1)
 
 
@@ -145,9 +146,14 @@ def _is_skipped(time: datetime) -> bool:
 
 
 def _fixed(time: datetime) -> str:
-    """Return a zone that always has the offset of a time, as hours; signs are those of POSIX."""
-    hours = round((time.utcoffset() or timedelta()) / timedelta(hours=1))
-    return f"Etc/GMT{-hours:+d}"
+    """Return what to do for a clock that always has the offset of a time.
+
+    Zones with a fixed offset have whole hours only, and the sign of POSIX.
+    """
+    hours = (time.utcoffset() or timedelta()) / timedelta(hours=1)
+    if hours.is_integer():
+        return f"has a zone such as Etc/GMT{-hours:+.0f}"
+    return f"needs its offset in each time: {time.isoformat()[-len('+00:00') :]}"
 
 
 class _Text(NamedTuple):

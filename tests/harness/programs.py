@@ -58,10 +58,11 @@ SCRIPTS: Final = {
 """Each program that comes as a Python package with the extra of this project that brings it."""
 
 WAIT_SECONDS: Final = 900.0
+"""How long anything is waited for. It ends a test that hangs; a slow machine never gets there."""
+
 _POLL_SECONDS: Final = 0.02
 _POLL_SECONDS_MOST: Final = 0.2
 _POLL_SHARE: Final = 0.1  # of what was waited so far
-"""How long anything is waited for. It ends a test that hangs; a slow machine never gets there."""
 
 
 def need(name: str) -> str:
@@ -122,8 +123,8 @@ def free_port() -> int:
 def until(what: str, true: Callable[[], object], seconds: float = WAIT_SECONDS) -> object:
     """Return the first true result of ``true``; fail after ``seconds``.
 
-    It asks at most every 20 ms, and less often the longer it waits: to be asked is work, most of
-    all for a daemon that starts.
+    It asks every 20 ms at first, and less often the longer it waits: answering costs the daemon
+    that is waited for time of its own.
     """
     began = time.monotonic()
     while (waited := time.monotonic() - began) < seconds:

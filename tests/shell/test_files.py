@@ -241,6 +241,10 @@ def test_cells_that_are_not_of_the_layout_are_told_with_their_places(written):
     (told,) = mistakes_of(lambda: read_pairs(skipped, LOCAL))
     assert told.startswith("2:time: time 2026-03-29T02:30:00 does not exist in Europe/Berlin: ")
     assert told.endswith("A clock that stays on winter time has a zone such as Etc/GMT-1")
+    half = FileLayout(time_zone="Australia/Adelaide")
+    skipped = written("time,value,u,reference\n2026-10-04T02:30,1,1,1\n")
+    (told,) = mistakes_of(lambda: read_pairs(skipped, half))
+    assert told.endswith("A clock that stays on winter time needs its offset in each time: +09:30")
     naive = written("time,value,u,reference\n2026-03-28T18:30,1,1,1\n")
     assert "--time-zone" in mistakes_of(lambda: read_pairs(naive))[0]
     layout = FileLayout(time_format="%Y-%m-%dT%H:%M")

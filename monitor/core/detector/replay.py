@@ -210,10 +210,10 @@ class Replayer:
         return self._differences(series, before, seen)
 
     def keep(self, rows: Int) -> list[KeptEvidence]:
-        """Return the evidence of ``rows``, for later starts, as far as nothing before it changed.
+        """Return the evidence of ``rows`` for later starts.
 
-        Where references are always late, hardly a series is ever up to date; a copy from before
-        its last change still is the state after the pairs up to there.
+        Of a series that waits for a replay it is a copy from before the change, which is still the
+        state after the pairs up to there; a series without one is left out.
         """
         some = rows[self._rings.known[rows] & (self._windows.rings.held[rows] > 0)]
         found, is_copied = self._rings.settled(some)
