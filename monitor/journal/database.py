@@ -8,6 +8,7 @@ every transaction; no row is given out whose checksum differs; every failure is 
 from __future__ import annotations
 
 import sqlite3
+import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -49,6 +50,9 @@ class Database:
         self.connection = _open(path, may_upgrade=may_upgrade)
         self._is_marked = False
         self._log_end: Final = LogEndNote(path)
+        # A process that ends without closing would leave the mark, but SQLite merges and deletes
+        # the log as soon as it lets go of the connection.
+        self._end: Final = weakref.finalize(self, _end, self.connection, path, self._log_end)
         try:
             self.checksums = self._read_checksums()
             self._file: Final = _file_at(path)
@@ -243,8 +247,12 @@ class Database:
 
     def close(self) -> None:
         """Close the file; what was committed stays."""
-        end(self.connection, self.path)
-        self._log_end.close()
+        self._end()
+
+
+def _end(db: sqlite3.Connection, path: Path, note: LogEndNote) -> None:
+    end(db, path)
+    note.close()
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:

@@ -227,7 +227,7 @@ def test_rows_are_not_forgotten_because_their_time_is_damaged(path):
 
 # -- the log ------------------------------------------------------------------------------------
 
-KILLED = """
+WRITING = """
 import os, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[1].split(":")
@@ -237,18 +237,24 @@ from monitor.journal import Journal
 journal = Journal(Path(sys.argv[2]))
 for start in range(0, 60, 10):
     journal.append(batch(1.0, numbered(10, start), series=SERIES))
-os._exit(9)
 """
+KILLED = f"{WRITING}os._exit(9)"
 
 
 @pytest.fixture
 def killed(tmp_path: Path) -> Path:
     """Return a journal whose last transactions are in its log."""
     path = tmp_path / "killed.sqlite"
-    here = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
-    subprocess.run([sys.executable, "-c", KILLED, here, str(path)], check=False)
+    assert ended(KILLED, path) == 9
     assert wal_of(path).stat().st_size > 4096
     return path
+
+
+def ended(program: str, path: Path) -> int:
+    """Run a program that writes a journal, and return its exit code."""
+    here = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
+    command = [sys.executable, "-c", program, here, str(path)]
+    return subprocess.run(command, check=False).returncode
 
 
 def commits_of(path: Path) -> list[int]:
@@ -334,6 +340,16 @@ def test_the_file_of_a_running_daemon_alone_is_no_copy(running, path, tmp_path):
     with pytest.raises(JournalDamagedError, match="was not closed"):
         Journal(copy)
     assert running.poll() is None
+
+
+@pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "1 / 0", "del journal; os._exit(0)"])
+def test_a_process_that_ends_without_closing_its_journal_leaves_it_sound(end, tmp_path):
+    path = tmp_path / "left.sqlite"
+    ended(WRITING + end, path)
+
+    assert not wal_of(path).exists()
+    assert not note_of(path).exists()
+    assert everything(path)["pairs"] == by_series(numbered(60)).tobytes()
 
 
 def test_what_was_merged_needs_no_log(killed):
