@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 from monitor.cli import main
 from monitor.config import parse
@@ -17,7 +18,7 @@ from monitor.daemon.assembly import Parts, assemble
 from monitor.decode.checks import Rejected
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival
-from monitor.decode.spec import MapSpec, SeriesSpec
+from monitor.decode.spec import MapError, MapSpec, SeriesSpec
 
 START = 1_767_225_600.0
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -177,7 +178,8 @@ def test_a_file_of_pairs_may_have_quantiles_or_members(tmp_path, capsys):
     [
         ("value,reference,q0.05,q0.95\n1,1,2,", ":2:q0.05: state all quantiles"),
         ("value,reference,q0.05,q0.95\n1,1,2,1", ":2:q0.05: the quantiles do not ascend"),
-        ("value,reference,q0.05,q0.4\n1,1,2,3", "needs one level below 0.5"),
+        ("value,reference,q0.05,q0.4\n1,1,2,3", "q0.05: needs two levels with as much beyond"),
+        ("value,reference,q0.1,q0.5,q0.99\n1,1,2,3,4", "q0.1: needs two levels with as much"),
         ("value,reference,q0.05,q.05,q0.9\n1,1,2,3,4", "a level appears twice"),
         ("value,reference,members\n1,1,2", ":2:members: must be two or more"),
         ("value,reference,members\n1,1,2 x", ":2:members: 'x' is not a number"),
@@ -210,6 +212,27 @@ def test_quantiles_that_cross_are_refused():
 
     assert isinstance(refused, Rejected)
     assert refused.detail == "the quantile 0.6 (3) is below the quantile 0.5 (4)"
+
+
+def test_the_interval_is_the_outermost_with_as_much_beyond_either_end(tmp_path, capsys):
+    """Of 0.05 to 0.9 an honest sensor misses twice as many below as above, which is no offset."""
+    levels = {"0.05": "a", "0.1": "b", "0.5": "c", "0.9": "d"}
+    found = read(mapped(quantity="x", quantiles=levels), a=1.0, b=2.0, c=4.0, d=7.0)
+    assert (found.value, found.lower, found.upper, found.p) == (4.0, 2.0, 7.0, 0.8)
+    assert np.frombuffer(found.places).tolist() == [1.0, 2.0, 4.0, 7.0]
+    with pytest.raises(MapError, match="needs two levels with as much beyond either"):
+        mapped(quantity="x", quantiles={"0.1": "a", "0.5": "b", "0.99": "c"})
+
+    rng = np.random.default_rng(5)
+    heads = [f"q{level}" for level in levels]
+    at = scipy.special.ndtri([float(level) for level in levels])
+    rows = [(x, 0.0, *(x + at)) for x in rng.standard_normal(4000)]
+    path = tmp_path / "pairs.csv"
+    lines = [",".join(["value", "reference", *heads]), *(",".join(map(str, row)) for row in rows)]
+    path.write_text("\n".join(lines))
+    assert main(["score", str(path), "--json"]) == 0
+    (series,) = json.loads(capsys.readouterr().out)["series"]
+    assert abs(series["statistics"]["coverage"] - 0.8) < 0.03
 
 
 def test_a_unit_that_turns_the_axis_turns_the_quantiles():

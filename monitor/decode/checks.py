@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, Self
 
 import msgspec
@@ -37,6 +37,10 @@ class Limit(NamedTuple):
 VALUE_MAX: Final = 1e15
 U_MIN: Final = 1e-12
 P_MARGIN: Final = 1e-9
+NOT_CENTRAL: Final = (
+    "needs two levels with as much beyond either, such as 0.05 and 0.95: between them is the "
+    "interval"
+)
 VALUE: Final = Limit(-VALUE_MAX, VALUE_MAX)
 U: Final = Limit(U_MIN, VALUE_MAX)
 U_OF_REFERENCE: Final = Limit(0.0, VALUE_MAX)  # 0 is an exact reference; else as U
@@ -206,6 +210,19 @@ def check_u(what: str, u: float) -> float:
         detail = f"{what} is {u:g}; it must be at least {U_MIN:g}"
         raise Rejected("bad_uncertainty", detail, field=what)
     return check_number(what, u)
+
+
+def central(levels: Sequence[float]) -> tuple[int, int] | None:
+    """Return the places of the outermost two quantiles with as much beyond either, None for none.
+
+    Between them lies a central interval: what it misses is due on both sides alike. ``levels``
+    ascend.
+    """
+    for low, level in enumerate(levels):
+        for high in range(len(levels) - 1, low, -1):
+            if level < 0.5 and abs(level + levels[high] - 1.0) < P_MARGIN:
+                return low, high
+    return None
 
 
 def check_p(p: float) -> float:

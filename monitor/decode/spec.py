@@ -106,8 +106,8 @@ class SeriesSpec(NamedTuple):
         Mapping[str, Path],
         MaxLen(100),
         doc(
-            "Paths of quantiles by their level in quotes; the outermost are the interval, '0.5' "
-            "is the value if none is given."
+            "Paths of quantiles by their level in quotes; the outermost two with as much beyond "
+            "either are the interval, '0.5' is the value if none is given."
         ),
     ] = _NOTHING
     samples: Annotated[Path, doc("Path of an ensemble: mean and standard deviation are taken.")] = (

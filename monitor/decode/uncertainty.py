@@ -15,7 +15,9 @@ from simpleeval import SimpleEval
 
 from monitor.core.model import NAN
 from monitor.decode.checks import (
+    NOT_CENTRAL,
     Rejected,
+    central,
     check_number,
     check_p,
     check_u,
@@ -218,36 +220,41 @@ def _plus_minus(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
 
 
 def _quantiles(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
-    """The outermost pair is the interval, the median the value if none is mapped; all are kept."""
+    """Make a form of quantiles, all of which are kept.
+
+    The outermost with as much beyond either are the interval, the median the value if none is
+    mapped.
+    """
     place = (*place, "quantiles")
     levels = sorted((_level(text, place), path) for text, path in spec.quantiles.items())
     at = tuple(level for level, _ in levels)
-    if not at[0] < 0.5 < at[-1]:
-        raise MapError(place, "needs one level below 0.5 and one above")
     if len(set(at)) < len(at):
         raise MapError(place, "has a level twice; keep one")
+    ends = central(at)
+    if ends is None:
+        raise MapError(place, NOT_CENTRAL)
+    low, high = ends
     numbers = [fetchers.number(path, (*place, str(level))) for level, path in levels]
     places = [shown(path) for _, path in levels]
     median = at.index(0.5) if 0.5 in at else None
-    p = round(at[-1] - at[0], 12)
+    p = round(at[high] - at[low], 12)
 
     def form(root: object, record: object, stated: Stated) -> Stated:
         found = tuple(number(root, record) for number in numbers)
-        _check_inner(found, at, places)
+        if found[low] < found[high]:  # else the interval is refused
+            _check_ascent(found, at, places)
         value = stated.value
         if math.isnan(value) and median is not None:
             value = found[median]
-        return Stated(value, stated.u, found[0], found[-1], p, Claim(found, at))
+        return Stated(value, stated.u, found[low], found[high], p, Claim(found, at))
 
     return form
 
 
-def _check_inner(
+def _check_ascent(
     quantiles: tuple[float, ...], levels: tuple[float, ...], places: Sequence[str]
 ) -> None:
-    """Refuse an inner quantile that is not between its neighbours; the outer are checked later."""
-    if not quantiles[0] < quantiles[-1]:
-        return
+    """Refuse a quantile that is below the one before it."""
     for at in range(1, len(quantiles)):
         if not quantiles[at - 1] <= quantiles[at]:
             raise Rejected(

@@ -18,6 +18,7 @@ from monitor.core.model import (
     Reference,
     time_of,
 )
+from monitor.decode.checks import central
 from monitor.decode.fields import ARRIVAL
 from monitor.decode.mapping import Mapped
 from monitor.decode.paths import MISSING, Fetchers, shown
@@ -279,7 +280,8 @@ class MappedRecord:
             return f"mean and standard deviation of {count} samples"
         if name == "quantiles":
             levels = sorted(each.quantiles, key=float)
-            return f"quantiles {levels[0]} to {levels[-1]}"
+            low, high = central([float(each) for each in levels]) or (0, -1)
+            return f"quantiles {levels[low]} to {levels[high]}"
         return "coverage interval" if name == "lower" else "interval around the value"
 
     def _factor(self, each: SeriesSpec) -> str:

@@ -24,7 +24,7 @@ import orjson
 
 from monitor.core.model import NAN, Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
-from monitor.decode.checks import Rejected
+from monitor.decode.checks import NOT_CENTRAL, Rejected, central
 from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.arrow_csv import ArrowTable, ArrowTexts, arrow_csv
 from monitor.files.input_file import (
@@ -281,10 +281,12 @@ class Claims:
         self.quantiles: Final = tuple(name for _, name in levels)
         self._levels: Final = np.array([level for level, _ in levels])
         self._has_members: Final = MEMBERS in names
-        if levels and not levels[0][0] < 0.5 < levels[-1][0]:
-            raise FileError(f"{path}:1:{levels[0][1]}: needs one level below 0.5 and one above")
         if np.any(np.diff(self._levels) == 0.0):
             raise FileError(f"{path}:1:{levels[0][1]}: a level appears twice; keep one")
+        ends = central(self._levels.tolist())
+        if levels and ends is None:
+            raise FileError(f"{path}:1:{levels[0][1]}: {NOT_CENTRAL}")
+        self._ends: Final = ends or (0, 0)  # of the interval, where there are quantiles
 
     def __bool__(self) -> bool:
         return bool(self.quantiles) or self._has_members
@@ -322,8 +324,9 @@ class Claims:
         whole &= ~crossing
         found[CRPS][whole] = crps_quantiles(table[whole], self._levels, found["reference"][whole])
         bare = whole & np.isnan(found["lower"]) & np.isnan(found["upper"])
-        found["lower"][bare], found["upper"][bare] = table[bare, 0], table[bare, -1]
-        found["p"][bare] = round(float(self._levels[-1] - self._levels[0]), 12)
+        low, high = self._ends
+        found["lower"][bare], found["upper"][bare] = table[bare, low], table[bare, high]
+        found["p"][bare] = round(float(self._levels[high] - self._levels[low]), 12)
 
     def _of_members(
         self, found: Numbers, texts: Sequence[str], lines: Sequence[int], mistakes: Mistakes
