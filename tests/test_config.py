@@ -907,6 +907,8 @@ def test_the_hash_is_the_same_in_another_process():
             "{name: a, statistic: calibration_bias, above: 1, against: expected}",
             "has no expectation",
         ),
+        ("{name: a, statistic: calibration_bias, above: 1, against: baseline}", "write absolute"),
+        ("{name: a, statistic: score_norm_mean, above: 1, against: fleet_median}", "a ratio, wh"),
         ("{name: a, statistic: calibration_bias, above: 1, below: 2}", "is not less than above"),
     ],
 )

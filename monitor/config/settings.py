@@ -54,8 +54,11 @@ def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
     statistic = threshold_statistics()[limit.statistic]
     if limit.against == "baseline" and statistic.live is None:
         yield Contradiction(("against",), "means nothing for a convention; write absolute")
+    elif limit.against in ("baseline", "fleet_median") and not statistic.has_ratio:
+        what = "is a ratio, which means nothing for this statistic; write absolute"
+        yield Contradiction(("against",), what)
     if limit.against == "expected" and not (statistic.expected or statistic.expected_ratio):
-        what = "has no expectation; choose another statistic, or compare with the baseline"
+        what = "has no expectation; choose another statistic, or write against: absolute"
         yield Contradiction(("statistic",), what)
 
 

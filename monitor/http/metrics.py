@@ -52,9 +52,11 @@ OTHERS: Final[dict[str, str]] = {
     "monitor_alert_page": (
         "1 while the whole fleet's evidence says that an alert of the series is not a false alarm."
     ),
-    "monitor_reference_suspect": "1 for a reference that its sensors agree is off.",
+    "monitor_reference_suspect": (
+        "1 for a reference that its sensors agree is wrong: off, noisy, stuck or with a gain."
+    ),
     "monitor_reference_bias": (
-        "By how much a suspect reference reads high, in the unit of the quantity."
+        "By how much a reference that looks off reads high, in the unit of the quantity."
     ),
     "monitor_series_info": "What a series is: its unit and group; always 1.",
 }
@@ -254,11 +256,12 @@ def reference_families(snapshot: Snapshot) -> Iterator[Family]:
     suspects = snapshot.suspects
     if not suspects:
         return
-    names = [(each.reference, each.quantity) for each in suspects]
-    numbers = {
-        "monitor_reference_suspect": [1.0] * len(names),
-        "monitor_reference_bias": [each.estimate.value for each in suspects],
+    off = [each for each in suspects if each.nature.kind == "offset"]
+    numbers: dict[str, dict[tuple[str, ...], float]] = {
+        "monitor_reference_suspect": {(each.reference, each.quantity): 1.0 for each in suspects},
+        "monitor_reference_bias": {
+            (each.reference, each.quantity): each.estimate.value for each in off
+        },
     }
-    for name, of in numbers.items():
-        samples: dict[tuple[str, ...], float] = dict(zip(names, of, strict=True))
+    for name, samples in numbers.items():
         yield Family(name, "gauge", OTHERS[name], ("reference", "quantity"), samples)

@@ -78,6 +78,15 @@ _UNITS: Final[dict[Unit, str]] = {
     "log": "log of the unit",
     "none": "",
 }
+# Of the numbers that are no statistics of windows: the better direction, where there is one.
+_GOOD: Final = {
+    "monitor_availability_ratio": "high",
+    "monitor_uncertainty_assumed": "0",
+    "monitor_error_now": "0",
+    "monitor_error_now_lower": "0",
+    "monitor_error_now_upper": "0",
+    "monitor_drift_per_day": "0",
+}
 _LABELS: Final = {
     "monitor_series_state": "sensor, quantity, state",
     "monitor_alert_active": "sensor, quantity, alert",
@@ -120,7 +129,7 @@ def metrics_page() -> str:
 
 
 def _live() -> Iterator[tuple[str, str, Statistic | None]]:
-    """Yield the metrics that show statistics: name, help and entry (None for availability)."""
+    """Yield the metrics that show statistics: name, help and entry (None for other numbers)."""
     entries = {name: each for key, each in STATISTICS.items() for name in each.names(key)}
     for name, words in live_metrics().items():
         yield f"monitor_{name}", words, entries.get(name)
@@ -133,7 +142,7 @@ def _on_request() -> Iterator[tuple[str, Statistic]]:
 def _statistics(rows: Iterable[tuple[str, str, Statistic | None]]) -> str:
     lines = ["| statistic | unit | good | limit | meaning |", "|---|---|---|---|---|"]
     for name, words, entry in rows:
-        cells = ("", "high", "") if entry is None else _cells(entry)
+        cells = ("", _GOOD.get(name, ""), "") if entry is None else _cells(entry)
         lines.append(f"| `{name}`{_mark(name)} | {' | '.join(cells)} | {words} |")
     return "\n".join([*lines, ""])
 

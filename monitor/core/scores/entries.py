@@ -53,6 +53,14 @@ class Statistic:
     expected: str = ""
     expected_ratio: str = ""
 
+    @property
+    def has_ratio(self) -> bool:
+        """Whether a ratio of two of its values means something.
+
+        It does not where the zero depends on the unit, nor where 0 is the value of a good sensor.
+        """
+        return self.unit != "log" and self.good not in ("0", "within 1")
+
     def name(self, key: str) -> str:
         """Return its published name, given its key in ``STATISTICS``; the key if not published."""
         return key if self.live is None else self.live.name
