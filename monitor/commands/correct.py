@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the gain from corrections, and write the corrected pairs."""
     if not 0.0 < options.level < 1.0:
         raise CorrectError(f"--level {options.level:g}: must be between 0 and 1; 90 % is 0.9")
-    rules = SeriesRules(level=options.level)
+    rules = SeriesRules()
     recorded = read(Path(options.file), rules, layout_of(options))
     for note in recorded.notes:
         print(note, file=sys.stderr)

@@ -58,7 +58,7 @@ def duration(seconds: float, parts: int = 2) -> str:
 
 def significant(number: float, digits: int = 2) -> str:
     """Return a number with ``digits`` significant digits, and all digits before the point."""
-    if 10.0**digits <= abs(number) < _WHOLE_BELOW:
+    if 10.0**digits - 0.5 <= abs(number) < _WHOLE_BELOW:
         return f"{number:.0f}"
     return f"{number:.{digits}g}"
 
@@ -66,6 +66,12 @@ def significant(number: float, digits: int = 2) -> str:
 def amount(number: float, unit: str, digits: int = 2) -> str:
     """Return a number with its unit."""
     return f"{significant(number, digits)} {unit}".strip()
+
+
+def percent(share: float) -> str:
+    """Return a probability of 0 to 1 in percent; one that is almost certain is not 100 %."""
+    told = significant(100.0 * share)
+    return "more than 99 %" if told == "100" and share < 1.0 else f"{told} %"
 
 
 def finite(number: float) -> float | None:

@@ -20,6 +20,7 @@ from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
 from monitor.core.verdict import Remedy
+from monitor.core.verdict.faults import FAULTS
 from monitor.core.verdict.verdict import NO_REMEDY
 from monitor.topics.corrected_readings import CorrectedReading
 
@@ -42,7 +43,7 @@ class Corrector:
     """State: what applies to each series, and the corrected readings of a batch under way."""
 
     def __init__(self, network: Network, store: _Notes, level: float) -> None:
-        self.corrections: Final = LiveCorrections(level)
+        self.corrections: Final = LiveCorrections(level, lambda row: network.rules[row].level)
         self.corrections.load(store.note, len(network.registry.keys))
         self._network: Final = network
         self._snapshot: Snapshot | None = None
@@ -64,7 +65,8 @@ class Corrector:
             snapshot,
             statistics={**snapshot.statistics, **numbers},
             corrected=tuple(
-                corrections.sentence(row, name.unit) for row, name in enumerate(snapshot.names)
+                corrections.sentence(row, name.unit, snapshot.spread(row))
+                for row, name in enumerate(snapshot.names)
             ),
         )
 
@@ -83,11 +85,14 @@ class Corrector:
     # -- inside -------------------------------------------------------------------------------
 
     def _told(self, row: int) -> Remedy | None:
-        """Return the remedy that applies to a series whose alert fires, None for others."""
+        """Return the remedy that applies to a series whose fault's alert fires, None for others.
+
+        Other alerts, such as that of a wrong reference, do not say that the sensor is wrong.
+        """
         now = self._snapshot
         if now is None or row >= len(now.names):
             return NO_REMEDY
-        if not any(active[row] for active in now.alerts.values()):
+        if not any(now.alerts[fault][row] for fault in FAULTS):
             return None
         report = now.reports.get(row)
         return NO_REMEDY if report is None else report.verdict.remedy or NO_REMEDY
@@ -111,8 +116,8 @@ class Corrector:
         numbers = [(each.time, each.value, each.u, each.lower, each.upper, each.p)
                    for each in readings]  # fmt: skip
         time, value, u, lower, upper, p = np.array(numbers, dtype=np.float64).T
-        level = self.corrections.level
-        half = 0.5 * (upper - lower) / coverage_factor(np.where(np.isnan(p), level, p))
+        levels = np.array([self._network.rules[row].level for row in rows.tolist()])
+        half = 0.5 * (upper - lower) / coverage_factor(np.where(np.isnan(p), levels, p))
         return rows, time, value, np.where(np.isnan(u), half, u)
 
     def _columns(self, rows: Int, times: Float, values: Float, us: Float) -> list[CorrectedReading]:

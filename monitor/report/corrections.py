@@ -15,11 +15,10 @@ import numpy as np
 import scipy
 
 from monitor.core.columns import Columns
-from monitor.core.correction.adoption import Told, in_words
+from monitor.core.correction.adoption import Told, half_width_in_words, in_words
 from monitor.core.correction.corrected import Corrected, corrected
 from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.diagnosis.onsets import PAIRS_MAX, at_alarms
-from monitor.core.formatting import significant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import Pairs
@@ -53,7 +52,7 @@ class CorrectedSeries(NamedTuple):
 
 def corrections(recorded: Recorded, level: float) -> list[CorrectedSeries]:
     """Return every series of a file corrected, with intervals of ``level``."""
-    windows = recorded.columns(level)
+    windows = recorded.columns(recorded.rules[0].level)
     spans: dict[int, list[AlertSpan]] = defaultdict(list)
     for each in alert_spans(recorded):
         spans[each.began.series].append(each)
@@ -120,10 +119,10 @@ def _figures(of: CorrectedSeries) -> tuple[str, ...]:
 
 def _now(of: CorrectedSeries) -> str:
     """Return a sentence on how the next reading is corrected."""
-    one, unit = of.corrected, of.name.unit
-    doing = in_words(one.adopted.amendment, unit) or "as sent"
-    factor = significant(math.exp(one.log_factor))
+    one, unit, spread = of.corrected, of.name.unit, of.pairs.spread
+    doing = in_words(one.adopted.amendment, unit, spread) or "as sent"
+    half = half_width_in_words(math.exp(one.log_factor), spread)
     return (
         f"{of.name.sensor} {of.name.quantity}: {doing}; "
-        f"{100.0 * one.level:g} % of references then lie within {factor} u"
+        f"{100.0 * one.level:g} % of references then lie within {half}"
     )

@@ -240,3 +240,23 @@ def test_scores_are_those_of_the_density_asked_for():
 
     assert got.quadratic.before == pytest.approx(proper_scores.quadratic_tophat(c)[100:].mean())
     assert got.crps.before == pytest.approx(proper_scores.crps_tophat(c)[100:].mean())
+
+
+@pytest.mark.parametrize("method", ["scale", "both", "bins"])
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_the_factor_on_u_is_that_of_the_sensor_whatever_its_references_are_uncertain_by(
+    method, factor
+):
+    random = np.random.default_rng(2)
+    reference = random.normal(100.0, 30.0, 20_000)
+    error = random.normal(0.0, np.hypot(factor, 1.0), reference.size)
+    u = random.uniform(0.999, 1.001, reference.size)  # of which bins can be made
+    c = pairs(reference + error, reference, u, u_ref=1.0)
+
+    chosen = METHODS[method](c)
+
+    assert np.mean(chosen.scales) == pytest.approx(factor, rel=0.03)
+    assert float(calibration.zms(applied(c, chosen))[0]) == pytest.approx(1.0, abs=0.02)
+    if method != "bins":
+        told = suggestions(c)[method]
+        assert told.lower < factor < told.upper

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.formatting import amount, date_time, duration, finite, instant, significant
+from monitor.core.formatting import (
+    amount,
+    date_time,
+    duration,
+    finite,
+    instant,
+    percent,
+    significant,
+)
 
 
 @given(st.floats(0.0, 4e9), st.sampled_from(["auto", "milliseconds", "microseconds", "shortest"]))
@@ -63,7 +71,15 @@ def test_a_number_has_as_many_significant_digits_as_asked_and_all_before_the_poi
         "0.012", "6.2", "-62", "1234", "-1234", "1e+20",
     ]  # fmt: skip
     assert significant(12_345_678.9, 7) == "12345679"
+    assert [significant(x) for x in (99.4, 99.5, -99.7, 100.0)] == ["99", "100", "-100", "100"]
+    assert [significant(x, 4) for x in (9999.4, 9999.6)] == ["9999", "10000"]
     assert amount(3.0, "") == "3"
+
+
+def test_a_probability_is_certain_only_if_it_is_1():
+    assert [percent(x) for x in (0.0, 0.0123, 0.5, 0.994, 0.996, 1.0)] == [
+        "0 %", "1.2 %", "50 %", "99 %", "more than 99 %", "100 %",
+    ]  # fmt: skip
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True))

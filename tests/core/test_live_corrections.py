@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from core.test_verdict_numerals import followed
 
-from monitor.core.correction.adoption import AS_SENT, Amendment
+from monitor.core.correction.adoption import AS_SENT, Amendment, in_words
 from monitor.core.correction.live_corrections import LiveCorrections
 from monitor.core.model import PAIR, Records
 from monitor.core.verdict import Remedy
@@ -87,15 +88,43 @@ def test_the_remedy_of_an_alert_applies_until_it_ends():
     live = LiveCorrections(0.9)
     random = np.random.default_rng(5)
     assert live.amendment(0) == AS_SENT
-    assert live.sentence(0, "kg") == ""
+    assert live.sentence(0, "kg", "u") == ""
 
     live.take(made(3.0 + random.standard_normal(50)), lambda _row: SUBTRACT)
     assert live.amendment(0) == Amendment(intercept=-3.0)
     assert live.now(np.array([0])).intercept.tolist() == [-3.0]
-    assert live.sentence(0, "kg").startswith("subtract 3 kg; ")
+    assert live.sentence(0, "kg", "u").startswith("subtract 3 kg; 1.6 u to either side held ")
+    assert "; 1.6 times the u that its interval implies to" in live.sentence(0, "kg", "interval")
 
     live.take(made(random.standard_normal(1), first=50), nothing)
     assert live.amendment(0) == AS_SENT
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_followed_to_the_letter_its_words_do_what_is_done(seed):
+    """Whatever the size of values and u, to a tenth of u."""
+    random = np.random.default_rng(seed)
+    u = 10.0 ** random.uniform(-3, 1)
+    value = random.uniform(0.0, 1e5) * u * np.ones(1)
+    amendment = Amendment(random.uniform(-1e3, 1e3) * u, random.uniform(-2.0, 2.0), 1.0)
+
+    said = in_words(amendment, "Pa", "u")
+
+    corrected, wide = followed(said, value, np.array([u]))
+    assert abs(corrected - amendment.value(value)) < 0.1 * u * max(1.0, abs(amendment.slope))
+    assert wide == pytest.approx(amendment.u(np.array([u])), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("spread", "what"),
+    [
+        ("u", "its u"),
+        ("interval", "the width of its interval"),
+        ("members", "the distance of its members from their mean"),
+    ],
+)
+def test_what_is_multiplied_is_what_the_sensor_states(spread, what):
+    assert in_words(Amendment(2.0, 1.0, 1.5), "K", spread) == f"add 2 K and multiply {what} by 1.5"
 
 
 def test_another_level_begins_anew_and_keeps_the_remedy():

@@ -32,10 +32,10 @@ def followed(advice, value, u):
     line = re.search(rf"take {NUMBER}(?: \D\S*)? ([+-]) {NUMBER} times its value instead", advice)
     if line:
         slope = float(line[3]) * (1.0 if line[2] == "+" else -1.0)
-        return float(line[1]) + slope * value, abs(slope) * u
+        value = float(line[1]) + slope * value
     added = re.search(rf"(add|subtract) {NUMBER}", advice)
     scaled = re.search(rf"multiply its u by {NUMBER}", advice)
-    assert added or scaled, advice
+    assert line or added or scaled, advice
     if added:
         value = value + float(added[2]) * (1.0 if added[1] == "add" else -1.0)
     return value, u * float(scaled[1]) if scaled else u

@@ -70,6 +70,20 @@ def test_an_understated_uncertainty_is_found_where_it_is():
     assert named >= 36
 
 
+def test_a_factor_on_u_is_that_of_the_sensor_whatever_its_references_are_uncertain_by():
+    random = np.random.default_rng(4)
+    reference = random.normal(100.0, 30.0, 4000)
+    humidity = random.uniform(0.0, 100.0, reference.size)
+    spread = np.where(humidity > 80.0, 2.0, 1.0)
+    c = pairs(reference + random.normal(0.0, np.hypot(spread, 1.0)), reference, 1.0, u_ref=1.0)
+
+    (only,) = calibrated_where(c, Covariate("RH", humidity, "%")).findings
+
+    assert only.fault == "understated"
+    assert only.estimate.lower < 2.0 < only.estimate.upper
+    assert only.estimate.value == pytest.approx(2.0, rel=0.1)
+
+
 def test_an_offset_of_some_hours_is_told_with_them():
     c, _ = drawn(1, 1500, plant=lambda h, _r, _l: (h >= 21) | (h < 3), factor=1.0, shift=-1.0)
     found = calibrated_where(c, along_hour(c.time))

@@ -89,13 +89,19 @@ def _gain_estimate(c: Columns) -> Estimate:
 
 
 def _scale(c: Columns) -> Adjustment:
-    return Adjustment(scales=(float(np.sqrt(zms(c)[0])),))
+    return Adjustment(scales=(_on_u(float(zms(c)[0]), c),))
 
 
 def _both(c: Columns) -> Adjustment:
     offset = _offset(c).offset
     off = (c.error - offset) / c.u_eff
-    return Adjustment(offset=offset, scales=(float(np.sqrt(np.mean(off * off))),))
+    return Adjustment(offset=offset, scales=(_on_u(float(np.mean(off * off)), c),))
+
+
+def _on_u(square: float, c: Columns) -> float:
+    """Return the factor on u that brings a mean square of z to 1."""
+    root = float(np.sqrt(square))
+    return estimates.on_stated(Estimate(root, root, root), c).value
 
 
 def _optimal(c: Columns) -> Adjustment:
@@ -114,14 +120,20 @@ def _addend(c: Columns) -> Adjustment:
 
 
 def _by_bins(c: Columns) -> Adjustment:
-    found = np.sqrt(binned_zms(c, c.u)[0])
-    edges = c.u[order_by_u(c)][bin_starts(c, BINS)[0][1:]]
-    return Adjustment(scales=tuple(found.tolist()), edges=tuple(edges.tolist()))
+    order, starts = order_by_u(c), bin_starts(c, BINS)[0]
+    found = [
+        _on_u(square, c.select(rows, np.zeros(1, dtype=np.int64)))
+        for square, rows in zip(
+            binned_zms(c, c.u)[0].tolist(), np.split(order, starts[1:]), strict=True
+        )
+    ]
+    return Adjustment(scales=tuple(found), edges=tuple(c.u[order][starts[1:]].tolist()))
 
 
-# By name: the choice from the pairs given. ``scale``: sqrt(ZMS); ``both``: bias removed, then
-# sqrt(ZMS); ``optimal``: least interval score; ``conformal``: split-conformal rank of the stated
-# level; ``addend``: the same with an addend; ``bins``: sqrt(ZMS) in ten bins of u.
+# By name: the choice from the pairs given. ``scale``: the factor on u that brings ZMS to 1, which
+# is sqrt(ZMS) for exact references; ``both``: bias removed, then ``scale``; ``optimal``: least
+# interval score; ``conformal``: split-conformal rank of the stated level; ``addend``: the same with
+# an addend; ``bins``: ``scale`` in ten bins of u.
 METHODS: Final[dict[str, Callable[[Columns], Adjustment]]] = {
     "offset": _offset,
     "gain": _gain,
@@ -155,8 +167,8 @@ def suggestions(c: Columns) -> dict[str, Estimate]:
     return {
         "offset": estimates.mean_offset(c.error, c.u_eff, rho),
         "gain": _gain_estimate(c),
-        "scale": _root(effective_zms(c)),
-        "both": estimates.spread_factor((c.error - offset) / c.u_eff, rho),
+        "scale": estimates.on_stated(_root(effective_zms(c)), c),
+        "both": estimates.on_stated(estimates.spread_factor((c.error - offset) / c.u_eff, rho), c),
         "optimal": quantile_interval(optimal, scale, b.active[kept], b.half[kept], alpha, n_eff),
         "conformal": quantile_interval(conformal, scale, ones, ones, alpha, n_eff),
         "addend": quantile_interval(addend, needed, counts, counts, alpha, c.value.size * worth),

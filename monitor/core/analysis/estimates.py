@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy
 
+from monitor.core.columns import Columns
 from monitor.core.model import Float
 from monitor.core.verdict.verdict import LEVEL, NOTHING, Estimate
 
@@ -71,6 +72,18 @@ def spread_factor(z: Float, rho: float) -> Estimate:
         (kurtosis - 1.0) / (4 * n_eff)
     )
     return Estimate(factor, factor * float(np.exp(-half)), factor * float(np.exp(half)))
+
+
+def on_stated(factor: Estimate, c: Columns) -> Estimate:
+    """Return the factor on the stated u that makes u_eff ``factor`` times as large, at least 0.
+
+    What the reference is uncertain by stays: k'^2 u^2 + u_ref^2 = k^2 (u^2 + u_ref^2), on average.
+    """
+    all_of, of_reference = float(c.variance.mean()), float(c.u_ref_square.mean())
+    own = all_of - of_reference
+    return Estimate(
+        *(float(np.sqrt(max(k * k * all_of - of_reference, 0.0) / own)) for k in factor)
+    )
 
 
 def fitted_gain(error: Float, reference: Float, u_ref: Float) -> Estimate:

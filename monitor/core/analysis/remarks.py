@@ -16,13 +16,17 @@ from monitor.core.analysis.conditional import BinnedZms, ence_null, zms_by
 from monitor.core.analysis.ranking import worst_score
 from monitor.core.analysis.sensitivity import confidence_curve, decimate
 from monitor.core.columns import Columns
+from monitor.core.formatting import percent
 from monitor.core.model import Float
 from monitor.core.scores.calibration import beta_gm, n_effective
+from monitor.core.scores.intervals import zms_inflation
 from monitor.core.verdict.verdict import CLASSICAL, PREDICTIVE, UNDECIDED
+from monitor.core.verdict.words import counted
 
 SKEWED: Final = 0.4  # skewness of u from which RCE is not reliable (B-20)
 _SCORES: Final = {"crps": "CRPS", "quadratic": "quadratic score", "interval": "interval score"}
 COARSE: Final = 1e-3  # spacing of doubles over u from which z is not what was measured
+_WORTH_SAYING: Final = 0.005  # share above its claim from which a score is named
 _HALF: Final = np.array([0.0, 0.5])
 
 
@@ -37,7 +41,7 @@ def remarks(c: Columns, random: np.random.Generator, error_model: str = UNDECIDE
 
 def _worst(c: Columns) -> Iterator[str]:
     above, which = worst_score(c, list(_SCORES))
-    if np.isfinite(above[0]) and above[0] > 0.0:
+    if above[0] >= _WORTH_SAYING:
         name = list(_SCORES.values())[int(which[0])]
         yield f"Its worst score is the {name}: {above[0]:.0%} above what its own claim predicts."
 
@@ -85,15 +89,15 @@ def outside(found: BinnedZms) -> str:
 
 
 def _decimated(c: Columns) -> Iterator[str]:
-    found = decimate(c, _HALF, by="u")
+    found = decimate(c, _HALF, by="u", stretch=math.sqrt(float(zms_inflation(c)[0])))
     if found.verdicts[0] not in ("valid", "invalid"):
         return
-    if found.flip_share is None:
+    if found.flip_pairs is None or found.flip_share is None:
         yield f"ZMS is {found.verdicts[0]} whichever of its largest u are left out, up to half."
     else:
         yield (
-            f"ZMS is {found.verdicts[0]}, but would not be without the {found.flip_share:.1%} of "
-            "pairs with the largest u."
+            f"ZMS is {found.verdicts[0]}, but would not be without the "
+            f"{counted(found.flip_pairs)} with the largest u ({percent(found.flip_share)} of all)."
         )
 
 

@@ -36,6 +36,7 @@ import numpy as np
 
 from monitor.core.analysis.conditional import holm
 from monitor.core.analysis.covariate_parts import PartGrid, grid_of
+from monitor.core.analysis.estimates import on_stated
 from monitor.core.columns import Columns
 from monitor.core.detector.e_values import ROWS, WEIGHTS_Z
 from monitor.core.detector.fresh_bets import bets_from_first
@@ -57,6 +58,7 @@ FAULTS_TOLD: Final = ("offset", "understated", "overstated")
 _BETS: Final = slice(0, ROWS[2].stop)
 _LOG_WEIGHTS: Final = np.log(WEIGHTS_Z[_BETS] / WEIGHTS_Z[_BETS].sum())
 _TINY: Final = 1e-300
+_ONE: Final[Int] = np.zeros(1, dtype=np.int64)  # one series, from its first row on
 _NORMAL: Final = 1.959963984540054
 
 
@@ -316,7 +318,7 @@ def _told_of(
         at = np.flatnonzero(inside)
         zms, bias = _estimates(c, at, stretch)
         fault = FAULTS_TOLD[int(np.argmax(evidence.families[part]))]
-        estimate = bias if fault == "offset" else _factor(zms, fault)
+        estimate = bias if fault == "offset" else _factor(zms, fault, c.select(at, _ONE))
         ends, highest = grid.ends(grid.parts[part]), float(evidence.highest[part])
         findings.append(Finding(fault, *ends, at.size, estimate, highest))
     return nothing._replace(
@@ -332,7 +334,7 @@ def _estimates(c: Columns, rows: Int, stretch: float) -> tuple[Estimate, Estimat
     if not rows.size:
         nothing = Estimate(math.nan, math.nan, math.nan)
         return nothing, nothing
-    part = c.select(rows, np.zeros(1, dtype=np.int64))
+    part = c.select(rows, _ONE)
     zms, spread, a = zms_moments(part)
     bias = float(part.error.mean())
     if rows.size < PAIRS_LEAST:
@@ -346,12 +348,13 @@ def _estimates(c: Columns, rows: Int, stretch: float) -> tuple[Estimate, Estimat
     )
 
 
-def _factor(zms: Estimate, fault: str) -> Estimate:
-    """Return the factor by which u is too small, or too large."""
-    power = 0.5 if fault == "understated" else -0.5
+def _factor(zms: Estimate, fault: str, c: Columns) -> Estimate:
+    """Return the factor by which the stated u of some pairs is too small, or too large."""
+    root = on_stated(Estimate(*np.sqrt(zms).tolist()), c)
+    if fault == "understated":
+        return root
     with np.errstate(divide="ignore"):
-        ends = sorted(float(each) for each in np.power(zms[1:], power))
-    return Estimate(float(np.power(zms.value, power)), *ends)
+        return Estimate(*(1.0 / np.array((root.value, root.upper, root.lower))).tolist())
 
 
 def _is_right(c: Columns, rows: Int, stretch: float) -> bool:
@@ -359,7 +362,7 @@ def _is_right(c: Columns, rows: Int, stretch: float) -> bool:
     if rows.size < PAIRS_LEAST:
         return False
     zms, bias = _estimates(c, rows, stretch)
-    ratio = _factor(zms, "understated")
+    ratio = _factor(zms, "understated", c.select(rows, _ONE))
     tolerated = BIAS_RIGHT * float(np.median(c.u_eff[rows]))
     return (
         ratio.lower <= RIGHT.upper

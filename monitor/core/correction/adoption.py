@@ -20,13 +20,16 @@ import numpy as np
 
 from monitor.core.formatting import amount, significant
 from monitor.core.model import Float, Int
-from monitor.core.verdict import Pairs, Remedy
+from monitor.core.verdict import Pairs, Remedy, words
+from monitor.core.verdict.pairs import Spread
 from monitor.core.verdict.remedy import crps
 from monitor.core.verdict.verdict import NO_REMEDY
 
 PATIENCE: Final = 100.0  # least pairs between two withdrawals of remedies that do no harm
 PAUSE: Final = 32  # pairs
 _BET: Final = 0.5
+_LINE_DIGITS: Final = 7  # of a linear correction, whose two terms may almost cancel
+_IMPLYING: Final = {"interval": "its interval implies", "members": "its members imply"}
 # Largest change of a normal's CRPS with its standard deviation; with its mean it is 1.
 _BY_WIDTH: Final = 1.0 / math.sqrt(math.pi)
 
@@ -145,15 +148,22 @@ def each_pairs(found: Sequence[Adoption], n: int) -> Int:
     return np.searchsorted([each.first for each in found], np.arange(n), side="right") - 1
 
 
-def in_words(amendment: Amendment, unit: str) -> str:
-    """Return what is done to a reading, empty for nothing."""
+def in_words(amendment: Amendment, unit: str, spread: Spread) -> str:
+    """Return what is done to a reading of a sensor that states ``spread``, empty for nothing."""
     intercept, slope, scale = amendment
     parts = []
     if slope != 1.0:
-        parts.append(f"take {amount(intercept, unit, 4)} + {significant(slope, 4)} times its value")
+        at, times = (significant(each, _LINE_DIGITS) for each in (intercept, slope))
+        parts.append(words.instead(at, times, unit))
     elif intercept:
         verb = "add" if intercept > 0.0 else "subtract"
         parts.append(f"{verb} {amount(abs(intercept), unit, 3)}")
     if scale * abs(slope) != 1.0:
-        parts.append(f"multiply its u by {significant(scale * abs(slope), 3)}")
+        parts.append(words.spread_times(scale * abs(slope), spread))
     return " and ".join(parts)
+
+
+def half_width_in_words(factor: float, spread: Spread) -> str:
+    """Return the half width of an interval that is ``factor`` u, "1.9 u" for a sensor with a u."""
+    told = significant(factor)
+    return f"{told} u" if spread == "u" else f"{told} times the u that {_IMPLYING[spread]}"

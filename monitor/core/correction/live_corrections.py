@@ -21,14 +21,16 @@ from monitor.core.correction.adoption import (
     Adoption,
     Amendment,
     Told,
+    half_width_in_words,
     in_words,
 )
 from monitor.core.correction.conformal import first_log_factors
 from monitor.core.correction.corrected import Corrected, corrected
-from monitor.core.formatting import significant
 from monitor.core.model import Bool, Float, Int, Records, in_event_order
+from monitor.core.pairing.series_rules import STATED_LEVEL
 from monitor.core.scores.entries import Live
 from monitor.core.verdict import Pairs, Remedy
+from monitor.core.verdict.pairs import Spread
 
 REMEMBERED: Final = 1000  # last pairs that the published coverage covers
 _CORRECTION: Final = np.dtype(
@@ -78,10 +80,16 @@ class Correcting(NamedTuple):
 
 
 class LiveCorrections:
-    """State: what applies to each series, with intervals of ``level``."""
+    """State: what applies to each series, with intervals of ``level``.
 
-    def __init__(self, level: float) -> None:
+    ``stated_level`` returns the level of a row's stated intervals that come without one.
+    """
+
+    def __init__(
+        self, level: float, stated_level: Callable[[int], float] = lambda _row: STATED_LEVEL
+    ) -> None:
         self.level: Final = level
+        self._stated_level: Final = stated_level
         self._first: Final = float(first_log_factors(1, level)[0])
         self._state = np.zeros(0, _CORRECTION)
 
@@ -145,16 +153,20 @@ class LiveCorrections:
         count = np.minimum(some["pairs"], REMEMBERED)
         return np.divide(hits, count, out=np.full(series, np.nan), where=count > 0)
 
-    def sentence(self, row: int, unit: str) -> str:
-        """Return what is done to the readings of a series; empty if it has no pair yet."""
+    def sentence(self, row: int, unit: str, spread: Spread) -> str:
+        """Return what is done to the readings of a series; empty if it has no pair yet.
+
+        ``spread`` is what its sensor states its uncertainty by.
+        """
         if row >= self._state.size or not self._state["pairs"][row]:
             return ""
-        doing = in_words(self.amendment(row), unit) or "as sent"
+        doing = in_words(self.amendment(row), unit, spread) or "as sent"
+        half = half_width_in_words(math.exp(self._state["log_factor"][row]), spread)
         pairs = min(int(self._state["pairs"][row]), REMEMBERED)
         held = 100.0 * float(self.coverage(row + 1)[row])
         return (
-            f"{doing}; {significant(math.exp(self._state['log_factor'][row]))} u to either side "
-            f"held {held:.3g} % of the last {pairs} references (wanted {100.0 * self.level:g} %)"
+            f"{doing}; {half} to either side held {held:.3g} % of the last {pairs} references "
+            f"(wanted {100.0 * self.level:g} %)"
         )
 
     # -- inside -------------------------------------------------------------------------------
@@ -180,7 +192,7 @@ class LiveCorrections:
         of = self._state[row]
         amendment = Amendment(*(float(of[name]) for name in Amendment._fields))
         adopted = Adopted((Adoption(0, amendment),), float(of["evidence"]), int(of["pause"]))
-        pairs = _stated(fresh, self.level)
+        pairs = _stated(fresh, self._stated_level(row))
         found = corrected(pairs, [Told(-1, remedy)], self.level, (adopted, float(of["log_factor"])))
         for place, hit in _hits(found, pairs, int(of["pairs"])):
             byte, bit = divmod(place % REMEMBERED, 8)

@@ -24,7 +24,7 @@ import scipy
 
 from monitor.core.columns import Columns
 from monitor.core.fleet.offset_walks import DAY, RATES, Walks, rate_shares, walks_of
-from monitor.core.formatting import date_time, significant
+from monitor.core.formatting import amount, date_time, percent
 from monitor.core.model import NAN, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.entries import Live
@@ -269,12 +269,11 @@ def due_first(found: DueDates) -> Int:
 
 def due_sentence(found: DueDates, row: int, unit: str, now: float) -> str:
     """Return what is known of one series, in words that follow the sensor's name."""
-    allowed = f"{significant(found.tolerance[row])} {unit}".strip()
+    allowed = amount(float(found.tolerance[row]), unit)
     if found.lower[row] <= now:
-        chance = 100.0 * float(found.out[row])
         return (
             f"wants a reference now: its error is beyond {allowed} with a probability of "
-            f"{significant(chance)} %"
+            f"{percent(float(found.out[row]))}"
         )
     if not np.isfinite(found.lower[row]):
         return f"stays within {allowed} for {YEARS_MAX:g} years as far as its pairs tell"

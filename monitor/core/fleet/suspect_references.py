@@ -31,13 +31,13 @@ from monitor.core.fleet.common_errors import (
     nature,
     rounds_of,
 )
-from monitor.core.formatting import TO_THE_MINUTE, date_time
+from monitor.core.formatting import TO_THE_MINUTE, amount, date_time
 from monitor.core.model import Float, Int, Records
 from monitor.core.pairing.series_rules import MOST_SYSTEMATIC, Systematic
 from monitor.core.verdict.numerals import estimated, three_digits
 from monitor.core.verdict.pairs import inflation, inflation_of_squares
 from monitor.core.verdict.verdict import LEVEL, Estimate
-from monitor.core.verdict.words import direction, with_unit
+from monitor.core.verdict.words import STUCK_DIGITS, direction, with_unit
 
 SENSORS_MIN: Final = 5
 SHORTEST: Final = 3  # rounds that a departure must last to count
@@ -88,9 +88,9 @@ class Suspect(NamedTuple):
             return f"{who} {told}, {when}: {those}"
         value, lower, upper = self.estimate
         size = self.estimate if value >= 0.0 else Estimate(-value, -upper, -lower)
-        amount, between = estimated(size)
+        how_much, between = estimated(size)
         way = direction(value, self.unit)
-        told = f"{looks} {f'{amount} {self.unit}'.strip()} {way}{between}, {when}"
+        told = f"{looks} {with_unit(how_much, self.unit)} {way}{between}, {when}"
         verb = "disagreed" if is_over else "disagree"
         those = f"{self.agree} of {self.sensors} sensors that met it {verb} in the same direction"
         return f"{who} {told}: {those}"
@@ -101,7 +101,7 @@ _ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
         f"uncertain by {with_unit(three_digits(of.size), unit)}, not "
         f"{with_unit(three_digits(of.stated), unit)} as it states"
     ),
-    "stuck": lambda of, unit: f"stuck at {with_unit(three_digits(of.size), unit)}",
+    "stuck": lambda of, unit: f"stuck at {amount(of.size, unit, STUCK_DIGITS)}",
     "gain": lambda of, _: f"to have a gain of {three_digits(of.size)}",
 }
 

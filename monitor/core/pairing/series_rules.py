@@ -12,6 +12,7 @@ from monitor.core.model import Float
 
 # Share of an error's standard uncertainty: some of it is always by chance.
 MOST_SYSTEMATIC: Final = 0.95
+STATED_LEVEL: Final = 0.9  # of intervals that are stated without a level, unless set
 COVERAGE_FACTOR: Final = 2.0  # GUM 6.2: for systematic effects, as for any expanded uncertainty
 
 PerDistance = Annotated[float, Ge(0), Le(1e15)]
@@ -115,7 +116,7 @@ class SeriesRules(NamedTuple):
     group: str = ""
     unit: str = ""
     density: Literal["auto", "normal", "tophat"] = "auto"
-    level: float = 0.9
+    level: float = STATED_LEVEL
     profile: Literal["accuracy", "coverage", "balanced"] = "balanced"
     window_pairs: int = 500
     window_seconds: float = float("inf")

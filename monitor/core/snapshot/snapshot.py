@@ -20,6 +20,7 @@ from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import FAULTS, IS_RIGHT, UNDECIDED, Verdict
+from monitor.core.verdict.pairs import Spread
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,13 @@ class Snapshot:
         present = np.ones(len(self.names), dtype=np.bool_)
         present[list(self.gone)] = False
         return present
+
+    def spread(self, row: int) -> Spread:
+        """Return what a series states its uncertainty by."""
+        if self.intervals_only is not None and self.intervals_only[row]:
+            return "interval"
+        of_members = self.statistics.get("score_crps_stated_mean")
+        return "u" if of_members is None or np.isnan(of_members[row]) else "members"
 
     def verdict(self, row: int) -> Verdict:
         """Return the verdict on one series; a calm one is right or not known yet."""

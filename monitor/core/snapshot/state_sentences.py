@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.formatting import duration
+from monitor.core.formatting import duration, significant
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.statistics import ASSUMED
 from monitor.core.verdict.words import counted
@@ -67,13 +67,13 @@ def _of_series(
     if about.uncompared_seconds:
         since = duration(about.uncompared_seconds, parts=1)
         told = f"no reference for {since}: not known whether it is right"
-        return told if fault_report is None else f"{told}; before, it {fault_report.sentence}"
+        return told if fault_report is None else f"{told}; before: {fault_report.sentence}"
     if state == "stale":
         return "no readings any more"
     told = _told(state, fault_report, pairs)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
-        times = f"{blurred:.2g}"
+        times = significant(blurred)
         times = "" if times == "1" else f"{times} times "
         told = f"{told} (seen through a reference {times}as uncertain as itself)"
     return f"{told} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else told

@@ -86,6 +86,7 @@ class SeriesStates:
         self._sentences: Final = SeriesTexts()
         self._advice: Final = SeriesTexts()
         self._states: Final = SeriesTexts()
+        self._explained: Bool = np.zeros(0, dtype=np.bool_)
         self._codes: Int = np.zeros(0, dtype=np.int64)
         self._faults: Int = np.zeros(0, dtype=np.int64)
         self._numbers: dict[str, Float] = {each.name: np.zeros(0) for each in OF_VERDICTS}
@@ -112,7 +113,9 @@ class SeriesStates:
             self._limits["reference_stale_seconds"],
         )
         age = np.where(silent, COMPARED, age)
-        alerts = self._alerts(now, age)
+        explained = _explained(now)
+        yield from self._advise(now, changed, explained)
+        alerts = self._alerts(now, age, explained)
         faulty = np.logical_or.reduce([alerts[fault] for fault in FAULTS])
         withdrawn = silent | (age == LOST)
         yield
@@ -173,16 +176,14 @@ class SeriesStates:
         self._faults = np.append(self._faults, np.full(count - self._faults.size, _NO_FAULT))
         for name, column in self._numbers.items():
             self._numbers[name] = np.append(column, np.full(count - column.size, np.nan))
-        self._advice.grow(count)
         for part in portions(changed.tolist(), _SERIES_AT_ONCE):
             faults = []
             for column in self._numbers.values():
                 column[part] = np.nan
             for row in part:
                 judged = now.reports.get(row)
-                fault, advice = ("", "") if judged is None else (judged.alert, judged.advice)
+                fault = "" if judged is None else judged.alert
                 faults.append(_FAULT_NUMBERS.get(fault, _NO_FAULT))
-                self._advice.set(row, advice)
                 if judged is not None and judged.clear:
                     for name, number in _numbers(judged.verdict).items():
                         self._numbers[name][row] = number
@@ -199,9 +200,21 @@ class SeriesStates:
             self._of_windows, self._both, self._is_told = of_windows, {**of_windows, **told}, False
         return self._both
 
-    def _alerts(self, now: StatesInput, age: Int) -> dict[str, Bool]:
+    def _advise(self, now: StatesInput, changed: Int, explained: Bool) -> Steps[None]:
+        """Take the advice of reports; a fault that a wrong reference explains has none."""
+        stale = np.zeros(explained.size, np.bool_)
+        stale[changed] = True
+        stale[: self._explained.size] |= explained[: self._explained.size] != self._explained
+        self._advice.grow(explained.size)
+        for part in portions(np.flatnonzero(stale).tolist(), _SERIES_AT_ONCE):
+            for row in part:
+                judged = now.reports.get(row)
+                self._advice.set(row, "" if judged is None or explained[row] else judged.advice)
+            yield
+        self._explained = explained
+
+    def _alerts(self, now: StatesInput, age: Int, explained: Bool) -> dict[str, Bool]:
         """Return for each alert except thresholds the series for which it is active."""
-        explained = _explained(now)
         users = explained.copy()
         for each in now.suspects:
             users[list(each.rows)] = True

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -36,6 +36,8 @@ _TO_SD: Final = 1.4826  # of a median absolute deviation, for the normal
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
 
+Spread = Literal["u", "interval", "members"]
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -44,8 +46,8 @@ class Pairs:
     ``fixed`` is the standard uncertainty of each error from systematic effects, None where there
     are none: the effect is the same in every pair, so no number of pairs averages it out.
     ``timed``: the times are real. A file without times has pair numbers instead, and no statement
-    about it contains a date or a rate a day. ``by_interval``: the sensor states intervals, from
-    whose width u follows.
+    about it contains a date or a rate a day. ``spread`` is what the sensor states its uncertainty
+    by: u itself, or an interval or the members of an ensemble, from whose width u follows.
     """
 
     time: Float
@@ -55,15 +57,14 @@ class Pairs:
     u_ref: Float
     timed: bool = True
     fixed: Float | None = None
-    by_interval: bool = False
+    spread: Spread = "u"
 
     @classmethod
     def of(cls, one: Columns, *, timed: bool = True, systematic: Systematic | None = None) -> Pairs:
         """Return the pairs of the only series of ``one``."""
         fixed = systematic.of(one.u, one.u_ref) if systematic and any(systematic) else None
-        by_interval = one.by_interval is not None and bool(one.by_interval[-1:].any())
         parts = (one.time, one.value, one.u, one.reference, one.u_ref)
-        return cls(*parts, timed, fixed, by_interval)
+        return cls(*parts, timed, fixed, _spread(one))
 
     @property
     def n(self) -> int:
@@ -95,8 +96,17 @@ class Pairs:
             u_ref=self.u_ref[part],
             timed=self.timed,
             fixed=None if self.fixed is None else self.fixed[part],
-            by_interval=self.by_interval,
+            spread=self.spread,
         )
+
+
+def _spread(one: Columns) -> Spread:
+    """Return what the newest pair's uncertainty was stated by; members have a CRPS of their own."""
+    if one.by_interval is not None and one.by_interval[-1:].any():
+        return "interval"
+    if one.stated_crps is not None and np.isfinite(one.stated_crps[-1:]).any():
+        return "members"
+    return "u"
 
 
 class Side:

@@ -29,6 +29,7 @@ _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
 # right: with heavy-tailed errors these intervals are too narrow.
 _CLEARLY: Final = 1.75
 _RESOLVED: Final = 0.02  # share of the CRPS that advice promises
+_SAME_U: Final = 0.05  # change of u below which advice leaves it: 0.1 % of the CRPS
 _A_DAY: Final = 86_400.0
 
 
@@ -220,15 +221,18 @@ def _resolution(remedy: Remedy) -> float:
 
 def _doing(remedy: Remedy, p: Pairs, unit: str) -> str:
     step = _resolution(remedy)
-    if remedy.kind == "linear":
-        return _line(remedy, p.value, unit, step)
     parts = []
-    if math.isfinite(remedy.add):
+    factor = remedy.scale_u
+    if remedy.kind == "linear":
+        parts.append(_line(remedy, p.value, unit, step))
+        factor = abs(remedy.slope)
+        if abs(factor - 1.0) < _SAME_U:
+            factor = math.nan
+    elif math.isfinite(remedy.add):
         verb = "add" if remedy.add >= 0.0 else "subtract"
         parts.append(f"{verb} {words.with_unit(exactly(abs(remedy.add), step), unit)}")
-    if math.isfinite(remedy.scale_u):
-        stated = "the width of its interval" if p.by_interval else "its u"
-        parts.append(f"multiply {stated} by {three_digits(remedy.scale_u)}")
+    if math.isfinite(factor):
+        parts.append(words.spread_times(factor, p.spread))
     return " and ".join(parts)
 
 
@@ -239,9 +243,6 @@ def _line(remedy: Remedy, values: np.ndarray, unit: str, step: float) -> str:
     """
     low, high = float(values.min()), float(values.max())
     middle, reach = 0.5 * (low + high), max(0.5 * (high - low), abs(step))
-    slope = exactly(abs(remedy.slope), min(step / reach, 0.01 * abs(remedy.slope)))
-    sign = "+" if remedy.slope >= 0.0 else "-"
-    lost = remedy.slope - math.copysign(float(slope), remedy.slope)
-    intercept = exactly(remedy.intercept + lost * middle, step)
-    at = words.with_unit(intercept, unit)
-    return f"take {at} {sign} {slope} times its value instead of its value"
+    slope = exactly(remedy.slope, min(step / reach, 0.01 * abs(remedy.slope)))
+    intercept = exactly(remedy.intercept + (remedy.slope - float(slope)) * middle, step)
+    return words.instead(intercept, slope, unit)

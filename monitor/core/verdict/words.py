@@ -8,11 +8,19 @@ from __future__ import annotations
 import math
 from typing import Final, NamedTuple
 
+from monitor.core.formatting import amount
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
 from monitor.core.verdict.numerals import at_least, estimated, three_digits
+from monitor.core.verdict.pairs import Spread
 from monitor.core.verdict.verdict import ErrorCode, Estimate, Verdict
 
+STUCK_DIGITS: Final = 7  # of a value that a sensor repeats; single precision holds no more
 _MASS_UNITS: Final = frozenset(("kg", "g", "t", "lb", "mg"))
+_SPREADS: Final[dict[Spread, str]] = {
+    "u": "its u",
+    "interval": "the width of its interval",
+    "members": "the distance of its members from their mean",
+}
 _RATES: Final = ((86_400.0, "a day"), (3600.0, "an hour"), (60.0, "a minute"), (1.0, "a second"))
 
 
@@ -58,6 +66,18 @@ def direction(bias: float, unit: str) -> str:
 def with_unit(number: str, unit: str) -> str:
     """Return a number, and its unit if it has one."""
     return f"{number} {unit}".strip()
+
+
+def instead(intercept: str, slope: str, unit: str) -> str:
+    """Return what a linear correction takes instead of a value."""
+    sign, size = ("-", slope[1:]) if slope.startswith("-") else ("+", slope)
+    at = with_unit(intercept, unit)
+    return f"take {at} {sign} {size} times its value instead of its value"
+
+
+def spread_times(factor: float, spread: Spread) -> str:
+    """Return what is multiplied for u to become ``factor`` times as large."""
+    return f"multiply {_SPREADS[spread]} by {three_digits(factor)}"
 
 
 def counted(pairs: int) -> str:
@@ -165,7 +185,7 @@ def no_more_codes(code: ErrorCode) -> str:
 
 def stuck(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "is stuck at 103.2 kg for 14 pairs"; at least, if none of the pairs is from before."""
-    value = with_unit(f"{found.size.value:g}", unit)
+    value = amount(found.size.value, unit, STUCK_DIGITS)
     least = "" if found.segment else "at least "
     return f"{verbs.is_} stuck at {value} for {least}{counted(found.pairs)}"
 
