@@ -27,7 +27,7 @@ def about(words: str) -> FieldInfo:
 
 
 class Remedy(TypedDict):
-    """What to do: v' = v + add; v' = intercept + slope v (linear); u' = scale_u u; or none."""
+    """What to do: add to v; intercept + slope v, u times abs(slope); u times scale_u; or none."""
 
     kind: Literal["add", "linear", "scale_u", "add_and_scale_u", "none"]
     add: Number

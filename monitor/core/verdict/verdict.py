@@ -221,9 +221,9 @@ RELATED: Final = ("gain", "sign", "lag", "stuck")
 class Remedy(NamedTuple):
     """What to do about a fault, tried on pairs later than those it was chosen from.
 
-    ``kind``: add, linear (value' = intercept + slope value), scale_u, add_and_scale_u, or none.
-    It was judged on ``pairs`` pairs, with the mean CRPS before and after. NaN where a number is not
-    part of the remedy.
+    ``kind``: add, linear (value' = intercept + slope value, u' = abs(slope) u), scale_u,
+    add_and_scale_u, or none. It was judged on ``pairs`` pairs, with the mean CRPS before and after.
+    NaN where a number is not part of the remedy.
     """
 
     kind: str
