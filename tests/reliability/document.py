@@ -61,7 +61,7 @@ below](#last-tried). A share of it runs with the tests.
 
 The broker is asked to keep its promises too: persistence on, long queues (see
 [operations](operations.md)). What a broker loses by itself (mosquitto killed within its autosave
-interval, a full queue) cannot be had back; the daemon counts a lost session and says so.
+interval, a full queue) cannot be recovered; the daemon counts a lost session and says so.
 
 ## Trials
 
