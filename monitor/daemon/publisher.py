@@ -79,6 +79,9 @@ class Publisher:
         self._dispatch: Final = Dispatch(parts.journal.alerts, outlets)
         self._hash: Final = settings_hash(parts.settings)
         self._settings: Final = shown_settings(parts.settings)
+        self._kinds: Final[dict[str, str]] = {
+            Template.parse(each.topic).filter: each.kind for each in parts.settings.sources
+        }
         self._on_demand: Final = OnDemandEvaluator(parts.network, show.requests)
         self.reload_successful = True
         self._page: Page | None = None
@@ -251,7 +254,9 @@ class Publisher:
             reconnects=connection.reconnects,
             stale_acknowledgements=connection.stale_acknowledgements,
             connected=connection.connected,
-            last_message=dict(connection.last_message),
+            last_message={
+                (topics, self._kinds[topics]): at for topics, at in connection.last_message.items()
+            },
             delays=parts.intake.delays.medians(),
             pending_readings=pairing.readings,
             pending_references=len(pairing.references),

@@ -161,6 +161,7 @@ def _every_figure() -> Figures:
     for each in fields(every):
         if isinstance(getattr(every, each.name), dict):
             setattr(every, each.name, {"": 0})
+    every.last_message = {("", ""): 0}
     every.transitions, every.sinks = {("", ""): 0}, {"": SinkFigures()}
     every.verdicts, every.otlp = VerdictFigures(), OtlpFigures()
     every.corrected = CorrectedFigures()

@@ -60,7 +60,7 @@ class Figures:
     reconnects: int = 0
     stale_acknowledgements: int = 0
     connected: bool = False
-    last_message: Mapping[str, float] = field(default_factory=dict)
+    last_message: Mapping[tuple[str, ...], float] = field(default_factory=dict)  # (filter, kind)
     delays: Mapping[str, float] = field(default_factory=dict)
     pending_readings: int = 0
     pending_references: int = 0
@@ -146,9 +146,9 @@ def _sources(now: Figures) -> Iterator[Family]:
     yield gauge("mqtt_connected", "1 while connected and subscribed.", now.connected)
     yield gauges(
         "mqtt_filter_last_message_timestamp_seconds",
-        "When a topic filter last received a message.",
-        ("filter",),
-        by(now.last_message),
+        "When a topic filter last received a message; `kind` is reading, reference or event.",
+        ("filter", "kind"),
+        now.last_message,
     )
     yield gauges(
         "source_delay_seconds",

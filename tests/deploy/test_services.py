@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,17 +105,26 @@ def test_hadolint_finds_nothing_to_say():
     assert json.loads(done.stdout) == []
 
 
-def test_the_image_runs_without_root_from_sources_that_exist():
-    text = containerfile()
+def test_the_image_runs_without_root():
+    assert re.findall(r"^USER (\S+)", containerfile(), re.MULTILINE) == ["10001:10001"]
 
-    assert re.findall(r"^USER (\S+)", text, re.MULTILINE) == ["10001:10001"]
-    for line in re.findall(r"^COPY (?!--from)(.*)", text, re.MULTILINE):
-        for source in shlex.split(line)[:-1]:
-            assert (PROJECT / source).exists()
-    kept = {
-        line[1:] for line in shipped("Containerfile.dockerignore").splitlines() if line[0] == "!"
+
+@pytest.mark.parametrize("name", ["Containerfile", "Containerfile.cluster"])
+def test_an_image_is_built_from_all_that_the_package_is_made_of(name):
+    copied = {
+        source
+        for line in re.findall(r"^COPY (?!--from)(.*)", shipped(name), re.MULTILINE)
+        for source in shlex.split(line)[:-1]
     }
-    assert kept == {"pyproject.toml", "uv.lock", "README.md", "LICENSE", "monitor", "configs"}
+    kept = {line[1:] for line in shipped(f"{name}.dockerignore").splitlines() if line[0] == "!"}
+    pyproject = tomllib.loads((PROJECT / "pyproject.toml").read_text())
+    wheel = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]
+    parts = {"pyproject.toml", "uv.lock", pyproject["project"]["readme"], *wheel["packages"]}
+    wanted = {each.split("/")[0] for each in (*parts, *wheel["force-include"])}
+
+    assert wanted <= copied
+    assert kept == copied
+    assert all((PROJECT / source).exists() for source in copied)
 
 
 @pytest.fixture(scope="module")

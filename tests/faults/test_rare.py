@@ -19,7 +19,7 @@ from monitor.mqtt.publish import BrokerPublisher
 
 RULES = Path(__file__).parents[2] / "deploy" / "prometheus" / "alerts.yml"
 AGE = "monitor_mqtt_filter_last_message_timestamp_seconds"
-READING = f'{AGE}{{filter="monitor/+/+/reading"}}'
+READING = f'{AGE}{{filter="monitor/+/+/reading",kind="reading"}}'
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def test_promtool_would_say_something_of_a_bad_page():
 
 
 def test_promtool_finds_nothing_to_say():
-    figures = Figures(rejected=dict.fromkeys(REASONS, 0), last_message={"a/+": 1.0})
+    figures = Figures(rejected=dict.fromkeys(REASONS, 0), last_message={("a/+", "reading"): 1.0})
     page = Exposition().render(snapshot()) + render(families(figures)) + ProcessMetrics().render()
 
     assert promtool(page) == (0, b"", b"")

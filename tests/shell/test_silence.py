@@ -30,7 +30,7 @@ def test_a_filter_that_hears_has_a_time_and_one_that_does_not_has_none(daemon, m
     began = time.time()
     now = datetime.now(UTC).isoformat()
     body = json.dumps({"time": now, "value": 1.0, "u": 0.5}).encode()
-    heard = f'{NAME}{{filter="monitor/+/+/reading"}}'
+    heard = f'{NAME}{{filter="monitor/+/+/reading",kind="reading"}}'
     with BrokerPublisher("127.0.0.1", mosquitto.port) as publisher:
         publisher.publish("monitor/a/x/reading", body)
         publisher.flush()
