@@ -40,7 +40,7 @@ INSTANCE: Final = variable("instance", "Daemon", 'monitor_build_info{job=~"$job"
 QUANTITIES: Final = variable("quantity", "Quantity", select("monitor_series_info"))
 QUANTITY: Final = variable("quantity", "Quantity", select("monitor_series_info"), several=False)
 SENSOR: Final = variable(
-    "sensor", "Sensor", select("monitor_series_info", 'quantity=~"$quantity"'), several=False
+    "sensor", "Sensor", select("monitor_series_info", 'quantity="$quantity"'), several=False
 )
 
 
@@ -50,8 +50,8 @@ def series(metric: str, *more: str) -> str:
 
 
 def own(metric: str, *more: str) -> str:
-    """Return a metric of the chosen series."""
-    return series(metric, 'sensor=~"$sensor"', *more)
+    """Return a metric of the chosen series, whose names may hold any character."""
+    return select(metric, 'quantity="$quantity"', 'sensor="$sensor"', *more)
 
 
 def rate(metric: str, *more: str) -> str:
@@ -357,8 +357,8 @@ def ranking() -> Dashboard:
         bars(
             Text(
                 "Least right about their uncertainty",
-                "The 15 whose ZMS is farthest from 1, as its logarithm to base 2: at 1 errors are "
-                "twice, at -1 half as large in squares as stated.",
+                "The 15 whose ZMS is farthest from 1, as its logarithm to base 2: 1 means squared "
+                "errors twice as large as stated, -1 half as large.",
             ),
             Query(
                 f"log2({series(zms)}) and on ({SERIES}) topk(15, abs(log2({series(zms)})))",

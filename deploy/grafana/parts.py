@@ -28,8 +28,8 @@ STATE_COLOURS: Final = {
     "stale": "purple",
 }
 SERIES_PAGE: Final = (
-    "/d/monitor-series?var-sensor=${__data.fields.sensor}&var-quantity=${__data.fields.quantity}"
-    "&${datasource:queryparam}&${__url_time_range}"
+    "/d/monitor-series?var-sensor=${__data.fields.sensor:percentencode}"
+    "&var-quantity=${__data.fields.quantity:percentencode}&${datasource:queryparam}&${__url_time_range}"
 )
 _WIDTH: Final = 24
 
@@ -212,7 +212,7 @@ def variable(
     )
     if several:
         everything = models.VariableOption(selected=True, text="All", value="$__all")
-        query.all_value(".*").current(everything)
+        query.current(everything)  # all that the query lists, not all that Prometheus has
     return query
 
 

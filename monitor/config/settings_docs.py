@@ -112,8 +112,8 @@ def _row(key: str, field: _Schema, *, required: bool) -> str:
     default = "must be given" if required else "as above"
     if "default" in field:
         default = f"`{json.dumps(field['default'])}`"
-    meaning = field["description"].replace("|", "\\|")
-    return f"| `{key}` | {_value(field)} | {default} | {meaning} |"
+    cells = (_value(field), default, field["description"])
+    return " | ".join([f"| `{key}`", *(each.replace("|", "\\|") for each in cells)]) + " |"
 
 
 def _value(field: _Schema) -> str:

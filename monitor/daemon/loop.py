@@ -328,8 +328,14 @@ class ReloadingDaemon:
                 _log.error("%s", line)
             _log.error("%s: not reloaded; the previous settings stay in force", self._path)
             return False
-        if found.settings.http != self._current.settings.http:
-            _log.warning("http: changes take effect when the process is restarted")
+        now = self._current.settings
+        served = found.settings.http.model_copy(update={"public_url": now.http.public_url})
+        for name, is_same in (
+            ("http", served == now.http),
+            ("otlp", found.settings.otlp == now.otlp),
+        ):
+            if not is_same:
+                _log.warning("%s: changes take effect when the process is restarted", name)
         _log.info("%s: reloaded; everything is computed again from the journal", self._path)
         self._next = found
         return True

@@ -27,6 +27,7 @@ from monitor.explain.doctor import doctor_report, text
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
+from monitor.mqtt.topic_templates import Template
 from monitor.topics.corrected_readings import CorrectedTopics
 from monitor.topics.verdict_topics import VerdictTopics
 

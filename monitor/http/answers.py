@@ -10,6 +10,7 @@ import gzip
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
+from urllib.parse import quote
 
 import orjson
 from fastapi import Depends, HTTPException, Path, Query, Request
@@ -185,6 +186,11 @@ def gzipped(
         body = gzip.compress(body, compresslevel=1, mtime=0)
         told["Content-Encoding"] = "gzip"
     return Response(body, headers=told, media_type=media_type)
+
+
+def attachment(name: str) -> str:
+    """Return the header that has a browser save an answer under a name of any characters."""
+    return f"attachment; filename=\"pairs.csv\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def unless_known(request: Request, text: str, mark: str) -> Response:

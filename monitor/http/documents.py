@@ -122,7 +122,7 @@ def pairs_csv(detail: Detail) -> str:
     table.writerow(CSV_COLUMNS)
     name = detail.name
     for each in _pairs(detail.pairs, detail.origins) if detail.pairs is not None else ():
-        told = (name.sensor, name.quantity, name.unit)
+        told = map(safe_cell, (name.sensor, name.quantity, name.unit))
         numbers = [each["value"], each["u"], each["lower"], each["upper"]]
         alpha = round(1.0 - each["p"], 12)
         rest = (

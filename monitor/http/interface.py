@@ -24,6 +24,7 @@ from monitor.http.answers import (
     SortText,
     StateText,
     WordsText,
+    attachment,
     json_answer,
     shown_page,
 )
@@ -135,9 +136,8 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
         """The pairs in the window of a series."""
         found = await answers.detail(shared, SeriesKey(sensor, quantity))
         if format == "csv":
-            name = f'attachment; filename="{sensor}_{quantity}.csv"'.replace(":", "_")
             text = documents.pairs_csv(found)
-            headers = {"Content-Disposition": name}
+            headers = {"Content-Disposition": attachment(f"{sensor}_{quantity}.csv")}
             return answers.gzipped(request, text.encode(), "text/csv; charset=utf-8", headers)
         content = models.Pairs(
             sensor=sensor,

@@ -9,10 +9,10 @@ from typing import Final
 
 from monitor.alerts.outlet import SinkFigures
 from monitor.core.scores.entries import Statistic, Unit
-from monitor.core.scores.statistics import STATISTICS, live_metrics
+from monitor.core.scores.statistics import STATISTICS
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.core.verdict import alert_meanings
-from monitor.http.metrics import ESSENTIAL, OTHERS
+from monitor.http.metrics import ESSENTIAL, METRICS, OTHERS
 from monitor.http.telemetry import CorrectedFigures, Figures, OtlpFigures, VerdictFigures, families
 from monitor.http.text_format import Family
 
@@ -86,6 +86,8 @@ _GOOD: Final = {
     "monitor_error_now_lower": "0",
     "monitor_error_now_upper": "0",
     "monitor_drift_per_day": "0",
+    "monitor_out_of_tolerance_ratio": "low",
+    "monitor_corrected_coverage_ratio": "as stated",
 }
 _LABELS: Final = {
     "monitor_series_state": "sensor, quantity, state",
@@ -131,8 +133,8 @@ def metrics_page() -> str:
 def _live() -> Iterator[tuple[str, str, Statistic | None]]:
     """Yield the metrics that show statistics: name, help and entry (None for other numbers)."""
     entries = {name: each for key, each in STATISTICS.items() for name in each.names(key)}
-    for name, words in live_metrics().items():
-        yield f"monitor_{name}", words, entries.get(name)
+    for name, (statistic, words) in METRICS.items():
+        yield name, words, entries.get(statistic)
 
 
 def _on_request() -> Iterator[tuple[str, Statistic]]:
@@ -143,7 +145,7 @@ def _statistics(rows: Iterable[tuple[str, str, Statistic | None]]) -> str:
     lines = ["| statistic | unit | good | limit | meaning |", "|---|---|---|---|---|"]
     for name, words, entry in rows:
         cells = ("", _GOOD.get(name, ""), "") if entry is None else _cells(entry)
-        lines.append(f"| `{name}`{_mark(name)} | {' | '.join(cells)} | {words} |")
+        lines.append(f"| `{name}`{_mark(name)} | {' | '.join(cells)} | {_cell(words)} |")
     return "\n".join([*lines, ""])
 
 
@@ -179,7 +181,12 @@ def _table(rows: Iterable[str]) -> str:
 
 def _row(family: Family) -> str:
     labels = ", ".join(sorted(family.labels))
-    return f"| `{family.name}` | {family.kind} | {labels} | {family.help} |"
+    return f"| `{family.name}` | {family.kind} | {labels} | {_cell(family.help)} |"
+
+
+def _cell(text: str) -> str:
+    """Return a text that ends no cell of a table."""
+    return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ CATALOGUE: Final = (
     ),
     Row(
         "names that are markup, paths, surrogates",
-        "any text without `/ + #` and control characters is a name; it is escaped wherever it is shown",
+        "a name is any text without `/ + #` and control characters; pages and metrics escape it",
         (
             "test_native.py::test_a_hostile_topic_is_refused_for_its_reason",
             "browser/test_pages.py::test_hostile_names_keys_and_payloads_are_text_on_every_page",

@@ -18,6 +18,7 @@ from monitor.config import SettingsError, parse
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.core.formatting import series_path
 from monitor.core.state.network import Network
+from monitor.http.answers import attachment
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
 from monitor.http.service import Service
@@ -89,6 +90,8 @@ def test_the_page_of_the_fleet_links_to_the_page_of_each_sensor(network, service
         assert link in links
         told = json.loads(got(service, f"/api/v1{link}"))
         assert (told["sensor"], told["quantity"]) == (name, "größe")
+        header = attachment(f"{name}_größe.csv").encode("latin-1").decode()
+        assert unquote(header.partition("filename*=UTF-8''")[2]) == f"{name}_größe.csv"
 
 
 def test_a_name_in_the_settings_may_be_such_a_name_and_a_pattern_may_hold_it():

@@ -507,7 +507,9 @@ def test_the_pairs_as_csv_score_as_they_do_here(service, yard, tmp_path):
     z = error / np.hypot(table.u, table.u_ref)
 
     assert status == 200
-    assert headers["Content-Disposition"] == 'attachment; filename="cart-04_mass.csv"'
+    assert headers["Content-Disposition"] == (
+        "attachment; filename=\"pairs.csv\"; filename*=UTF-8''cart-04_mass.csv"
+    )
     assert table.names == (("cart-04", "mass"),)
     assert error.mean() == pytest.approx(snapshot.statistics["calibration_bias"][row], rel=1e-12)
     assert (z * z).mean() == pytest.approx(snapshot.statistics["calibration_zms"][row], rel=1e-12)
