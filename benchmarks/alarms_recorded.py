@@ -13,7 +13,7 @@ from alarms_table import table
 
 from monitor.core.columns import Columns
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.report.incidents import incidents_of
+from monitor.report.incidents import incident_document, incidents_of
 from monitor.report.recorded import read
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "airquality_pairs.csv.gz"
@@ -73,7 +73,8 @@ def recorded(share: float, _: ProcessPoolExecutor) -> str:
     names = {(each.sensor, each.quantity): row for row, each in enumerate(found.names)}
     last: dict[int, float] = {}
     rows = []
-    for each in incidents_of(found, windows, {}):
+    for incident in incidents_of(found, windows, {}):
+        each = incident_document(incident, found)
         row = names[each["sensor"], each["quantity"]]
         words = sentence(windows.take(np.array([row])), each, last.get(row, -np.inf))
         if each["until"]:
