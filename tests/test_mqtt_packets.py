@@ -108,7 +108,6 @@ def test_connect_is_written_as_paho_writes_it(version, more, peer):
         wanted = Properties(PacketTypes.CONNECT)
         wanted.SessionExpiryInterval = 604_800
         wanted.ReceiveMaximum = 20_000
-        wanted.MaximumPacketSize = 65_536
         options |= {"clean_start": False, "properties": wanted}
 
     ours = encode(Connect("reader", 15, *more.values(), **EXPECTED), version)
@@ -119,7 +118,6 @@ def test_connect_is_written_as_paho_writes_it(version, more, peer):
 EXPECTED = {
     "session_expiry_seconds": 604_800,
     "receive_maximum": 20_000,
-    "maximum_packet_bytes": 65_536,
 }
 
 

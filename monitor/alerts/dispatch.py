@@ -115,10 +115,12 @@ class Dispatch:
         outlet.start(done)
 
     def _write(self, found: Iterable[Transition]) -> None:
+        # A new outlet counts once it is past the history: else the next start would send all of it.
         done = {
             outlet.name: at
             for outlet in self._outlets
             if (at := outlet.done) != self._done.get(outlet.name)
+            and (outlet.name not in self._new or at >= self._started_at)
         }
         notifications = self._notifications(found)
         if notifications or done:

@@ -107,6 +107,10 @@ class Stage:
             self._paired = True
             self._say(f"first pairs are in ({pairs})")
 
+    def tick(self) -> None:
+        """Note that the data's thread is alive."""
+        self.service.tick()
+
     def deliver(self, transition: Transition) -> None:
         """Print that an alert began or ended."""
         if transition.fires:

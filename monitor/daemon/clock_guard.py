@@ -21,6 +21,7 @@ STEP_SECONDS: Final = 60.0  # a larger step of the wall clock against the monoto
 NEAR_SECONDS: Final = FUTURE_SECONDS
 PROBATION_SECONDS: Final = 600.0  # after so long a clock that messages agree with is confirmed
 PATIENCE_SECONDS: Final = 86_400.0  # a doubt that no message supports for so long is dropped
+SOON_SECONDS: Final = 3600.0  # a start so soon after the journal's newest arrival confirms a clock
 ALONE_SECONDS: Final = 180 * 86_400.0  # a single topic that is further ahead is wrong itself
 TOPICS_MAX: Final = 64
 _SAME_SECONDS: Final = 1e-6
@@ -75,6 +76,7 @@ class ClockGuard:
         self._events: OrderedDict[str, float] = OrderedDict()
         self._trusted_since = self._contradicted = 0.0
         self._is_confirmed = self._is_agreed = False
+        self._arrivals = 0  # messages without a time of their own
         self.doubt = ""
         """Why the clock is in doubt, in a sentence; empty while it is trusted."""
         self.doubts = 0
@@ -98,7 +100,8 @@ class ClockGuard:
     def may_expire(self, wait_seconds: float) -> bool:
         """Return whether what arrived more than ``wait_seconds`` ago may be dropped.
 
-        Of a former run it may be if a message agreed with the clock, or if this run lasts so long.
+        Of a former run it may be if a message agreed with the clock, if the journal did at the
+        start, or if this run lasts so long.
         """
         is_long = self._monotonic - self._began >= wait_seconds
         return not self.doubt and (self._is_agreed or is_long or self._newest == -math.inf)
@@ -107,11 +110,16 @@ class ClockGuard:
         """Return the time (s since 1970 UTC) from which retention counts back.
 
         It is the median of the newest event times that the last topics carried, never later than
-        :attr:`now`. None, if nothing may be deleted: in doubt, or if nothing came yet.
+        :attr:`now`. If all times are arrivals it is :attr:`now`, once the clock agreed with the
+        journal at the start or was trusted for a day. None, if nothing may be deleted: in doubt, or
+        if nothing came yet.
         """
-        if self.doubt or not self._events:
+        if self.doubt:
             return None
-        return min(self.now, median_low(self._events.values()))
+        if self._events:
+            return min(self.now, median_low(self._events.values()))
+        is_long = self._monotonic - self._trusted_since >= PATIENCE_SECONDS
+        return self.now if self._arrivals and (self._is_agreed or is_long) else None
 
     # -- what speaks ------------------------------------------------------------------------
 
@@ -144,7 +152,10 @@ class ClockGuard:
         if not self.is_looked_at:
             return
         for topic, time in stamps:
-            if not time < ERA_END or abs(time - self.now) < _SAME_SECONDS:  # or NaN, or an arrival
+            if abs(time - self.now) < _SAME_SECONDS:
+                self._arrivals += are_accepted
+                continue
+            if not time < ERA_END:  # or NaN
                 continue
             if are_accepted:
                 _put(self._events, topic, max(time, self._events.get(topic, time)))
@@ -170,6 +181,8 @@ class ClockGuard:
             behind = duration(self._newest - wall)
             what = f"it is {behind} before the newest message in the journal"
             self._come_into_doubt(what, best - self._monotonic)
+        elif wall - self._newest <= SOON_SECONDS:
+            self._is_agreed = True
 
     def _count_voices(self) -> None:
         """Compare the wall clock, which is trusted, with the times on the last topics."""

@@ -45,6 +45,7 @@ from monitor.daemon.runtime import (
     freeze_after_start,
 )
 from monitor.errors import MonitorError
+from monitor.http.published import START_SECONDS_MAX
 from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch
@@ -260,6 +261,12 @@ def read_settings(path: str) -> Prepared:
     return Prepared(settings, credentials, source, outlets(settings, path))
 
 
+def _say_reading(service: Service, supervisor: Supervisor) -> None:
+    """Tell page and service manager that the journal is read, which may take minutes."""
+    service.starting()
+    supervisor.reading(START_SECONDS_MAX)
+
+
 class ReloadingDaemon:
     """State: the settings in force, their journal, and the settings to continue with."""
 
@@ -280,12 +287,13 @@ class ReloadingDaemon:
             self._current, self._next = self._next, None
             settings = self._current.settings
             configure(settings.log.level, settings.log.format)
+            _say_reading(service, supervisor)
             self._journal = open_journal(settings)
             self._run_once(service, supervisor)
 
-    def _assembled(self, service: Service) -> Parts | None:
+    def _assembled(self, service: Service, supervisor: Supervisor) -> Parts | None:
         """Rebuild all from the journal, while the service says so; None if stopped meanwhile."""
-        service.starting()
+        _say_reading(service, supervisor)
         try:
             with self._signals.stopping_at_once():
                 return assemble(self._current.settings, time.time(), self._journal)
@@ -298,7 +306,7 @@ class ReloadingDaemon:
 
     def _run_once(self, service: Service, supervisor: Supervisor) -> None:
         settings, credentials, source, sinks = self._current
-        parts = self._assembled(service)
+        parts = self._assembled(service, supervisor)
         if parts is None:
             return
         client_id = client_id_of(parts)

@@ -60,6 +60,9 @@ class Show(Protocol):
     def publish(self, page: Page) -> None:
         """Show a page from now on."""
 
+    def tick(self) -> None:
+        """Note that the data's thread is alive."""
+
 
 class Publisher:
     """Evaluates the network and publishes the results.
@@ -124,7 +127,11 @@ class Publisher:
         self._worked_seconds = 0.0
 
     def work(self, seconds: float = math.inf) -> None:
-        """Continue a publication under way for about ``seconds``, one step at least."""
+        """Continue a publication under way for about ``seconds``, one step at least.
+
+        Called in every round of the loop, whether one is under way or not.
+        """
+        self._show.tick()
         began = time.perf_counter()
         while self._work is not None:
             is_done = next(self._work, True)

@@ -54,7 +54,9 @@ class Supervisor:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._address: Final = f"\0{address[1:]}" if address.startswith("@") else address
+        self._watchdog_seconds: Final = watchdog_seconds
         self._beat_seconds: Final = watchdog_seconds / _BEATS_IN_TIME
+        self._is_reading = False
         self._monotonic: Final = monotonic
         self._beat_due = -float("inf")
         self._ready = False
@@ -75,6 +77,12 @@ class Supervisor:
         seconds = int(stated) / _MICROSECONDS if stated.isdecimal() else 0.0
         return cls(environment.get("NOTIFY_SOCKET", ""), seconds)
 
+    def reading(self, seconds: float) -> None:
+        """Report that the daemon reads its journal, and is silent for ``seconds`` at most."""
+        if self._watchdog_seconds and self._ready:  # no watchdog waits before
+            self._is_reading = True
+            self._send([f"WATCHDOG_USEC={seconds * _MICROSECONDS:.0f}", "WATCHDOG=1"])
+
     def alive(self, status: str) -> None:
         """Report that the daemon works: ready at the first call, then a watchdog beat at intervals.
 
@@ -84,6 +92,9 @@ class Supervisor:
         if not self._ready:
             self._ready = True
             lines.append("READY=1")
+        if self._is_reading:
+            self._is_reading, self._beat_due = False, -float("inf")
+            lines.append(f"WATCHDOG_USEC={self._watchdog_seconds * _MICROSECONDS:.0f}")
         status = " ".join(status.split())[:_STATUS_CHARACTERS_MAX]
         if status != self._status:
             self._status = status

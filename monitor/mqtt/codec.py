@@ -36,7 +36,6 @@ from monitor.mqtt.packets import (
     Version,
 )
 from monitor.mqtt.primitives import (
-    MAXIMUM_PACKET_SIZE,
     RECEIVE_MAXIMUM,
     SESSION_EXPIRY,
     MalformedError,
@@ -68,10 +67,10 @@ def _write_connect(packet: Connect, version: Version) -> bytes:
         packet.keepalive_seconds.to_bytes(2, "big"),
     ]
     if version == Version.V5:
+        # No maximum packet size: a broker that is told one drops what is larger, uncounted.
         wanted = {
             SESSION_EXPIRY: packet.session_expiry_seconds,
             RECEIVE_MAXIMUM: packet.receive_maximum,
-            MAXIMUM_PACKET_SIZE: packet.maximum_packet_bytes,
         }
         parts.append(dump_properties(wanted))
     parts.append(dump_text(packet.client_id))

@@ -95,7 +95,6 @@ def connect_packet(settings: MqttSettings) -> Connect:
         settings.password if settings.username is not None else None,
         settings.session_expiry_seconds,
         settings.receive_maximum,
-        settings.max_packet_bytes,
     )
 
 

@@ -29,7 +29,6 @@ class Connect(NamedTuple):
     password: str | None = None
     session_expiry_seconds: int = 0
     receive_maximum: int = 65_535
-    maximum_packet_bytes: int = 268_435_455
 
 
 class Connack(NamedTuple):

@@ -137,9 +137,13 @@ def topic_level(name: str) -> str:
     return _NOT_IN_A_LEVEL.sub(lambda one: quote(one[0], safe="", errors="surrogatepass"), name)
 
 
-def level_name(level: str) -> str:
-    """Return the name that :func:`topic_level` wrote."""
-    return unquote(level, errors="surrogatepass")
+def level_name(level: str) -> str | None:
+    """Return the name that :func:`topic_level` wrote, None for a level that it does not write."""
+    try:
+        name = unquote(level, errors="strict")
+    except UnicodeDecodeError:
+        return None
+    return name if topic_level(name) == level else None
 
 
 def _check_whole(text: str) -> None:

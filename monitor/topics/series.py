@@ -107,9 +107,10 @@ class SeriesTopics:
         """Return what clears a topic that the broker keeps and that belongs to no series."""
         if self._now is None or not topic.startswith(f"{self._prefix}/verdict/"):
             return []
-        sensor, quantity = map(
-            level_name, topic.removeprefix(f"{self._prefix}/verdict/").split("/")
-        )
+        levels = topic.removeprefix(f"{self._prefix}/verdict/").split("/")
+        sensor, quantity = map(level_name, levels)
+        if sensor is None or quantity is None:
+            return [Retained(topic, b"")]  # of another program: no series has that topic
         rows = self._rows.get(sensor, [])
         if any(self._now.names[row].quantity == quantity for row in rows):
             return []

@@ -63,6 +63,20 @@ def test_the_first_sign_of_life_says_ready_and_the_status_in_one_datagram(path, 
     assert manager.listen() == [["READY=1", "STATUS=connected to broker:1883", "WATCHDOG=1"]]
 
 
+def test_a_long_read_of_the_journal_is_no_silence(path, manager):
+    with Supervisor(path, 30.0) as supervisor:
+        supervisor.alive("connected")
+        supervisor.reading(600.0)
+        supervisor.alive("connected")
+        supervisor.alive("connected")
+
+    assert manager.listen() == [
+        ["READY=1", "STATUS=connected", "WATCHDOG=1"],
+        ["WATCHDOG_USEC=600000000", "WATCHDOG=1"],
+        ["WATCHDOG_USEC=30000000", "WATCHDOG=1"],
+    ]
+
+
 def test_a_beat_is_sent_three_times_in_the_time_allowed_and_no_more(path, manager):
     now = [0.0]
     with Supervisor(path, 30.0, monotonic=lambda: now[0]) as supervisor:
@@ -184,6 +198,8 @@ class Screen:
     def publish(self, page: Page) -> None:
         assert page.figures is not None
         self.writable.append(page.figures.journal_writable)
+
+    def tick(self) -> None: ...
 
 
 def test_a_journal_without_space_is_told_to_manager_and_prometheus_and_does_not_stop_the_beats(

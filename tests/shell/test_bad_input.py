@@ -89,9 +89,12 @@ def test_every_bad_message_is_refused_with_its_reason_and_the_good_one_after_it_
     assert list(text_string_to_metric_families(page))
 
 
+@pytest.mark.parametrize("protocol", ["3.1.1", "5"])
 @pytest.mark.parametrize("qos", [1, 2])
-def test_a_message_too_large_is_refused_once_and_never_comes_again(qos, tmp_path, mosquitto):
-    """With MQTT 3.1.1 a client cannot tell its broker how much it reads."""
+def test_a_message_too_large_is_refused_once_and_never_comes_again(
+    qos, protocol, tmp_path, mosquitto
+):
+    """With MQTT 5 too: a broker that was told a maximum would drop the message uncounted."""
     sources = [
         {"topic": f"monitor/{{{name}}}/{{quantity}}/{kind}", "kind": kind, "qos": qos}
         for name, kind in (("sensor", "reading"), ("subject", "reference"))
@@ -100,7 +103,7 @@ def test_a_message_too_large_is_refused_once_and_never_comes_again(qos, tmp_path
         tmp_path,
         mosquitto.port,
         f"sources: {json.dumps(sources)}",
-        protocol="3.1.1",
+        protocol=protocol,
         mqtt="max_packet_bytes: 1000",
     )
     refused = 'monitor_messages_rejected_total{reason="oversize"}'

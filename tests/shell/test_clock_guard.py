@@ -44,6 +44,24 @@ class Machine:
         self.guard.hear([Stamp(f"{name}{at}", self.right - delay) for at in range(count)])
 
 
+def test_arrivals_alone_are_deleted_by_a_clock_that_the_journal_or_a_day_confirms():
+    fresh, again, late = Machine(), Machine(newest=T - 600.0), Machine(newest=T - DAY)
+    for machine in (fresh, again, late):
+        assert machine.guard.retention_time() is None  # nothing came yet
+        machine.guard.hear([Stamp("a", machine.guard.now)])
+    assert fresh.guard.retention_time() is late.guard.retention_time() is None
+    assert again.guard.retention_time() == T
+    assert again.guard.may_expire(3 * DAY)
+    assert not late.guard.may_expire(3 * DAY)
+
+    for machine in (fresh, late):
+        for _hour in range(24):
+            machine.go(3600.0)
+        assert machine.guard.retention_time() == T + DAY
+        machine.go(0.0, wrong=YEAR)
+        assert machine.guard.retention_time() is None
+
+
 def test_before_the_first_look_nothing_is_judged():
     guard = ClockGuard(T + YEAR)
     guard.hear([Stamp("a", T + 2 * YEAR)])
@@ -207,7 +225,7 @@ def test_no_patience_makes_1970_right():
 
 
 def test_what_arrived_in_a_former_run_waits_until_a_message_agrees_or_for_as_long_again():
-    late, quiet = Machine(wrong=2 * YEAR, newest=T - 5.0), Machine(newest=T - 5.0)
+    late, quiet = Machine(wrong=2 * YEAR, newest=T - 5.0), Machine(newest=T - 7200.0)
     for machine in (late, quiet):
         assert not machine.guard.may_expire(DAY)
     late.hear()  # their times are two years past, as those of recorded data

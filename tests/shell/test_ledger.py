@@ -13,7 +13,7 @@ from transitions import CALM
 
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import LOOKS, Ledger, View
-from monitor.alerts.outlet import Outlet
+from monitor.alerts.outlet import LaterError, Outlet
 from monitor.alerts.transition import Transition
 from monitor.core.detector.full_replays import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
@@ -259,6 +259,25 @@ class Heard:
     def deliver(self, transition: Transition) -> None:
         self.heard.append(transition)
 
+    @property
+    def tried(self) -> bool:
+        """Whether it was told anything."""
+        return bool(self.heard)
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+class Unreachable:
+    """A sink whose address nobody answers."""
+
+    def __init__(self) -> None:
+        self.tried = False
+
+    def deliver(self, transition: Transition) -> None:
+        self.tried = True
+        raise LaterError("nobody answers")
+
     def close(self) -> None:
         """Hold nothing."""
 
@@ -288,6 +307,29 @@ def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, m
 
 def _full(*_words: object) -> None:
     raise JournalFullError("no space")
+
+
+def test_a_new_sink_that_cannot_be_reached_at_first_is_spared_the_history_later(alerts):
+    calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
+    dispatch = Dispatch(alerts)
+    dispatch.notify(view(alarm))
+    for _ in range(10):
+        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
+        dispatch.notify(view(alarm))
+    dispatch.close()
+
+    for sink in (Unreachable(), Heard()):
+        dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+        dispatch.notify(view(alarm))
+        until("it was tried", lambda sink=sink: sink.tried)
+        dispatch.close()
+    assert [each.seq for each in sink.heard] == [1]
+
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+    dispatch.notify(view(calm))
+    until("it goes on from there", lambda: len(sink.heard) == 2)
+    dispatch.close()
+    assert [each.after for each in sink.heard] == ["firing", "resolved"]
 
 
 def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(alerts):

@@ -32,6 +32,8 @@ class Screen:
     def publish(self, page: Page) -> None:
         self.pages.append(page)
 
+    def tick(self) -> None: ...
+
 
 @pytest.fixture
 def parts(tmp_path):

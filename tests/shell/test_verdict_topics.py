@@ -195,8 +195,10 @@ def test_what_the_broker_keeps_of_no_series_is_cleared(daemon, mosquitto):
         out.publish(*config, retain=True)
         out.publish(verdict_topic("site/m", "gone/1", "x"), b"{}", retain=True)
         out.publish(verdict_topic("site/other", "gone/1", "x"), b"{}", retain=True)
+        for foreign in ("K%FCche", "%ED%A0%80", "%61"):  # no level that a name is written as
+            out.publish(f"site/m/verdict/{foreign}/x", b"{}", retain=True)
     with following(mosquitto.port, "site/#", "homeassistant/#") as seen:
-        until("they are there", lambda: len(seen.now) == 3)
+        until("they are there", lambda: len(seen.now) == 6)
         daemon.start()
         until(
             "they are cleared",
@@ -345,6 +347,7 @@ def test_a_name_is_one_level_and_comes_back(name):
     level = topic_level(name)
     assert not set(level) & set("/+#\0")
     assert level_name(level) == name
+    assert level_name(f"{level}%FF") is None
     level.encode()
 
 
