@@ -7,6 +7,7 @@ journal before a sink has it; transitions for which a queue has no room wait in 
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -25,7 +26,7 @@ from monitor.alerts.transition import (
 from monitor.journal.failures import JournalError, JournalFullError
 from monitor.journal.store import AlertLog, Notification
 
-_STOP_SECONDS: Final = 3.0
+STOP_SECONDS: Final = 2.0
 
 _log: Final = logging.getLogger("monitor")
 
@@ -94,10 +95,17 @@ class Dispatch:
             for outlet in self._outlets
         }
 
-    def close(self) -> None:
-        """Give the sinks a moment to deliver their queues, and record how far they are."""
+    def end(self, seconds: float) -> None:
+        """Let the sinks deliver their queues within ``seconds``, without waiting for them."""
         for outlet in self._outlets:
-            outlet.stop(_STOP_SECONDS)
+            outlet.end(seconds)
+
+    def close(self, seconds: float = STOP_SECONDS) -> None:
+        """Give the sinks ``seconds`` to deliver their queues, and record how far they are."""
+        self.end(seconds)
+        ends_at = time.monotonic() + seconds
+        for outlet in self._outlets:
+            outlet.stop(max(ends_at - time.monotonic(), 0.0))
         try:
             self._write([])
         except JournalError as error:

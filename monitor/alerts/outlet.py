@@ -140,12 +140,16 @@ class Outlet:
         """Count transitions that this sink will never receive."""
         self.dropped += count
 
-    def stop(self, seconds: float) -> None:
-        """Deliver the queue if that takes at most ``seconds``, then end the thread."""
+    def end(self, seconds: float) -> None:
+        """Deliver the queue if that takes at most ``seconds``, then end; wait for neither."""
         with self._changed:
             self._stopping = True
             self._ends_at = self._monotonic() + seconds
             self._changed.notify_all()
+
+    def stop(self, seconds: float) -> None:
+        """Deliver the queue if that takes at most ``seconds``, then end the thread."""
+        self.end(seconds)
         if self._thread.is_alive():
             self._thread.join(seconds)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
-from monitor.alerts.dispatch import Dispatch
+from monitor.alerts.dispatch import STOP_SECONDS, Dispatch
 from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
 from monitor.config.loading import settings_hash, shown_settings
@@ -35,7 +35,6 @@ DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0
 # Series judged per publication; the first one judges all, so that a restart notifies nothing twice.
 JUDGED_MOST: Final = 128
-_STOP_SECONDS: Final = 3.0
 
 
 class SourceStatus(Protocol):
@@ -173,12 +172,15 @@ class Publisher:
             self._show.publish(self._page)
 
     def close(self) -> None:
-        """Give the sinks a moment to deliver; the rest is delivered after the next start."""
-        if self._topics is not None:
-            self._topics.stop(_STOP_SECONDS)
-        if self._corrected is not None:
-            self._corrected.stop(_STOP_SECONDS)
-        self._dispatch.close()
+        """Give all threads one moment to deliver; the rest is delivered after the next start."""
+        threads = [each for each in (self._topics, self._corrected) if each is not None]
+        ends_at = time.monotonic() + STOP_SECONDS
+        for each in threads:
+            each.end()
+        self._dispatch.end(STOP_SECONDS)
+        for each in threads:
+            each.stop(max(ends_at - time.monotonic(), 0.0))
+        self._dispatch.close(max(ends_at - time.monotonic(), 0.0))
 
     def _steps(self, now: float, connection: SourceStatus, trouble: str) -> Steps[None]:
         parts = self._parts

@@ -16,7 +16,7 @@ import msgspec
 from monitor.core.formatting import finite, instant
 from monitor.core.registry import SeriesName
 from monitor.http.telemetry import CorrectedFigures
-from monitor.mqtt.publish import BrokerPublisher
+from monitor.mqtt.publish import BrokerPublisher, PublishError
 from monitor.mqtt.topic_templates import topic_level
 from monitor.topics.publishing_thread import PublishingThread
 
@@ -66,7 +66,8 @@ class CorrectedTopics:
         self._template: Final = template
         self._connect: Final = connect
         self._waiting: Final[deque[CorrectedReading]] = deque()
-        self._published = self._dropped = 0
+        self._published = 0
+        self._too_many = self._lost = 0  # dropped by the data's thread, and by this one
         self._connected = False
         self._thread: Final = PublishingThread("corrected readings", self._serve)
 
@@ -79,12 +80,17 @@ class CorrectedTopics:
         self._waiting.extend(readings)
         while len(self._waiting) > WAITING_MAX:
             self._waiting.popleft()
-            self._dropped += 1
+            self._too_many += 1
 
     def figures(self) -> CorrectedFigures:
         """Return how many were published and dropped, and how many wait."""
         waiting = len(self._waiting)
-        return CorrectedFigures(self._published, self._dropped, waiting, self._connected)
+        dropped = self._too_many + self._lost
+        return CorrectedFigures(self._published, dropped, waiting, self._connected)
+
+    def end(self) -> None:
+        """Begin to publish what waits and to disconnect."""
+        self._thread.end()
 
     def stop(self, seconds: float) -> None:
         """Publish what waits and disconnect, within ``seconds``."""
@@ -108,7 +114,7 @@ class CorrectedTopics:
             finally:
                 self._connected = False
                 self._published = before + broker.acknowledged
-                self._dropped += broker.on_their_way
+                self._lost += broker.on_their_way
 
     def _round(self, broker: BrokerPublisher) -> None:
         for _ in range(min(len(self._waiting), _AT_ONCE)):
@@ -116,7 +122,11 @@ class CorrectedTopics:
                 reading = self._waiting.popleft()
             except IndexError:  # the data's thread dropped it: too many wait
                 return
-            broker.publish(self._topic(reading.name), corrected_message(reading))
+            try:
+                broker.publish(self._topic(reading.name), corrected_message(reading))
+            except PublishError:
+                self._lost += 1
+                raise
 
     def _topic(self, name: SeriesName) -> str:
         sensor, quantity = topic_level(name.sensor), topic_level(name.quantity)

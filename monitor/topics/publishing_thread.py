@@ -45,9 +45,13 @@ class PublishingThread:
         """Begin to connect and publish."""
         self._thread.start()
 
+    def end(self) -> None:
+        """Tell ``serve`` to end."""
+        self.stopping.set()
+
     def stop(self, seconds: float) -> None:
         """Tell ``serve`` to end, and wait for that within ``seconds``."""
-        self.stopping.set()
+        self.end()
         if self._thread.is_alive():
             self._thread.join(seconds)
 

@@ -84,6 +84,10 @@ class VerdictTopics:
         """Return how much was published, was lost and waits."""
         return VerdictFigures(self._sent, self._lost, self._series.waiting, self._connected)
 
+    def end(self) -> None:
+        """Begin to say "offline" and to disconnect."""
+        self._thread.end()
+
     def stop(self, seconds: float) -> None:
         """Say "offline" and disconnect, within ``seconds``."""
         self._thread.stop(seconds)

@@ -20,7 +20,10 @@ from monitor.core.model import (
     event_order,
     in_event_order,
 )
+from monitor.core.pairing import buffers
+from monitor.core.pairing.buffers import ReadingBuffer, Watermarks
 from monitor.core.pairing.engine import Concern, Pairing
+from monitor.core.pairing.identities import encode
 from monitor.core.pairing.pairing_rule import is_nearest, nearest
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Rules
@@ -220,6 +223,26 @@ def test_changes_taken_in_pieces_add_up_to_the_same_pairs(mode):
         pieces.append(pairing.drain_changes())
 
     assert standing(*pieces) == rounded(oracle(mode, history))
+
+
+def test_a_clock_that_stands_still_does_not_make_each_reading_dearer(monkeypatch):
+    """All of a device's readings have one time: each finds its place in a few steps."""
+    buffer = ReadingBuffer(0, ("a", "x", ""), 0.0, 5.0, Watermarks())
+    encodes = 0
+
+    def counted(reading):
+        nonlocal encodes
+        encodes += 1
+        return encode(reading)
+
+    monkeypatch.setattr(buffers, "encode", counted)
+    values = np.random.default_rng(1).standard_normal(3000).tolist()
+    for at, value in enumerate(values):
+        assert buffer.insert(100.0, Reading("a", "x", 100.0, value, 1.0), float(at)) >= 0
+    for value in values:
+        assert buffer.insert(100.0, Reading("a", "x", 100.0, value, 1.0), 9e9) == -1
+
+    assert encodes <= 2 * 3000 * 15
 
 
 def test_the_same_reading_twice_is_a_duplicate_by_sequence_or_by_content():

@@ -28,11 +28,13 @@ class Screen:
     def __init__(self) -> None:
         self.requests = OnDemandRequests(lambda: 0.0)
         self.pages: list[Page] = []
+        self.ticks = 0
 
     def publish(self, page: Page) -> None:
         self.pages.append(page)
 
-    def tick(self) -> None: ...
+    def tick(self) -> None:
+        self.ticks += 1
 
 
 @pytest.fixture
@@ -58,6 +60,15 @@ def said(second: int, sensors: int, payload: bytes = b"") -> list[InboxMessage]:
 
 def take(parts, messages: list[InboxMessage]) -> None:
     parts.intake.commit(parts.intake.prepare(messages, NOW))
+
+
+def test_the_page_knows_that_the_loop_goes_round_between_two_publications(parts):
+    screen = Screen()
+    publisher = Publisher(parts, screen)
+    for _round in range(5):
+        publisher.work(0.01)
+
+    assert (screen.ticks, screen.pages) == (5, [])
 
 
 def test_a_publication_goes_on_step_by_step_and_messages_come_between(parts):

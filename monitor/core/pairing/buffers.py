@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Float, Reading, Reference
-from monitor.core.pairing.identities import Identity, Match, digest, encode, same_reading
+from monitor.core.pairing.identities import Identity, Match, digest, encode
 from monitor.core.pairing.observations import Watermarks, is_plain
 
 NearestReading = tuple[float, float, float]  # a plain reading: its time, value and u
@@ -233,12 +233,16 @@ class ReadingBuffer:
         if first and not time > times[-1]:
             first = place = bisect_left(times, time)
             last = bisect_right(times, time, lo=first)
-        if first < last:
-            if any(same_reading(reading, self.reading(at)) for at in range(first, last)):
+        if first < last:  # of one time they are in the order of their content
+            mine, all_of = encode(reading), range(len(times))
+            place = bisect_left(all_of, mine, first, last, key=self._encoded)
+            if reading.sequence:
+                same = (self.reading(at).sequence for at in range(first, last))
+                is_known = reading.sequence in same
+            else:
+                is_known = place < last and self._encoded(place) == mine
+            if is_known:
                 return -1
-            mine = encode(reading)
-            while place < last and encode(self.reading(place)) < mine:
-                place += 1
         self.in_order = self.in_order and place == len(times)
         times.insert(place, time)
         self.watermarks.newest[self.watermark] = times[-1]
@@ -308,6 +312,9 @@ class ReadingBuffer:
         self.received.frombytes(received)
         if self.full_readings:
             self.full_readings += [None] * (len(times) // 8)
+
+    def _encoded(self, place: int) -> bytes:
+        return encode(self.reading(place))
 
     def reading(self, at: int) -> Reading:
         """Return the reading at a place."""

@@ -60,13 +60,6 @@ def same_content(one: Reading | Reference, other: Reading | Reference) -> bool:
     return encode(one) == encode(other)
 
 
-def same_reading(one: Reading, other: Reading) -> bool:
-    """Return whether two readings of one series at one time are the same message."""
-    if one.sequence or other.sequence:
-        return one.sequence == other.sequence
-    return same_content(one, other)
-
-
 # -- pairs as rows --------------------------------------------------------------------------------
 
 Row = tuple[
