@@ -43,7 +43,7 @@ from monitor.mqtt.packets import (
 )
 from monitor.mqtt.primitives import MalformedError
 from monitor.mqtt.receiver import Receiver
-from monitor.mqtt.wire import NO_ANSWER, EndedError, Wire, plain_reason
+from monitor.mqtt.wire import CHECK_PORT, NO_ANSWER, EndedError, Wire, plain_reason
 
 _log: Final = logging.getLogger("monitor.mqtt")
 
@@ -234,7 +234,8 @@ class Session:
         except MalformedError as error:
             if self._version == Version.V5:
                 self._send(Disconnect(MALFORMED_PACKET))
-            self._lost(f"the broker sent something that is not MQTT: {error}")
+            hint = "" if self._is_answered else f"; {CHECK_PORT}"
+            self._drop(f"what answers there sent something that is not MQTT: {error}{hint}")
         if answers:
             self._write(b"".join(answers))
 

@@ -24,11 +24,11 @@ NO_TLS: Final = (
     "mqtt.tls out"
 )
 _PLAIN_ANSWERS: Final = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
-NO_ANSWER: Final = (
-    "the broker ended the connection before it answered; check mqtt.port, and mqtt.tls: whether it "
-    "wants an encrypted connection, and a certificate of this client (cert_file); a port for "
-    "WebSocket needs mqtt.websocket_path"
+CHECK_PORT: Final = (
+    "check mqtt.port, and mqtt.tls: whether it wants an encrypted connection, and a certificate of "
+    "this client (cert_file); a port for WebSocket needs mqtt.websocket_path"
 )
+NO_ANSWER: Final = f"the broker ended the connection before it answered; {CHECK_PORT}"
 
 
 class EndedError(Exception):
