@@ -153,6 +153,10 @@ def mistake(change, **arguments):
 MISTAKES = {
     "no such column": (mistake(lambda f: f, value="valeu"), r"no column 'valeu' .is it 'value'\?"),
     "no uncertainty": (mistake(lambda f: f.drop(columns="u")), "no uncertainty is stated: name"),
+    "expanded": (
+        mistake(lambda f: f.rename(columns={"u": "U"})),
+        "U is an expanded uncertainty; divide it by its k, or pass u='U' if it is a standard",
+    ),
     "text": (mistake(lambda f: f.assign(value="1,5")), "column 'value' holds .*'1,5'.*convert"),
     "no rows": (mistake(lambda f: f[:0]), "has no rows"),
     "all lack": (mistake(lambda f: f.assign(u=np.nan)), "none of .* 480 rows .* lack u: fill it"),

@@ -80,8 +80,12 @@ Number = Callable[[object, object], float]
 Text = Callable[[object, object], str]
 Place = tuple[str | int, ...]
 
-# What devices and platforms send in place of a value: ESPHome, Home Assistant, Tasmota.
-NO_VALUE: Final = frozenset(("nan", "unavailable", "unknown", "none", "null", "n/a", "-nan"))
+# What devices, platforms and spreadsheets write in place of a value, in any case of letters.
+NO_VALUE: Final = frozenset(
+    """
+    - -- nan -nan nat na n/a #n/a #nv null none unavailable unknown
+    """.split()  # noqa: SIM905 - a page of words
+)
 # No underscores, no nan and no inf, which float() would take.
 _NUMBER: Final = re.compile(
     r"\A[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\Z", re.ASCII

@@ -41,6 +41,10 @@ class ArrowTexts(Sequence[str]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._column.to_pylist())
 
+    def taken(self, rows: Int) -> ArrowTexts:
+        """Return some of the rows."""
+        return ArrowTexts(self._column.take(import_module("pyarrow").array(rows)))
+
     def numbers(self, most: float) -> Float | None:
         """Return the column as numbers, none of them beyond ``most``."""
         cast = self._cast("float64")
@@ -91,6 +95,8 @@ def arrow_csv(path: Path) -> ArrowTable | None:
         return None
     arrow, csv = import_module("pyarrow"), import_module("pyarrow.csv")
     names = first.split(",")
+    if len(set(names)) < len(names):
+        return None
     try:
         table = csv.read_csv(
             path,
@@ -111,9 +117,23 @@ def _batches(
 ) -> Iterator[tuple[Sequence[int], Mapping[str, ArrowTexts]]]:
     for first in range(0, table.num_rows, BLOCK_ROWS):
         batch = table.slice(first, BLOCK_ROWS)
+        lines: Sequence[int] = range(first + 2, first + 2 + batch.num_rows)
+        said = _rows_that_say_anything(batch)
+        if said.size < batch.num_rows:
+            batch, lines = batch.take(said), [lines[row] for row in said.tolist()]
         columns = (ArrowTexts(column.combine_chunks()) for column in batch.columns)
-        lines = range(first + 2, first + 2 + batch.num_rows)
         yield lines, dict(zip(names, columns, strict=True))
+
+
+def _rows_that_say_anything(batch: Any) -> Int:  # noqa: ANN401
+    """Return the rows that have a cell that is not blank."""
+    compute = import_module("pyarrow.compute")
+    blank = np.ones(batch.num_rows, dtype=np.bool_)
+    for column in batch.columns:
+        blank &= compute.equal(compute.utf8_trim_whitespace(column), "").to_numpy()
+        if not blank.any():
+            break
+    return np.flatnonzero(~blank)
 
 
 def _plain_head(path: Path) -> str | None:

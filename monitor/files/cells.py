@@ -97,6 +97,21 @@ class Chunk(NamedTuple):
     lines: Sequence[int]
     cells: Mapping[str, Sequence[str] | Float]
 
+    def taken(self, rows: Int) -> Chunk:
+        """Return some of the rows."""
+        lines = [self.lines[row] for row in rows.tolist()]
+        return Chunk(lines, {name: _taken(cells, rows) for name, cells in self.cells.items()})
+
+
+def _taken(cells: Sequence[str] | Float, rows: Int) -> Sequence[str] | Float:
+    if isinstance(cells, np.ndarray):
+        return cells[rows]
+    if isinstance(cells, Coded):
+        return Coded(cells.which[rows], cells.texts)
+    if isinstance(cells, ArrowTexts):
+        return cells.taken(rows)
+    return [cells[row] for row in rows.tolist()]
+
 
 @contextmanager
 def table_chunks(

@@ -10,7 +10,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from io import BufferedReader, TextIOWrapper
@@ -23,6 +23,7 @@ import numpy as np
 
 from monitor.core.model import NAN, Float
 from monitor.decode.checks import VALUE_MAX
+from monitor.decode.paths import says_no_value
 from monitor.errors import BAD_INPUT, MonitorError
 
 Row = tuple[int, list[str]]
@@ -36,10 +37,7 @@ _TOPIC: Final = re.compile(r'"topic"\s*:')
 _SEPARATORS: Final = ",;\t"
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
-# Cells that state nothing, in any case of letters.
-NOTHING: Final = frozenset(
-    ("", "-", "--", "n/a", "na", "nan", "nat", "null", "none", "unavailable")
-)
+EXPANDED: Final = "U"
 _REFERENCE: Final = re.compile(r'"reference"\s*:')
 PARQUET_MAGIC: Final = b"PAR1"
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
@@ -148,13 +146,18 @@ def row_blocks(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Block]:
         lines: Sequence[int] = range(before + 1, reader.line_num + 1)
         if len(lines) != len(block):  # a cell spans several lines
             lines = [before := before + _lines_of(cells) for cells in block]
-        if not all(block):
-            there = [(line, cells) for line, cells in zip(lines, block, strict=True) if cells]
+        if not all(map(_states_anything, block)):
+            numbered = zip(lines, block, strict=True)
+            there = [(line, cells) for line, cells in numbered if _states_anything(cells)]
             lines, block = [line for line, _ in there], [cells for _, cells in there]
         before = reader.line_num
         if block:
             size = BLOCK_ROWS
             yield lines, block if as_written else [_with_points(cells) for cells in block]
+
+
+def _states_anything(cells: list[str]) -> bool:
+    return any(map(str.strip, cells))
 
 
 def _lines_of(cells: list[str]) -> int:
@@ -176,20 +179,35 @@ def _with_points(cells: list[str]) -> list[str]:
     ]
 
 
+def column_name(text: str) -> str:
+    """Return the name of a column without case, except for U, the expanded uncertainty."""
+    name = text.strip()
+    return name if name == EXPANDED else name.lower()
+
+
 def header(path: Path, table: Iterator[Row]) -> list[str]:
-    """Return the column names of the first row: lower case, each once; raises FileError."""
+    """Return the column names of the first row, as :func:`column_name`; raises FileError."""
     line, cells = next(table, (1, []))
-    names = [cell.strip().lower() for cell in cells]
+    names = [column_name(cell) for cell in cells]
     if names and names[0].startswith("["):
         raise FileError(
             f"{path}:{line}: is a JSON array; write one object per line, without commas"
         )
     if names and names[0].startswith("sep="):
         raise FileError(f"{path}:{line}: {names[0]} is an instruction to Excel; delete this line")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise FileError(f"{path}:{line}:{twice[0]}: this column appears twice; keep one")
     return names
+
+
+def refuse_doubled(path: Path, names: Sequence[str], used: Iterable[str]) -> None:
+    """Raise FileError if a column that is used appears twice."""
+    twice = sorted(name for name in used if names.count(name) > 1)
+    if twice:
+        raise FileError(f"{path}:1:{twice[0]}: this column appears twice; keep one")
+
+
+def unused_columns(names: Sequence[str], used: Container[str]) -> list[str]:
+    """Return the names of the columns that are not used, each once."""
+    return list(dict.fromkeys(name for name in names if name and name not in used))
 
 
 def detect(
@@ -285,6 +303,11 @@ def all_seconds(texts: Sequence[str]) -> list[float]:
     except msgspec.ValidationError:
         return [seconds(text) for text in texts]
     return [time.timestamp() for time in times]
+
+
+def says_nothing(cell: str) -> bool:
+    """Return whether a cell states nothing."""
+    return not cell.strip() or says_no_value(cell)
 
 
 def number(text: str) -> float:

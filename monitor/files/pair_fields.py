@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from monitor.errors import USAGE, MonitorError
-from monitor.files.input_file import FileError, listing
+from monitor.files.input_file import (
+    EXPANDED,
+    FileError,
+    column_name,
+    listing,
+    refuse_doubled,
+)
 
 # Usual names of columns, taken without being given.
 USUAL: Final[Mapping[str, tuple[str, ...]]] = {
@@ -33,6 +39,7 @@ _OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "u_reference": ("u_ref", "reference_u", "sigma_reference"),
 }
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
+NOT_STANDARD: Final = "U is an expanded uncertainty; divide it by its k"
 COLUMNS_HELP: Final = "which column holds what, such as value=y_pred,u=y_std,reference=y_true"
 
 
@@ -60,19 +67,18 @@ def fields_of(
 ) -> dict[str, str]:
     """Return the column of each field that a table has; raises FileError.
 
-    ``names`` are those of its columns, lower case; ``given`` names the columns of some fields.
+    ``names`` are those of its columns (:func:`column_name`); ``given`` names the columns of some
+    fields.
     """
-    lower = {field: name.lower() for field, name in given.items()}
+    named = {field: known_column(path, names, name) for field, name in given.items()}
     chosen = {
         field: name
         for field, usual in USUAL.items()
-        if field not in lower
+        if field not in named
         for name in usual[::-1]
-        if name in names and name not in lower.values()
+        if name in names and name not in named.values()
     }
-    for field, name in lower.items():
-        chosen[field] = known_column(path, names, name)
-    return chosen
+    return chosen | named
 
 
 def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -87,8 +93,10 @@ def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[st
 
 
 def known_column(path: Path, names: Sequence[str], name: str) -> str:
-    """Return the name of an existing column, in lower case; raises FileError."""
-    name = name.lower()
+    """Return the name of an existing column, as the table has it; raises FileError."""
+    name = column_name(name)
+    name = name if name in names else name.lower()
+    refuse_doubled(path, names, [name])
     if name not in names:
         near = get_close_matches(name, names, 1)
         hint = f" (is it {near[0]}?)" if near else ""
@@ -112,6 +120,11 @@ def check_fields(
     if ("lower" in chosen) != ("upper" in chosen):
         raise FileError(f"{path}:1: lower and upper must be given together")
     if "u" not in chosen and not bare and not stated:
+        if EXPANDED in names:
+            raise FileError(
+                f"{path}:1:{EXPANDED}: {NOT_STANDARD}, or say --columns u={EXPANDED} if it is a "
+                "standard uncertainty"
+            )
         raise FileError(
             f"{path}:1: no uncertainty is stated: add a column u, or lower and upper (and p or "
             f"alpha); there are {listing(names)}; or {remedy}"

@@ -23,13 +23,15 @@ from monitor.files.arrow_csv import ArrowTexts
 from monitor.files.cells import CRPS, Chunk, Claims, Coded, encoded_column, table_chunks
 from monitor.files.empty_columns import empty_column, joined, zero_where_empty
 from monitor.files.input_file import (
-    NOTHING,
     FileError,
     Mistakes,
     all_numbers,
     all_seconds,
     file_label,
     listing,
+    refuse_doubled,
+    says_nothing,
+    unused_columns,
 )
 from monitor.files.layout import AS_USUAL, FileLayout
 from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
@@ -65,6 +67,7 @@ def read_pairs(
         claims = Claims(path, names, layout)
         check_fields(path, names, fields, stated=bool(claims))
         covariates = [known_column(path, names, each) for each in covariates]
+        refuse_doubled(path, names, {*fields.values(), *claims.columns, CRPS})
         gathered = _Gathered(path, names, fields, mistakes, claims, covariates, layout)
         for chunk in chunks:
             gathered.add(chunk)
@@ -111,17 +114,21 @@ class _Gathered:
             return
         found = self._stated(chunk)
         kept = self._whole(found, len(lines))
+        if isinstance(kept, np.ndarray):
+            chunk = chunk.taken(kept)  # what is left out is not refused for its time or name
+        count = len(chunk.lines)
+        if not count:
+            return
         times = self._times(chunk)
-        count = found["value"][kept].size
         numbers = np.arange(self._rows, self._rows + count, dtype=np.float64)
-        self._columns["time"].append(numbers if times is None else times[kept])
+        self._columns["time"].append(numbers if times is None else times)
         for name in _KEPT:
             self._columns[name].append(found[name][kept])
         for name, parts in self._covariates.items():
-            parts.append(self._column(name, chunk)[kept])
-        self._series.append(self._index(chunk)[kept])
+            parts.append(self._column(name, chunk))
+        self._series.append(self._index(chunk))
         if "reference_id" in self._fields:
-            self._ids.append(self._references(chunk)[kept])
+            self._ids.append(self._references(chunk))
         self._rows += count
 
     def _stated(self, chunk: Chunk) -> dict[str, Float]:
@@ -186,7 +193,7 @@ class _Gathered:
 
     def _notes(self) -> Iterator[str]:
         used = {*self._fields.values(), *self._claims.columns, CRPS, *self._covariates}
-        unused = [name for name in self._names if name not in used]
+        unused = unused_columns(self._names, used)
         if unused:
             yield f"{self._path}: columns not used: {listing(unused)}"
         for field, name in overlooked(unused, self._fields):
@@ -223,7 +230,7 @@ class _Gathered:
             return self._one_by_one(name, cells, lines, self._number)
 
     def _number(self, text: str) -> float:
-        return NAN if text.strip().lower() in NOTHING else self._layout.number(text)
+        return NAN if says_nothing(text) else self._layout.number(text)
 
     def _times(self, chunk: Chunk) -> Float | None:
         name = self._fields.get("time")
@@ -249,7 +256,7 @@ class _Gathered:
         for at, text in enumerate(self._texts("reference_id", chunk) or ()):
             if text.isdecimal() and int(text) <= _ID_MAX:
                 found[at] = int(text)
-            elif text.lower() not in NOTHING:
+            elif not says_nothing(text):
                 digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
                 found[at] = int.from_bytes(digest, "big")
         return found

@@ -28,12 +28,12 @@ from monitor.decode.checks import (
 )
 from monitor.decode.paths import MISSING, getter
 from monitor.files.input_file import (
-    NOTHING,
     FileError,
     Mistakes,
     cell_text,
     decoded_text,
     listing,
+    says_nothing,
     separator_of,
 )
 from monitor.files.layout import AS_USUAL, FileLayout, typed_number
@@ -124,7 +124,7 @@ class _Rows:
     def reference(self, cells: Mapping[str, str]) -> Reference | None:
         """Return the reference of a row, None if it has no value; raises _MistakeError."""
         value = self.cell(cells, "value")
-        if value.lower() in NOTHING:
+        if says_nothing(value):
             return None
         field = "value"
         try:
@@ -148,7 +148,7 @@ class _Rows:
         numbers = {
             name: self._number(name, text)
             for name, text in stated.items()
-            if text.lower() not in NOTHING
+            if not says_nothing(text)
         }
         factor = numbers.get("k", _USUAL_K)
         if not factor > 0.0:

@@ -24,6 +24,7 @@ from monitor.decode.checks import (
     check_u,
 )
 from monitor.files.input_file import (
+    EXPANDED,
     FileError,
     Mistakes,
     file_label,
@@ -31,12 +32,17 @@ from monitor.files.input_file import (
     is_json_lines,
     listing,
     opened,
+    refuse_doubled,
     rows,
+    says_nothing,
+    unused_columns,
 )
 from monitor.files.layout import AS_USUAL, FileLayout
+from monitor.files.pair_fields import NOT_STANDARD
 
-_NUMBERS: Final = ("value", "lower", "upper", "alpha", "sigma")
+_NUMBERS: Final = ("value", "lower", "upper", "alpha", "p", "sigma", "u", "u_reference")
 _TEXTS: Final = ("time", "sensor", "quantity", "kind", "unit", "key", "sequence")
+_JSON_KEYS: Final = frozenset((*_TEXTS, *_NUMBERS))
 _COLUMN_OF: Final = {
     "bad_uncertainty": "sigma",
     "bad_level": "alpha",
@@ -45,6 +51,8 @@ _COLUMN_OF: Final = {
     "missing_field": "lower",
     "missing_uncertainty": "sigma",
 }
+_OTHER_NAMES: Final = {"sigma": "u", "alpha": "p"}
+_EXPANDED_ALONE: Final = f"{NOT_STANDARD}, or call it u if it is a standard uncertainty"
 
 
 class _Stated(NamedTuple):
@@ -58,10 +66,18 @@ class _Stated(NamedTuple):
     lower: float = NAN
     upper: float = NAN
     alpha: float = NAN
+    p: float = NAN
     sigma: float = NAN
+    u: float = NAN
+    u_reference: float = NAN
     unit: str = ""
     key: str = ""
     sequence: str = ""
+
+    def first(self, *names: str) -> tuple[str, float]:
+        """Return the first of some numbers that is stated, with its name; else the last, NaN."""
+        found = ((name, getattr(self, name)) for name in names)
+        return next((each for each in found if not math.isnan(each[1])), (names[-1], NAN))
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -75,10 +91,21 @@ class _Line(msgspec.Struct, gc=False):
     lower: float | None = None
     upper: float | None = None
     alpha: float | None = None
+    p: float | None = None
     sigma: float | None = None
+    u: float | None = None
+    u_reference: float | None = None
     unit: str | None = ""
     key: str | int | None = ""
     sequence: str | int | None = ""
+
+
+class _KnownLine(_Line, gc=False, forbid_unknown_fields=True):
+    """The same without any other key."""
+
+
+_decode: Final = msgspec.json.Decoder(_Line).decode
+_decode_known: Final = msgspec.json.Decoder(_KnownLine).decode
 
 
 class _MistakeError(Exception):
@@ -111,6 +138,7 @@ class Stream(Iterator[Reading | Reference]):
         self.units: dict[tuple[str, str], str] = {}
         self.notes: list[str] = []
         self._names: set[tuple[str, str]] = set()
+        self._unused: dict[str, None] = {}  # keys of JSON
         self._observations = self._read()
 
     def __next__(self) -> Reading | Reference:
@@ -120,7 +148,7 @@ class Stream(Iterator[Reading | Reference]):
         mistakes = Mistakes(self.path)
         json_lines = is_json_lines(self.path)
         with opened(self.path) as text:
-            source: _Source = _json_source(text) if json_lines else self._csv_source(text)
+            source = self._json_source(text) if json_lines else self._csv_source(text)
             for line, content in source.lines:
                 try:
                     observation = self._observation(source.parse(content))
@@ -131,6 +159,8 @@ class Stream(Iterator[Reading | Reference]):
                 else:
                     if not mistakes:
                         yield observation
+        if self._unused:
+            self.notes.append(f"{self.path}: keys not used: {listing([*self._unused])}")
         mistakes.refuse()
 
     def _csv_source(self, text: TextIO) -> _Source:
@@ -141,14 +171,20 @@ class Stream(Iterator[Reading | Reference]):
                 raise FileError(
                     f"{self.path}:1:{needed}: this column is missing; there are {listing(names)}"
                 )
-        unused = [name for name in names if name not in (*_TEXTS, *_NUMBERS)]
-        if unused:
+        refuse_doubled(self.path, names, (*_TEXTS, *_NUMBERS))
+        if EXPANDED in names and not {"u", "sigma"} & set(names):
+            raise FileError(f"{self.path}:1:{EXPANDED}: {_EXPANDED_ALONE}")
+        if unused := unused_columns(names, (*_TEXTS, *_NUMBERS)):
             self.notes.append(f"{self.path}: columns not used: {listing(unused)}")
         texts = [(at, name) for at, name in enumerate(names) if name in _TEXTS]
         numbers = [(at, name) for at, name in enumerate(names) if name in _NUMBERS]
         width, number = len(names), self._layout.number
         parse = partial(_of_cells, width=width, texts=texts, numbers=numbers, number=number)
         return _Source(table, parse)
+
+    def _json_source(self, text: TextIO) -> _Source:
+        lines = ((at, content) for at, content in enumerate(text, start=1) if content.strip())
+        return _Source(lines, partial(_of_json, unused=self._unused))
 
     def _observation(self, stated: _Stated) -> Reading | Reference:
         name = (stated.sensor or file_label(self.path), stated.quantity or "value")
@@ -167,7 +203,10 @@ class Stream(Iterator[Reading | Reference]):
                 return check_reading(_reading(stated, name, time), math.inf)
             return _reference(stated, name, time)
         except Rejected as error:
-            raise _MistakeError(_COLUMN_OF.get(error.reason, ""), error.detail) from error
+            column = _COLUMN_OF.get(error.reason, "")
+            if column in _OTHER_NAMES:
+                column, _ = stated.first(_OTHER_NAMES[column], column)
+            raise _MistakeError(column, error.detail) from error
 
     def _check_name(self, name: tuple[str, str]) -> None:
         for column, text in zip(("sensor", "quantity"), name, strict=True):
@@ -184,36 +223,31 @@ def read_stream(path: str | Path, layout: FileLayout = AS_USUAL) -> Stream:
 
 
 def _reading(stated: _Stated, name: tuple[str, str], time: float) -> Reading:
+    _, u = stated.first("u", "sigma")
     return Reading(
         sensor=name[0],
         quantity=name[1],
         time=time,
         value=stated.value,
-        u=stated.sigma,
+        u=u,
         lower=stated.lower,
         upper=stated.upper,
-        p=1.0 - stated.alpha,
+        p=1.0 - stated.alpha if math.isnan(stated.p) else stated.p,
         key=stated.key,
         sequence=stated.sequence,
     )
 
 
 def _reference(stated: _Stated, name: tuple[str, str], time: float) -> Reference:
-    """Return a reference; its u is ``sigma``, 0 where not stated. It concerns its sensor."""
-    u = stated.sigma
+    """Return a reference of its sensor; its u is that of the reference, else the row's, else 0."""
+    column, u = stated.first("u_reference", "u", "sigma")
     if math.isnan(u):
         u = 0.0
     elif u != 0.0:
-        check_u("sigma", u)
+        check_u(column, u)
     return Reference(
         subject=name[0], quantity=name[1], time=time, value=stated.value, u=u, key=stated.key
     )
-
-
-def _json_source(text: TextIO) -> _Source:
-    decode = msgspec.json.Decoder(_Line).decode
-    lines = ((at, content) for at, content in enumerate(text, start=1) if content.strip())
-    return _Source(lines, partial(_of_json, decode=decode))
 
 
 def _of_cells(
@@ -227,7 +261,7 @@ def _of_cells(
         raise _MistakeError("", f"has {len(cells)} cells, the header has {width}; make them equal")
     stated: dict[str, Any] = {name: cells[at] for at, name in texts}
     for at, name in numbers:
-        if cells[at]:
+        if not says_nothing(cells[at]):
             try:
                 stated[name] = number(cells[at])
             except ValueError as error:
@@ -239,9 +273,27 @@ def _of_cells(
     return _Stated(**stated)
 
 
-def _of_json(content: str, decode: Callable[[str], _Line]) -> _Stated:
+def _line(content: str, unused: dict[str, None]) -> _Line:
     try:
-        line = decode(content)
+        return _decode_known(content)
+    except msgspec.ValidationError:
+        line = _decode(content)
+    others = [key for key in msgspec.json.decode(content) if key not in _JSON_KEYS]
+    is_stated = (line.u, line.sigma, line.u_reference, line.lower) != (None, None, None, None)
+    if EXPANDED in others and not is_stated:
+        raise _MistakeError(EXPANDED, _EXPANDED_ALONE)
+    unused.update(dict.fromkeys(others))
+    return line
+
+
+def _stated(number: float | None) -> float:
+    return NAN if number is None else number
+
+
+def _of_json(content: str, unused: dict[str, None]) -> _Stated:
+    """Return what a line states; keys that are not used are added to ``unused``."""
+    try:
+        line = _line(content, unused)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at `$.")
         raise _MistakeError(place.rstrip("`"), what) from error
@@ -256,10 +308,13 @@ def _of_json(content: str, decode: Callable[[str], _Line]) -> _Stated:
         value=line.value,
         sensor=line.sensor,
         quantity=line.quantity,
-        lower=NAN if line.lower is None else line.lower,
-        upper=NAN if line.upper is None else line.upper,
-        alpha=NAN if line.alpha is None else line.alpha,
-        sigma=NAN if line.sigma is None else line.sigma,
+        lower=_stated(line.lower),
+        upper=_stated(line.upper),
+        alpha=_stated(line.alpha),
+        p=_stated(line.p),
+        sigma=_stated(line.sigma),
+        u=_stated(line.u),
+        u_reference=_stated(line.u_reference),
         unit=line.unit or "",
         key="" if line.key is None else str(line.key),
         sequence="" if line.sequence is None else str(line.sequence),

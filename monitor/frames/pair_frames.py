@@ -18,7 +18,7 @@ from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import VALUE_MAX
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
-from monitor.files.input_file import all_seconds
+from monitor.files.input_file import EXPANDED, all_seconds
 from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
 
 # Usual names of columns whose argument is not given.
@@ -155,6 +155,11 @@ def _refuse_without_claim(table: Any, chosen: dict[str, str]) -> None:  # noqa: 
     if bool(chosen["lower"]) != bool(chosen["upper"]):
         raise FrameError("lower and upper are the two ends of an interval: name both of them")
     if not chosen["u"] and not chosen["lower"]:
+        if EXPANDED in table.columns:
+            raise FrameError(
+                f"{pair_fields.NOT_STANDARD}, or pass u={EXPANDED!r} if it is a standard "
+                "uncertainty"
+            )
         raise FrameError(
             "no uncertainty is stated: name a column with u=..., or two with lower=... and "
             f"upper=...; there are {', '.join(table.columns)}"

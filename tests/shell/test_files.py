@@ -426,6 +426,72 @@ def test_a_header_that_cannot_be_used_is_refused(written, header, said):
     assert mistakes_of(lambda: read_pairs(path))[0].startswith(said)
 
 
+EXPANDED = (
+    "U is an expanded uncertainty; divide it by its k, or say --columns u=U if it is a standard"
+)
+
+
+def as_csv(folder, columns):
+    path = folder / "pairs.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def as_json_lines(folder, columns):
+    path = folder / "pairs.jsonl"
+    pd.DataFrame(columns).to_json(path, orient="records", lines=True)
+    return path
+
+
+def as_parquet(folder, columns):
+    pytest.importorskip("pyarrow", reason="install it with: pip install '.[parquet]'")
+    path = folder / "pairs.parquet"
+    pd.DataFrame(columns).to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize("written_as", [as_csv, as_json_lines, as_parquet])
+def test_an_expanded_uncertainty_is_never_taken_for_a_standard_one(tmp_path, written_as):
+    alone = {"Value": [1.0], "U": [3.0], "reference": [1.5]}
+    path = written_as(tmp_path, alone)
+
+    with pytest.raises(FileError) as caught:
+        read_pairs(path)
+    assert EXPANDED in str(caught.value)
+    assert read_pairs(path, FileLayout(columns={"u": "U"})).u.tolist() == [3.0]
+
+    both = read_pairs(written_as(tmp_path, {**alone, "u": [1.5]}))
+    assert both.u.tolist() == [1.5]
+    assert both.notes == (f"{tmp_path / path.name}: columns not used: U",)
+
+    interval = {"lower": [0.0], "upper": [2.0]}
+    assert np.isnan(read_pairs(written_as(tmp_path, {**alone, **interval})).u).all()
+
+
+def test_blank_rows_empty_names_and_doubled_columns_that_nothing_uses_are_dropped(written):
+    path = written(
+        ";value;u;reference;;note;note\n0;1;1;2;;a;b\n;;;;;;\n ; ;\n1;2;1;2;;a;b\n;;;;;;\n"
+    )
+
+    table = read_pairs(path)
+
+    assert table.value.tolist() == [1.0, 2.0]
+    assert table.notes == (f"{path}: columns not used: note",)
+
+
+def test_a_row_that_is_left_out_is_not_refused_for_its_time_or_name(written):
+    path = written(
+        "time,sensor,value,u,reference,reference_id\n2026-03-01T05:00:00Z,a,1,1,1,1\n"
+        ",a,2,1,,2\nyesterday,,,1,1,\n2026-03-01T06:00:00Z,b,3,1,3,3\n,,,,,\n"
+    )
+
+    table = read_pairs(path)
+
+    assert table.value.tolist() == [1.0, 3.0]
+    assert [name for name, _ in table.names] == ["a", "b"]
+    assert table.notes == (f"{path}: 2 of 4 rows lack a number and are left out",)
+
+
 def test_files_that_are_no_text_or_not_there_are_refused_with_their_name(tmp_path):
     cut = tmp_path / "cut.csv.gz"
     cut.write_bytes(gzip.compress(b"value,sigma,reference\n" + b"1,1,1\n" * 1000)[:-20])
@@ -520,7 +586,7 @@ def test_a_sensor_or_quantity_that_is_not_named_gets_a_default(written):
         ("2026-03-01T05:00:00,reading,1,,,,1", "3:time: '2026-03-01T05:00:00' has no zone"),
         ("2026-03-01T05:00:00Z,weight,1,,,,1", "3:kind: is 'weight'; write reading or reference"),
         ("2026-03-01T05:00:00Z,reading,,,,,1", "3:value: a value is needed"),
-        ("2026-03-01T05:00:00Z,reading,nan,,,,1", "3:value: 'nan' is not finite"),
+        ("2026-03-01T05:00:00Z,reading,nan,,,,1", "3:value: a value is needed"),
         ("2026-03-01T05:00:00Z,reading,1,,,,0", "3:sigma: u is 0"),
         ("2026-03-01T05:00:00Z,reading,1,,,,", "3:sigma: state u"),
         ("2026-03-01T05:00:00Z,reading,1,3,2,,", "3:lower: lower 3 is above upper 2"),
@@ -542,6 +608,63 @@ def test_a_bad_row_of_a_stream_is_refused_and_nothing_after_it_is_handed_out(wri
     assert before.value == 1.0
     assert len(mistakes) == 1
     assert mistakes[0].startswith(said)
+
+
+STREAM = [
+    ("reading", {"value": 1.0, "u": 0.5}),
+    ("reading", {"value": 2.0, "lower": 1.0, "upper": 3.0, "p": 0.8}),
+    ("reading", {"value": 3.0, "u": 0.25, "sigma": 7.0}),
+    ("reference", {"value": 4.0, "u": 0.125}),
+    ("reference", {"value": 5.0, "u": 7.0, "u_reference": 0.0625}),
+]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_stream_states_u_and_p_as_pairs_and_messages_do(written, form):
+    rows = [
+        {"time": f"2026-03-01T05:00:0{at}Z", "kind": kind, **stated, "note": "x", "flag": 1}
+        for at, (kind, stated) in enumerate(STREAM)
+    ]
+    table = pd.DataFrame(rows)
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    path = written(table.to_csv(index=False) if form == "csv" else lines, f"stream.{form}")
+
+    stream = read_stream(path)
+    first, second, third, fourth, fifth = stream
+
+    assert (first.u, third.u, fourth.u, fifth.u) == (0.5, 0.25, 0.125, 0.0625)
+    assert (second.lower, second.upper, second.p) == (1.0, 3.0, 0.8)
+    what = "columns" if form == "csv" else "keys"
+    assert stream.notes == [f"{path}: {what} not used: note, flag"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("time,kind,value,U\n2026-03-01T05:00:00Z,reading,1,3\n", "1:U: U is an expanded"),
+        ('{"time":"2026-03-01T05:00:00Z","kind":"reference","value":1,"U":3}\n', "1:U: U is an"),
+        ("time,kind,value,u,p\n2026-03-01T05:00:00Z,reading,1,1,95\n", "2:p: p is 95.0; it must"),
+        ("time,kind,value,u\n2026-03-01T05:00:00Z,reading,1,-1\n", "2:u: u is -1"),
+        ("time,kind,value,value,u\n2026-03-01T05:00:00Z,reading,1,1,1\n", "1:value: this column"),
+    ],
+)
+def test_what_a_stream_cannot_mean_is_refused_where_it_stands(written, text, said):
+    with pytest.raises(FileError) as caught:
+        list(read_stream(written(text)))
+
+    assert f"pairs.csv:{said}" in str(caught.value)
+
+
+def test_a_cell_of_a_stream_may_say_that_it_has_nothing(written):
+    path = written(
+        "time,kind,value,u,lower,upper\n2026-03-01T05:00:00Z,reading,1,1,#N/A, \n"
+        "2026-03-01T05:00:00Z,reference,1,#NV,,unknown\n"
+    )
+
+    reading, reference = read_stream(path)
+
+    assert math.isnan(reading.lower)
+    assert reference.u == 0.0
 
 
 @pytest.mark.parametrize(
