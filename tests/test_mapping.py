@@ -15,6 +15,7 @@ from monitor.decode import Rejected
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival
 from monitor.decode.spec import MapError, MapSpec, SeriesSpec
+from monitor.decode.time import reader
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 T = 1_772_298_600.0  # 2026-02-28T17:10:00Z
@@ -230,6 +231,35 @@ def test_a_message_with_several_quantities_gives_those_it_has():
     assert [each.quantity for each in found] == ["b"]
     assert nothing.reason == "missing_field"
     assert observe({"t": T}, series=series, optional=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1772071200000", 1772071200.0),
+        ("1772071200000000", 1772071200.0),
+        ("1772071200", 1772071200.0),
+        (" 1772071200.25 ", 1772071200.25),
+        ("-5.5", -5.5),
+        ("20260228", 1772236800.0),
+        ("177207120000", 177207120.0),
+        ("2026-02-26T02:00:00", 1772071200.0),
+    ],
+)
+def test_a_text_of_digits_is_a_number_except_for_the_eight_of_a_date(text, seconds):
+    assert reader(zone="UTC")(text, "time") == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"), [("202602281712", "%Y%m%d%H%M"), ("20260228171244", "%Y%m%d%H%M%S")]
+)
+def test_digits_that_may_be_date_and_clock_or_a_number_need_a_layout(text, layout):
+    with pytest.raises(Rejected, match="time_layout, of a file --time-format") as caught:
+        reader(zone="UTC")(text, "time")
+
+    assert f"name the layout {layout} (" in caught.value.detail
+    assert reader(zone="UTC", layout=layout)(text, "time") // 60 == 1772298720 // 60
+    assert reader("ms", "UTC")(text, "time") == int(text) / 1e3
 
 
 def test_a_scalar_payload_is_the_value_at_its_time_of_arrival():

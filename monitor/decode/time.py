@@ -1,9 +1,10 @@
 """Event times in all usual notations, to seconds since 1970 UTC: the one parser of times.
 
 Rules of this file: a text is RFC 3339, which msgspec reads, or another form that ISO 8601 allows;
-digits beyond microseconds are rounded in the former. A time without a zone is refused unless the
-settings name one; the unit of a number follows from its size unless the settings name it; a year is
-1 to 9999.
+digits beyond microseconds are rounded in the former. A text that is a plain number is a number,
+except for the eight digits of a date; what may be date and clock too is refused unless the settings
+say which. A time without a zone is refused unless the settings name one; the unit of a number
+follows from its size unless the settings name it; a year is 1 to 9999.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ _DIVISORS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _SIZES: Final = {"ns": 1e17, "us": 1e14, "ms": 1e11}  # a number at least as large is in this unit
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DATE_CHARACTERS: Final = len("2026-01-01")
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
+_DATE_DIGITS: Final = len("20260101")
+_DATE_AND_CLOCK: Final = re.compile(
+    r"(199\d|20\d\d|2100)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d([0-5]\d)?",
+    re.ASCII,
+)
 
 _NATIVE_HINT: Final = (
     "not a text such as 2026-03-01T06:12:44Z; a source with decoder json and a map reads numbers "
@@ -111,14 +118,27 @@ def are_usable(times: Float, received: float) -> Bool:
 
 
 def parsed(text: str, layout: str = "") -> datetime:
-    """Return a time as written, without a zone if it has none; raises ValueError."""
+    """Return a time as written, without a zone if it has none; raises ValueError.
+
+    Without a layout that is also raised for a plain number, even one in which digits of a date
+    could be seen.
+    """
     if layout:
         return datetime.strptime(text, layout)  # noqa: DTZ007 - the zone follows
     text = text.strip()
+    if is_number(text):
+        raise ValueError(f"{text[:40]!r} is a number")
     try:
         return msgspec.convert(text, datetime)
     except msgspec.ValidationError:
         return datetime.fromisoformat(text)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number and no date."""
+    return _NUMBER.fullmatch(text) is not None and not (
+        len(text) == _DATE_DIGITS and text.isdecimal()
+    )
 
 
 def _seconds(time: datetime, local: ZoneInfo | None, what: str) -> float:
@@ -168,6 +188,15 @@ class _Text(NamedTuple):
         wanted = f"of the layout {self.layout!r}" if self.layout else "an ISO 8601 time"
         return Rejected("bad_field", f"{self.what} {self.text[:60]!r} is not {wanted}{hint}")
 
+    def refuse_date_and_clock(self) -> None:
+        """Raise Rejected for digits that may be date and clock, or a number."""
+        match = _DATE_AND_CLOCK.fullmatch(self.text.strip())
+        if match is not None:
+            layout = "%Y%m%d%H%M%S" if match[5] else "%Y%m%d%H%M"
+            what = f"{self.what} {self.text[:60]!r} may be date and clock, or a number since 1970"
+            how = f"name the layout {layout} (time_layout, of a file --time-format)"
+            raise Rejected("bad_field", f"{what}; {how}, or in a map the time_unit")
+
     def number(self) -> float:
         """Return the text as a number; raises Rejected if it is not one."""
         try:
@@ -186,6 +215,8 @@ def _of_text(stated: _Text, unit: str, local: ZoneInfo | None) -> float:
     except ValueError as error:
         if unit == "none":
             raise stated.refused(_hint_at(stated.text)) from error
+        if unit == "auto" and not stated.layout:
+            stated.refuse_date_and_clock()
         return check_era(_of_number(stated.number(), unit), stated.what)
     if unit == "none" and len(stated.text.strip()) <= _DATE_CHARACTERS:
         raise stated.refused()  # a date: no zone in the settings makes it a time

@@ -24,6 +24,7 @@ import numpy as np
 from monitor.core.model import NAN, Float
 from monitor.decode.checks import VALUE_MAX
 from monitor.decode.paths import says_no_value
+from monitor.decode.time import parsed
 from monitor.errors import BAD_INPUT, MonitorError
 
 Row = tuple[int, list[str]]
@@ -283,14 +284,9 @@ def seconds(text: str) -> float:
     The number is the one that the daemon's decoder gets for the same text.
     """
     try:
-        time = msgspec.convert(text, datetime)
-    except msgspec.ValidationError:
-        try:
-            time = datetime.fromisoformat(text)
-        except ValueError:
-            raise ValueError(
-                f"{text[:40]!r} is not a time; write it as 2026-03-01T06:12:44Z"
-            ) from None
+        time = parsed(text)
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is not a time; write it as 2026-03-01T06:12:44Z") from None
     if time.tzinfo is None:
         raise ValueError(f"{text[:40]!r} has no zone; append Z or an offset such as +13:00")
     return time.timestamp()

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from monitor.decode.checks import VALUE_MAX, Rejected
 from monitor.decode.spec import MapError
-from monitor.decode.time import Reader, reader
+from monitor.decode.time import Reader, is_number, reader
 from monitor.errors import USAGE, MonitorError
 from monitor.files.input_file import number, seconds
 from monitor.files.pair_fields import COLUMNS_HELP, USUAL, parse_columns
@@ -68,7 +68,9 @@ class FileLayout(NamedTuple):
 
         def stated(text: str) -> float:
             try:
-                return seconds(text) if self.usual_times else read(text.strip(), "time")
+                text = text.strip()
+                is_usual = self.usual_times and not is_number(text)
+                return seconds(text) if is_usual else read(text, "time")
             except ValueError as error:
                 raise ValueError(f"{error}, or give --time-zone or --time-format") from error
             except Rejected as error:

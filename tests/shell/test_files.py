@@ -715,11 +715,22 @@ def test_a_time_is_the_number_that_the_payload_decoder_gets(time):
         ("1970-01-01T00:00:00.127944Z", 0.127944),
         ("2026-03-01T06:12:44+13:00", 1772298764.0),
         ("2026-02-28T17:12Z", 1772298720.0),
+        (" 2026-02-28T17:12Z ", 1772298720.0),
         ("2026-02-28 17:12:44z", 1772298764.0),
     ],
 )
 def test_times_are_read_in_every_form_of_rfc_3339(text, expected):
     assert seconds(text) == expected
+
+
+@pytest.mark.parametrize("zone", ["", "Europe/Berlin"])
+def test_a_time_of_digits_is_a_number_of_seconds_or_of_less(written, zone):
+    head, rows = "time,value,u,reference\n", "1772071200000,1,1,1\n1772071200,1,1,1\n"
+    layout = FileLayout(time_zone=zone)
+
+    assert read_pairs(written(head + rows), layout).time.tolist() == [1772071200.0] * 2
+    (said,) = mistakes_of(lambda: read_pairs(written(f"{head}202602261712,1,1,1\n"), layout))
+    assert "name the layout %Y%m%d%H%M (time_layout, of a file --time-format)" in said
 
 
 def test_pairs_and_streams_are_told_apart_by_their_header(written):
