@@ -1,24 +1,33 @@
 """Dotted paths into decoded payloads, and what they lead to: a number, a text, or a refusal.
 
-Rules of this file: a path is ``pm25.v``, ``metrics[0].value`` or ``$.eid``. A fetcher is made once
-per mapping and receives the whole payload and the current record: ``$`` is the payload, ``$.name``
-starts there, ``@`` is the record. Null means not stated. Every refusal names its path.
-:func:`to_number` is the only reader of numbers.
+Rules of this file: a path is ``pm25.v``, ``metrics[0].value``, ``PMS5003["PM2.5"]`` or ``$.eid``.
+A fetcher is made once per mapping and receives the whole payload and the current record: ``$`` is
+the payload, ``$.name`` starts there, ``@`` is the record. Null means not stated. Every refusal
+names its path. :func:`to_number` is the only reader of numbers.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache, reduce
 from typing import Final
 
 from monitor.core.model import NAN
 from monitor.decode.checks import Rejected
 from monitor.decode.spec import MapError, Scalar
 
-_STEP: Final = re.compile(r"\A([^.\[\]]+)((?:\[-?\d+\])*)\Z")
-_INDEX: Final = re.compile(r"\[(-?\d+)\]")
+_STEP: Final = re.compile(
+    r"""
+    (?:\A|(?<!\A)\.) (?P<name>[^.\[\]]+)
+    | \[ (?P<index>-?\d+) \]
+    | \[ (?P<quote>["']) (?P<quoted>.*?) (?P=quote) \]
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_NEED_QUOTES: Final = frozenset(".[]")
+_OF_PAYLOAD: Final = ("$.", "$[")  # how a path from the payload's root begins
 
 Getter = Callable[[object], object]
 Step = str | int
@@ -34,26 +43,45 @@ class Missing:
 MISSING: Final = Missing()
 
 
+@lru_cache(maxsize=4096)
 def steps(path: str) -> tuple[Step, ...]:
     """Return the steps of a path; raises ValueError with a sentence."""
     found: list[Step] = []
-    for part in path.removeprefix("$.").split("."):
-        match = _STEP.match(part)
+    text = path[1:].removeprefix(".") if path.startswith(_OF_PAYLOAD) else path
+    at = 0
+    while at < len(text) or not found:
+        match = _STEP.match(text, at)
         if match is None:
             raise ValueError(
-                f"{path!r} is not a path; write names with dots and indices in brackets, "
-                "such as pm25.v or metrics[0].value"
+                f"{path!r} is not a path; write names with dots, indices and quoted names in "
+                'brackets, such as pm25.v, metrics[0].value or PMS5003["PM2.5"]'
             )
-        found.append(match[1])
-        found.extend(int(index) for index in _INDEX.findall(match[2]))
+        name = match["name"] or match["quoted"]
+        found.append(int(match["index"]) if match["index"] else name)
+        at = match.end()
     return tuple(found)
+
+
+def below(path: str, step: Step) -> str:
+    """Return the path of what is one step below another path, which may be empty."""
+    if isinstance(step, int):
+        return f"{path}[{step}]"
+    if step and not _NEED_QUOTES & set(step):
+        return f"{path}.{step}" if path else step
+    quote = "'" if '"' in step else '"'
+    return f"{path}[{quote}{step}{quote}]"
+
+
+def path_of(walk: Iterable[Step]) -> str:
+    """Return the path with these steps, the reverse of :func:`steps`."""
+    return reduce(below, walk, "")
 
 
 def getter(path: str) -> Getter:
     """Return a function that finds ``path`` in a decoded payload, or returns MISSING."""
     walk = steps(path)
-    if len(walk) == 1:
-        name = walk[0]
+    name = walk[0]
+    if len(walk) == 1 and isinstance(name, str):
 
         def pick(record: object) -> object:
             return record.get(name, MISSING) if isinstance(record, Mapping) else MISSING
@@ -186,6 +214,8 @@ class Fetchers:
 
 def shown(path: str) -> str:
     """Return ``path`` as refusals show it, relative to the record."""
+    if path.startswith("["):
+        return f"${path}"
     return path if path.startswith(("$", "@")) else f"$.{path}"
 
 
@@ -259,6 +289,6 @@ def _find(path: str, place: Place) -> Fetch:
         get = getter(path)
     except ValueError as error:
         raise MapError(place, str(error)) from error
-    if path.startswith("$."):
+    if path.startswith(_OF_PAYLOAD):
         return lambda root, _record: get(root)
     return lambda _root, record: get(record)

@@ -13,13 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from monitor.decode.paths import path_of, steps
 from monitor.discover.families import TopicFamily
 from monitor.discover.heard import Heard, Said, said
 from monitor.discover.vocabulary import quantity_by_unit, quantity_in, quantity_of
 
 _CONFIG: Final = re.compile(r"[^/]+/(?:sensor|device|number)/(?:[^/]+/)?[^/]+/config")
 _PATH: Final = re.compile(r"value_json((?:\.\w+|\[['\"][^'\"]+['\"]\])+)")
-_STEP: Final = re.compile(r"\.(\w+)|\[['\"]([^'\"]+)['\"]\]")
 _LONG: Final = {
     "stat_t": "state_topic",
     "val_tpl": "value_template",
@@ -74,10 +74,10 @@ def _facts(config: Mapping[str, object]) -> Iterator[tuple[tuple[str, str], Fact
     if not topic:
         return
     match = _PATH.search(str(config.get("value_template", "")))
-    steps = _STEP.findall(match[1]) if match else []
+    path = path_of(steps(match[1].removeprefix("."))) if match else "$"
     known = quantity_of(str(config.get("device_class", "")))
     yield (
-        (topic, ".".join(dot or bracket for dot, bracket in steps) or "$"),
+        (topic, path),
         Fact(
             "" if known is None else known.name,
             str(config.get("unit_of_measurement", "")),

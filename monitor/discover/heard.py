@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
 from monitor.decode.formats.mapped_json import parse
-from monitor.decode.paths import to_number
+from monitor.decode.paths import below, path_of, steps, to_number
 
 _LEAVES_MAX: Final = 300
 _PATH_CHARACTERS_MAX: Final = 200
-_NOT_IN_PATHS: Final = frozenset(".[]")
+_QUOTES: Final = frozenset("\"'")
 
 
 class Heard(NamedTuple):
@@ -44,21 +44,21 @@ def said(heard: Heard) -> Said | None:
 
 def _leaves(content: dict[str, object], path: str = "") -> Iterator[tuple[str, object]]:
     """Yield the leaves of an object by path, without lists, whose entries have no names."""
-    for count, (name, below) in enumerate(content.items()):
+    for count, (name, found) in enumerate(content.items()):
         if count >= _LEAVES_MAX or not _is_step(name):
             continue
-        at = f"{path}.{name}" if path else name
+        at = below(path, name)
         if len(at) > _PATH_CHARACTERS_MAX:
             continue
-        if isinstance(below, dict):
-            yield from _leaves(below, at)
-        elif not isinstance(below, list) and below is not None:
-            yield at, below
+        if isinstance(found, dict):
+            yield from _leaves(found, at)
+        elif not isinstance(found, list) and found is not None:
+            yield at, found
 
 
 def _is_step(name: str) -> bool:
     """Return whether a path in the settings can name it."""
-    return name.isprintable() and not _NOT_IN_PATHS & set(name) and name not in ("", "$", "@")
+    return name.isprintable() and not set(name) >= _QUOTES and name not in ("", "$", "@")
 
 
 def number_of(found: object) -> float | None:
@@ -71,9 +71,9 @@ def number_of(found: object) -> float | None:
 
 def name_at(path: str) -> str:
     """Return the last name of a path."""
-    return path.rpartition(".")[2]
+    return str(steps(path)[-1]) if path else ""
 
 
 def above(path: str) -> str:
     """Return the path of the object that contains a path, "" for the payload."""
-    return path.rpartition(".")[0]
+    return path_of(steps(path)[:-1]) if path else ""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+from monitor.decode.paths import steps
 from monitor.decode.units import converts
 from monitor.discover.births import Fact, Facts
 from monitor.discover.families import TopicFamily
@@ -38,6 +39,9 @@ from monitor.discover.vocabulary import (
 Paths = Mapping[str, Sequence[object]]
 _DIGITS_MAX: Final = 10_000.0  # few sensors resolve more of their range
 _PASCALS_MIN: Final = 20_000.0  # Pa, below any aircraft's air pressure; no weather has as many hPa
+# Where Tasmota states the unit of all values of a quantity, and its letters for some units.
+_UNITS_OF_ALL: Final = {"temperature": "TempUnit", "pressure": "PressureUnit"}
+_LETTERS: Final = {"C": "degC", "F": "degF"}
 _FORMS: Final = {
     "u": STANDARD,
     "U": EXPANDED,
@@ -77,12 +81,15 @@ class Fields(NamedTuple):
         """Yield the unused paths below the family's root."""
         root = self.family.root
         for path in self.paths:
-            if path not in self.used and (not root or path.startswith(f"{root}.")):
+            if path not in self.used and (not root or path.startswith((f"{root}.", f"{root}["))):
                 yield path
 
     def own(self, path: str) -> str:
         """Return a path relative to the family's root."""
-        return path.removeprefix(f"{self.family.root}.") if self.family.root else path
+        root = self.family.root
+        if root and path.startswith((f"{root}.", f"{root}[")):
+            return path.removeprefix(root).removeprefix(".")
+        return path
 
     def fact(self, path: str) -> Fact | None:
         """Return the announced fact about a path on any of the topics."""
@@ -156,7 +163,9 @@ def _is_numeric(found: Sequence[object]) -> bool:
 
 def _is_aside(fields: Fields, path: str) -> bool:
     """Return whether a path is about the device itself."""
-    return any(map(is_housekeeping, fields.own(path).split("."))) or _is_of_relay(fields, path)
+    return any(map(is_housekeeping, map(str, steps(fields.own(path))))) or _is_of_relay(
+        fields, path
+    )
 
 
 def _is_of_relay(fields: Fields, path: str) -> bool:
@@ -368,13 +377,12 @@ def _unit(fields: Fields, path: str, known: Known, keys: dict[str, str | float])
             keys["to_unit"] = known.unit
         yield f"{unit_path} states its unit"
         return
-    fact = fields.fact(path)
-    announced = fields.family.unit or ("" if fact is None else fact.unit)
+    announced, reason = _announced(fields, path, known)
+    yield from [reason] if reason else []
     if announced and convertible(announced, known.unit or announced):
         keys["unit"] = announced
         if known.unit and known.unit != announced:
             keys["to_unit"] = known.unit
-        yield f"{announced} is announced"
     elif known.name == "pressure" and _are_pascals(fields.paths[path]):
         keys["unit"], keys["to_unit"] = "Pa", known.unit
         yield "assumed to be in Pa because of its size"
@@ -383,6 +391,21 @@ def _unit(fields: Fields, path: str, known: Known, keys: dict[str, str | float])
         yield f"assumed to be in {known.unit}"
     else:
         yield "no unit is stated: if it has one, write it here as unit"
+
+
+def _announced(fields: Fields, path: str, known: Known) -> tuple[str, str]:
+    """Return the unit of a path that is stated elsewhere, "" for none, and the reason."""
+    fact = fields.fact(path)
+    unit = fields.family.unit or ("" if fact is None else fact.unit)
+    if unit:
+        return unit, f"{unit} is announced"
+    beside = _UNITS_OF_ALL.get(known.name, "")
+    stated = sorted({str(each) for each in fields.paths.get(beside, ())})
+    fields.used.update({beside} & fields.paths.keys())
+    if len(stated) > 1:
+        return "", f"{beside} differs ({', '.join(stated)}): write a source for each of them"
+    unit = "".join(_LETTERS.get(each, each) for each in stated)
+    return unit, f"{beside} says {unit}" if unit else ""
 
 
 def _are_pascals(found: Sequence[object]) -> bool:
@@ -409,8 +432,7 @@ def _unit_path(fields: Fields, path: str) -> str | None:
 
 def _renamed(fields: Fields, path: str, series: Series) -> Series:
     """Return a quantity that occurs twice in a payload, under a name of its own."""
-    parts = fields.own(path).split(".")
-    name = "_".join(parts)
+    name = "_".join(map(str, steps(fields.own(path))))
     why = [*series.why, f"kept apart as {name}: {series.quantity} appears in the payload twice"]
     return series._replace(quantity=name, keys={**series.keys, "quantity": name}, why=why)
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from monitor.core.formatting import duration
 from monitor.core.pairing.unpaired import CAUSES
+from monitor.decode.paths import steps
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
 from monitor.discover.families import TopicFamily, are_values, topic_families
 from monitor.discover.heard import Heard, Said, said
@@ -172,7 +173,8 @@ def _concerned(trial: TrialRun, joined: Joining, subject: str, quantity: str) ->
     for area, _ in joined.areas:
         if area["subject"] == subject:
             listed = area["sensors"]
-            return sensors if listed == ["*"] else [each for each in sensors if each in str(listed)]
+            names = listed if isinstance(listed, list) else []
+            return sensors if names == ["*"] else [each for each in sensors if each in names]
     return [each for each in sensors if each == subject]
 
 
@@ -289,6 +291,6 @@ def _has_measurement(heard: Heard) -> bool:
     return found is not None and any(
         isinstance(number, int | float)
         and not isinstance(number, bool)
-        and not any(map(is_housekeeping, path.split(".")))
+        and not any(map(is_housekeeping, map(str, steps(path))))
         for path, number in found.leaves.items()
     )

@@ -56,7 +56,7 @@ def _records(heard: Heard, fields: dict[str, str], births: Births) -> list[Said]
         leaves = {
             ".".join((_ROOT, *name.split("/"))): value
             for name, value in values.items()
-            if not set(".[]") & set(name) and name.strip("/") == name
+            if not set(".[]") & set(name) and all(name.split("/"))
         }
         if leaves:
             found.append(Said(heard, values, leaves))

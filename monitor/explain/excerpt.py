@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
-from monitor.decode.paths import MISSING, steps
+from monitor.decode.paths import MISSING, below, path_of, shown, steps
 from monitor.decode.records import Seen
 from monitor.explain.explanation import Origin, Read, Shown, as_json, plain, shortened
 
@@ -54,9 +54,7 @@ def leaves(found: object, path: str) -> list[str]:
             break
         at, each = waiting.pop()
         if isinstance(each, Mapping):
-            waiting += [
-                (f"{at}.{name}" if at else str(name), below) for name, below in each.items()
-            ][::-1]
+            waiting += [(below(at, str(name)), found) for name, found in each.items()][::-1]
         elif at:
             leaves.append(at)
     return leaves
@@ -102,7 +100,7 @@ def _is_path(place: str) -> bool:
     if place in ("$", "@"):
         return True
     try:
-        return place.startswith("$.") and bool(steps(place))
+        return place.startswith(("$.", "$[")) and bool(steps(place))
     except ValueError:
         return False
 
@@ -136,11 +134,11 @@ def _names_hint(parent: object, walk: list[str | int], missed: str | int) -> str
     names = [str(name) for name in parent]
     lowered = {name.lower(): name for name in names}
     close = get_close_matches(str(missed).lower(), lowered, n=1)
-    at = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in walk)
+    at = shown(path_of(walk)) if walk else "$"
     there = ", ".join(f"`{plain(name)}`" for name in names[:12]) + (", ..." * (len(names) > 12))
     if close:
-        return f"did you mean `${at}.{plain(lowered[close[0]])}`? There are {there}"
-    return f"at `${at}` there are {there}"
+        return f"did you mean `{plain(below(at, lowered[close[0]]))}`? There are {there}"
+    return f"at `{at}` there are {there}"
 
 
 def _text_of(base: object, payload: bytes, root: object) -> str:

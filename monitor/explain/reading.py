@@ -21,7 +21,7 @@ from monitor.core.model import (
 from monitor.decode.checks import central
 from monitor.decode.fields import ARRIVAL
 from monitor.decode.mapping import Mapped
-from monitor.decode.paths import MISSING, Fetchers, shown
+from monitor.decode.paths import MISSING, Fetchers, path_of, shown, steps
 from monitor.decode.quantity import presence
 from monitor.decode.records import Seen
 from monitor.decode.spec import MapSpec, Scalar, SeriesSpec
@@ -296,12 +296,19 @@ class MappedRecord:
     def not_read(self) -> list[str]:
         """Return the paths in the record that nothing uses."""
         asked = {path for path in _paths(self.spec) if isinstance(path, str)}
-        asked = {path.removeprefix("$.") for path in asked}
+        asked = {_one_spelling(path) for path in asked}
         return [
             shown(leaf)
             for leaf in leaves(self.seen.record, "")
             if not any(leaf == path or leaf.startswith((f"{path}.", f"{path}[")) for path in asked)
         ]
+
+
+def _one_spelling(path: str) -> str:
+    try:
+        return path_of(steps(path))
+    except ValueError:
+        return path
 
 
 _CHOOSES: Final = {

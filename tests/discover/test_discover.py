@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import threading
 import time
 
@@ -29,6 +30,9 @@ from monitor.commands.discover import broker_keys
 from monitor.config import load, parse
 from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.discover import Broker, Heard, Proposal, propose
+from monitor.discover.proposal import _concerned
+from monitor.discover.settings_text import Joining
+from monitor.discover.trial import TrialRun
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.simulate.trades import TRADES
 
@@ -166,6 +170,48 @@ def test_pressures_are_told_to_be_in_pascals_by_their_size():
     assert pressure.u == 1.0
 
 
+def tasmota(name: str, moment: float = NOW) -> Heard:
+    content = {
+        "Time": at(moment, ""),
+        "PMS5003": {"CF1": 9, "PM2.5": 12.0, "PM10": 20.0},
+        "BME280": {"Temperature": 71.6, "Humidity": 40.0, "Pressure": 29.53},
+        "PressureUnit": "inHg",
+        "TempUnit": "F",
+    }
+    return Heard(f"tele/{name}/SENSOR", json.dumps(content).encode(), moment)
+
+
+def test_tasmotas_units_and_names_with_points_are_read_as_sent():
+    found = proposed([tasmota("roof"), tasmota("shed"), tasmota("roof", NOW + 30.0)])
+
+    read = {of: found.trial.readings["roof", of][0].value for _, of in found.trial.readings}
+    assert read == {
+        "pm25": 12.0,
+        "pm10": 20.0,
+        "temperature": pytest.approx(22.0),
+        "humidity": 40.0,
+        "pressure": pytest.approx(1000.0, abs=0.1),
+    }
+    assert r'value: "PMS5003[\"PM2.5\"]"' in found.text
+    assert "TempUnit says degF" in found.text
+
+
+def test_tasmotas_that_differ_in_their_unit_are_told():
+    other = tasmota("shed")
+    other = other._replace(payload=other.payload.replace(b'"inHg"', b'"mmHg"'))
+
+    found = proposed([tasmota("roof"), other])
+
+    assert "PressureUnit differs (inHg, mmHg)" in re.sub(r"\s+#?\s*", " ", found.text)
+
+
+def test_an_area_concerns_the_sensors_that_it_names_and_no_part_of_a_name():
+    trial = TrialRun({("p1", "no2"): [], ("p11", "no2"): []}, {}, {}, set(), {}, ())
+    area = {"subject": "S3", "sensors": ["p11", "p2"]}
+
+    assert _concerned(trial, Joining([(area, "")], {}, [], []), "S3", "no2") == ["p11"]
+
+
 def test_the_proposal_does_not_hang_on_the_order_of_messages():
     messages = twice(*FAMILIES.values(), references)
     shuffled = random.Random(3).sample(messages, len(messages))
@@ -273,14 +319,14 @@ def test_home_assistants_discovery_names_what_a_payload_does_not():
             "a": {"p": "sensor", "dev_cla": "temperature", "unit_of_meas": "°F",
                   "val_tpl": "{{ value_json.a1 }}"},
             "b": {"p": "sensor", "dev_cla": "humidity", "unit_of_meas": "%",
-                  "val_tpl": "{{ value_json['b1'] }}"},
+                  "val_tpl": "{{ value_json.b['1.h'] }}"},
             "c": {"p": "sensor", "dev_cla": "temperature", "ent_cat": "diagnostic",
                   "val_tpl": "{{ value_json.chip }}"},
         },
         "~": "boxes/box-7",
         "stat_t": "~/data",
     }  # fmt: skip
-    body = {"a1": 70.0, "b1": 40, "chip": 55.0}
+    body = {"a1": 70.0, "b": {"1.h": 40}, "chip": 55.0}
     announcement = sent("homeassistant/device/x/config", config, retain=True)
     found = proposed(heard(announcement, sent("boxes/box-7/data", body)))
 

@@ -546,6 +546,23 @@ def test_a_missing_field_names_those_that_are_there(formats, tell):
     assert told.said("hint")[0].startswith("did you mean `$.V`? There are `t`, `V`")
 
 
+def test_a_hint_for_a_name_with_a_point_is_a_path_that_works(tmp_path, tell):
+    file = tmp_path / "monitor.yaml"
+    settings = """sources:
+- {topic: "t/{sensor}", kind: reading, decoder: json,
+   map: {time: arrival, series: [{value: %s, u: 1}]}}
+- {topic: "ref/{subject}/{quantity}", kind: reference}
+"""
+    message = ("t/s", '{"PMS":{"PM2.5":3,"PM10":4}}')
+
+    file.write_text(settings % "PMS.PM25")
+    path = tell(str(file), message).said("hint")[0].split("`")[1]
+
+    assert path == '$.PMS["PM2.5"]'
+    file.write_text(settings % f"'{path}'")
+    assert "would be used" in tell(str(file), message).out
+
+
 def test_a_topic_of_no_source_shows_where_each_template_fails(tell):
     told = tell(WEIGHING, ("wow/otago/north/p03/readings", "{}"))
 

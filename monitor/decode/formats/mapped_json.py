@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NoReturn
 
 from monitor.decode.checks import Rejected
-from monitor.decode.paths import is_decimal_comma, says_no_value
+from monitor.decode.paths import below, is_decimal_comma, says_no_value
 from monitor.decode.route import Decoder
 
 _DEPTH_MAX: Final = 100
@@ -145,19 +145,19 @@ def _nodes(whole: object) -> Iterator[tuple[str, object]]:
         path, each = waiting.pop()
         yield path, each
         if isinstance(each, dict):
-            waiting += [(_below(path, name), below) for name, below in each.items()]
+            waiting += [(_below(path, name), part) for name, part in each.items()]
         elif isinstance(each, list):
-            waiting += [(f"{path}[{at}]", below) for at, below in enumerate(each)]
+            waiting += [(f"{path}[{at}]", part) for at, part in enumerate(each)]
 
 
 def _below(path: str, name: str) -> str:
-    return f"{path}.{name}".encode(errors="replace").decode()
+    return below(path, name).encode(errors="replace").decode()
 
 
 def _is_deep(whole: object) -> bool:
     level = [whole]
     for _ in range(_DEPTH_MAX + 1):
-        level = [below for each in level for below in _parts(each)]
+        level = [part for each in level for part in _parts(each)]
         if not level:
             return False
     return True
@@ -166,7 +166,7 @@ def _is_deep(whole: object) -> bool:
 def _parts(each: object) -> Iterable[object]:
     """Return the objects and arrays in an object or array."""
     parts = each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-    return (below for below in parts if isinstance(below, dict | list))
+    return (part for part in parts if isinstance(part, dict | list))
 
 
 def _check_texts(whole: object) -> None:
