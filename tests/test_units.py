@@ -13,7 +13,7 @@ from monitor.config.core_plan import router_of, units_of
 from monitor.core.model import Reading
 from monitor.daemon.assembly import assemble
 from monitor.decode import Rejected, Units
-from monitor.decode.units import conversion
+from monitor.decode.units import components, conversion
 from monitor.explain import Message, explain
 
 NOW = 1_780_000_000.0
@@ -99,6 +99,36 @@ def test_pounds_and_kilograms_of_two_sources_are_kept_in_one():
     refused = say(made, "c/s/mass")  # whoever stated it: kelvin are not subtracted from kilograms
     assert refused.reason == "unit"
     assert "'K' cannot be converted to 'kg'" in refused.detail
+
+
+@pytest.mark.parametrize(
+    ("stated", "wanted", "scale", "offset"),
+    [
+        ("µg/m³", "ug/m3", 1.0, 0.0),
+        ("\u03bcg m⁻³", "mg/m3", 1e-3, 0.0),
+        ("s⁻¹", "Hz", 1.0, 0.0),
+        ("m²", "cm2", 1e4, 0.0),
+        ("℃", "K", 1.0, 273.15),
+        ("ºC", "degC", 1.0, 0.0),
+        ("℉", "°C", 1 / 1.8, -32 / 1.8),
+        ("%RH", "%", 1.0, 0.0),
+        ("% rH", "percent", 1.0, 0.0),
+    ],
+)
+def test_a_unit_may_be_written_as_people_write_it(stated, wanted, scale, offset):
+    assert conversion(stated, wanted) == pytest.approx((scale, offset))
+    back = conversion(wanted, stated)
+    assert back == pytest.approx((1 / scale, -offset / scale))
+    assert components(stated)
+
+
+@pytest.mark.parametrize("units", [("dBm", "mW"), ("mW", "dBm"), ("dBm", "W")])
+def test_what_a_factor_and_an_offset_cannot_convert_is_refused_with_both_named(units):
+    with pytest.raises(Rejected, match="a factor and an offset do not do it") as caught:
+        conversion(*units)
+
+    assert caught.value.reason == "unit"
+    assert all(repr(unit) in caught.value.detail for unit in units)
 
 
 def test_the_unit_that_is_not_understood_is_the_one_named():

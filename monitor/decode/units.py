@@ -28,6 +28,13 @@ _PLAIN: Final = re.compile(
     r"\A(?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?|1)"
     r"(?:[ */·](?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?)){0,7}\Z"
 )
+# How people write what the parser knows otherwise; % alone is a share, of relative humidity too.
+_SPELLINGS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻º", "0123456789-°") | {
+    ord("℃"): "°C",
+    ord("℉"): "°F",
+}
+_RELATIVE_HUMIDITY: Final = re.compile(r"%\s?rh", re.IGNORECASE)
+_AFFINE: Final = 1e-9  # of the numbers converted, how far a third may be off the line of two
 _UNITS_MAX: Final = 20_000
 
 Key = tuple[str, str]  # a name and a quantity
@@ -45,23 +52,44 @@ def conversion(stated: str, wanted: str) -> Conversion:
     """Return how to convert; raises Rejected where the units measure different things."""
     if stated == wanted or not stated or not wanted:
         return Conversion()
-    for unit in (stated, wanted):
-        if len(unit) > UNIT_CHARACTERS_MAX or _PLAIN.match(unit) is None:
-            raise Rejected("unit", _not_understood(unit, stated, wanted), field="unit")
+    unit, target = _spelled(stated), _spelled(wanted)
+    for each, spelled in ((stated, unit), (wanted, target)):
+        if not spelled:
+            raise Rejected("unit", _not_understood(each, stated, wanted), field="unit")
+    if unit == target:
+        return Conversion()
     import pint  # noqa: PLC0415 - it takes longer to import than most programs run
 
     try:
         registry = _registry()
-        unit, target = _POWER.sub(r"^\1", stated), _POWER.sub(r"^\1", wanted)
-        zero = registry.Quantity(0.0, unit).to(target).magnitude
-        one = registry.Quantity(1.0, unit).to(target).magnitude
+        zero, one, two = (
+            float(registry.Quantity(number, unit).to(target).magnitude)
+            for number in (0.0, 1.0, 2.0)
+        )
     except pint.DimensionalityError as error:
         what = f"{stated!r} cannot be converted to {wanted!r}: {error}"
         raise Rejected("unit", what, field="unit") from error
     except Exception as error:  # pint's parser raises many kinds of errors
-        unknown = next((each for each in (stated, wanted) if not _is_understood(each)), stated)
-        raise Rejected("unit", _not_understood(unknown, stated, wanted), field="unit") from error
-    return Conversion(float(one - zero), float(zero))
+        unknown = next((each for each in (stated, wanted) if not _is_understood(each)), "")
+        what = _not_understood(unknown, stated, wanted) if unknown else _not_affine(stated, wanted)
+        raise Rejected("unit", what, field="unit") from error
+    if not abs(two - 2.0 * one + zero) <= _AFFINE * (abs(two) + abs(one) + abs(zero)):
+        raise Rejected("unit", _not_affine(stated, wanted), field="unit")
+    return Conversion(one - zero, zero)
+
+
+def _spelled(unit: str) -> str:
+    """Return a unit as the parser reads it, "" where it may not receive it."""
+    plain = unit.translate(_SPELLINGS)
+    plain = "%" if _RELATIVE_HUMIDITY.fullmatch(plain) else plain
+    if len(plain) > UNIT_CHARACTERS_MAX or _PLAIN.match(plain) is None:
+        return ""
+    return _POWER.sub(r"^\1", plain)
+
+
+def _not_affine(stated: str, wanted: str) -> str:
+    what = f"{stated!r} is not converted to {wanted!r}: a factor and an offset do not do it"
+    return f"{what}, as between a level in decibels and a power; send the unit of the series"
 
 
 def converts(stated: str, wanted: str) -> bool:
@@ -79,10 +107,11 @@ def components(unit: str) -> tuple[tuple[str, int], ...]:
 
     Raises Rejected for a unit that is not understood.
     """
-    if len(unit) > UNIT_CHARACTERS_MAX or _PLAIN.match(unit) is None:
+    spelled = _spelled(unit)
+    if not spelled:
         raise Rejected("unit", f"unit {unit[:60]!r} is not understood", field="unit")
     try:
-        found = _registry().Quantity(1.0, _POWER.sub(r"^\1", unit)).unit_items()
+        found = _registry().Quantity(1.0, spelled).unit_items()
         return tuple((name, round(cast("float", power))) for name, power in found)
     except Exception as error:  # pint's parser raises many kinds of errors
         what = f"unit {unit[:60]!r} is not understood"
