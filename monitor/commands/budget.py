@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -39,6 +40,8 @@ def run(options: argparse.Namespace) -> int:
     """Print the budget."""
     rules = SeriesRules()
     recorded = read(Path(options.file), rules, layout_of(options))
+    for note in recorded.notes:
+        print(note, file=sys.stderr)
     counts = Counter(name.quantity for name in recorded.names)
     quantity = options.quantity or min(counts, key=lambda each: (-counts[each], each), default="")
     wanted = set(options.sensors or [name.sensor for name in recorded.names])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
         miss=options.miss,
     )
     recorded = read(Path(options.file), SeriesRules(level=level), layout_of(options))
+    for note in recorded.notes:
+        print(note, file=sys.stderr)
     with step("comparing on the common events"):
         found = comparison_of(recorded, asked)
     print(json.dumps(found, allow_nan=False) if options.json else _text(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from monitor.simulate.playback import RawMessage, native_message
 
 _BY_HAND = 3  # words: SUBJECT QUANTITY VALUE
 _STDIN = "-"
+_NEGATIVE = re.compile(r"-[\d.,]")  # how a negative number begins: -18,5 and -1e-3 are no options
 _EPILOG = """\
 A TABLE is CSV (separated by commas, semicolons or tabs, the header first) or JSON (an object, a
 list of them, or one a line), also gzipped; - is standard input. --columns says which column, or
@@ -46,6 +48,7 @@ class HandReferenceError(MonitorError):
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.epilog = _EPILOG
+    parser._negative_number_matcher = _NEGATIVE  # noqa: SLF001 - argparse knows -18.5 alone
     parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
         "what",

@@ -76,6 +76,15 @@ def test_the_command_names_who_understates(file, capsys):
     assert "its uncertainty is understated" in capsys.readouterr().out
 
 
+def test_what_of_the_file_is_not_used_is_said_beside_the_answer(file, tmp_path, capsys):
+    head, *rows = file.read_text().splitlines()
+    path = tmp_path / "noted.csv"
+    path.write_text("\n".join([f"{head},note", *(f"{row},x" for row in rows)]) + "\n")
+
+    assert main(["budget", str(path)]) == 0
+    assert f"{path}: columns not used: note" in capsys.readouterr().err
+
+
 def test_one_sensor_is_told_that_it_takes_three_views(file, capsys):
     assert main(["budget", str(file), "--sensors", "good"]) == 0
     assert "three are needed" in capsys.readouterr().out

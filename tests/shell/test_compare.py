@@ -149,6 +149,15 @@ def test_what_cannot_be_compared_is_said(fleet, capsys, arguments, says):
     assert says in capsys.readouterr().err
 
 
+def test_what_of_the_file_is_not_used_is_said_beside_the_answer(fleet, tmp_path, capsys):
+    head, *rows = fleet.read_text().splitlines()
+    path = tmp_path / "noted.csv"
+    path.write_text("\n".join([f"{head},note", *(f"{row},x" for row in rows)]) + "\n")
+
+    assert main(["compare", str(path), "--sensors", "near", "far"]) == 0
+    assert f"{path}: columns not used: note" in capsys.readouterr().err
+
+
 def test_without_common_events_there_is_a_sentence(tmp_path, capsys):
     rows = [f"{time},{'ab'[at % 2]},m,1.0,1,{at},kg" for at, time in enumerate(instants())]
     found = compared(capsys, str(table(tmp_path / "apart.csv", rows)), "--sensors", "a", "b")

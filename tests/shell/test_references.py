@@ -57,6 +57,19 @@ def test_one_number_can_be_tried_without_publishing_it(tmp_path, capsys):
     assert json.loads(payload) == {"time": "2026-03-01T05:00:00Z", "value": 503.5, "u": 0.6}
 
 
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [("-18,5", -18.5), ("-18.5", -18.5), ("-1e-3", -0.001), ("-,5", -0.5), ("-7", -7.0)],
+)
+def test_a_number_below_zero_is_no_option(tmp_path, capsys, typed, number):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)
+    words = ["freezer", "temperature", typed, "--dry-run", "--unit", "degC"]
+
+    assert main(["reference", "--config", str(settings), *words]) == 0
+    assert json.loads(capsys.readouterr().out.split(" ", 1)[1])["value"] == number
+
+
 LIMS = """\
 Probe;Parameter;Messwert;U (k=2);Einheit;Probenahme;Auftrag
 AX-1;pH;7,21;0,1;;28.02.2026 18:30;"A;17"
