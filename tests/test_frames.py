@@ -113,6 +113,14 @@ def test_intervals_without_u_and_numbers_without_times():
     assert "alerts" not in found.to_dict()
 
 
+def test_times_that_are_numbers_have_the_unit_of_their_size():
+    seconds = np.array([int(each.timestamp()) for each in frame()["time"]])
+    wanted = monitor.score(frame()).incidents
+    for size in (1, 10**3, 10**6, 10**9):
+        assert monitor.score(frame().assign(time=seconds * size)).incidents == wanted
+    assert wanted
+
+
 def test_rows_that_lack_a_number_are_left_out_and_counted():
     pairs = frame()
     pairs.loc[[3, 7], "reference"] = np.nan
@@ -276,6 +284,11 @@ def test_a_watch_without_times_tells_no_dates():
         ({"value": float("nan"), "reference": 1.0, "u": 1.0}, r"value\[0\] is nan"),
         ({"value": 1.0, "reference": 1.0, "u": 0.0}, r"u\[0\] is 0"),
         ({"value": 1.0, "reference": 1.0, "lower": 2.0, "upper": 0.0}, "lower must lie below"),
+        ({"value": 1.0, "reference": 1.0, "u": 1.0, "p": 95}, r"p\[0\] is 95: must lie between"),
+        (
+            {"value": 1.0, "reference": 1.0, "u": 1.0, "u_reference": -1.0},
+            r"u_reference\[0\] is -1: must be 0 or at least 1e-12",
+        ),
     ],
 )
 def test_a_watch_refuses_what_cannot_be_and_takes_nothing(given, said):

@@ -25,6 +25,7 @@ import orjson
 from monitor.core.model import NAN, Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
 from monitor.decode.checks import NOT_CENTRAL, Rejected, central
+from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.arrow_csv import ArrowTable, ArrowTexts, arrow_csv
 from monitor.files.input_file import (
@@ -34,6 +35,7 @@ from monitor.files.input_file import (
     Mistakes,
     Row,
     cell_text,
+    column_name,
     flattened,
     header,
     is_json_lines,
@@ -245,6 +247,11 @@ def _of_arrow(
         found = compute.cast(whole, "int64").to_numpy(zero_copy_only=False) / 1e6
         return np.asarray(found, dtype=np.float64)
     is_number = types.is_floating(column.type) or types.is_decimal(column.type)
+    is_time = name == column_name(layout.columns.get("time", "time"))
+    if is_time and (is_number or types.is_integer(column.type)):
+        cast = compute.cast(column, "float64", safe=False)  # ns have more digits than a float
+        numbers = np.asarray(cast.to_numpy(zero_copy_only=False))
+        return numbers / divisors(numbers, "auto")
     if is_number or (types.is_integer(column.type) and name not in _TEXTS):
         return np.asarray(compute.cast(column, "float64").to_numpy(zero_copy_only=False))
     if types.is_string(column.type) or types.is_large_string(column.type):

@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime
 from io import BufferedReader, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
@@ -325,6 +325,8 @@ def cell_text(value: object, *, decimal_comma: bool = False) -> str:
         return ""
     if decimal_comma and isinstance(value, float):
         return repr(value).replace(".", ",")
+    if isinstance(value, date):
+        return value.isoformat()
     return value if isinstance(value, str) else repr(value)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monitor.core.model import NAN, Float, Int
-from monitor.decode.checks import VALUE_MAX, Rejected, check_name
+from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX, Rejected, check_name
 from monitor.files.arrow_csv import ArrowTexts
 from monitor.files.cells import CRPS, Chunk, Claims, Coded, encoded_column, table_chunks
 from monitor.files.empty_columns import empty_column, joined, zero_where_empty
@@ -240,6 +240,9 @@ class _Gathered:
         if isinstance(cells, np.ndarray):
             for row in np.flatnonzero(np.isnan(cells)).tolist():
                 self._mistakes.add(chunk.lines[row], name, "a time is missing")
+            for row in np.flatnonzero((cells < TIME_MIN) | (cells >= TIME_END)).tolist():
+                what = f"is {cells[row]:g} s from 1970, and its year in UTC is not 1 to 9999"
+                self._mistakes.add(chunk.lines[row], name, what)
             return cells
         if not self._layout.usual_times:
             return self._one_by_one(name, cells, chunk.lines, self._seconds)

@@ -16,6 +16,7 @@ import numpy as np
 
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import VALUE_MAX
+from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
 from monitor.files.input_file import EXPANDED, all_seconds
@@ -208,7 +209,8 @@ def _times(table: Any, name: str) -> Float:  # noqa: ANN401
             )
         return np.asarray(column.dt.timestamp("us").to_numpy() / 1e6, dtype=np.float64)
     if column.dtype.is_numeric():
-        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        numbers = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return numbers / divisors(numbers, "auto")
     try:
         texts = [each if isinstance(each, str) else each.isoformat() for each in column.to_list()]
         return np.array(all_seconds(texts))

@@ -105,11 +105,12 @@ def score(
     ``value`` and ``reference``: the reading and the reference, in the same unit (``unit``, which
     the sentences show). ``u``: the stated standard uncertainty, or ``lower`` and ``upper``: the
     stated interval with coverage probability ``p`` (``level`` if there is no ``p``).
-    ``u_reference``: standard uncertainty of the reference. ``time``: datetimes with a zone, seconds
-    since 1970, or RFC 3339 text; without times the result has no dates. ``by``: the columns that
-    identify a sensor. ``bca``: BCa intervals (Pernot, arXiv 2402.10043) instead of those used live.
-    ``covariates``: other numeric columns, ``hour`` (of day, UTC) and ``level``; for each, ``where``
-    in the result says in which part of its range a sensor is wrong.
+    ``u_reference``: standard uncertainty of the reference. ``time``: datetimes with a zone, numbers
+    since 1970 (s, ms, us or ns, by their size), or RFC 3339 text; without times the result has no
+    dates. ``by``: the columns that identify a sensor. ``bca``: BCa intervals (Pernot, arXiv
+    2402.10043) instead of those used live. ``covariates``: other numeric columns, ``hour`` (of day,
+    UTC) and ``level``; for each, ``where`` in the result says in which part of its range a sensor
+    is wrong.
 
     The numbers equal those of ``monitor score`` for the same rows, bit for bit. Raises FrameError
     (a ValueError) that names the column and the row and says what to do.

@@ -6,7 +6,7 @@ import csv
 import gzip
 import json
 import math
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -298,6 +298,30 @@ def test_replay_takes_the_layout_for_a_stream_and_refuses_it_for_messages(
     assert main(["replay", "stream.csv", *options]) == 0, capsys.readouterr().err
     assert "2 messages in the journal" in capsys.readouterr().out
     assert main(["replay", "messages.jsonl", *options]) == USAGE
+
+
+@pytest.mark.parametrize("size", [1, 10**3, 10**6, 10**9])
+def test_parquet_times_that_are_numbers_have_the_unit_of_their_size(tmp_path, size):
+    times = [1772330400, 1772330401]
+    columns = {"value": [1.0, 2.0], "u": [1.0, 1.0], "reference": [1.0, 1.0]}
+    path = as_parquet(tmp_path, {"time": [time * size for time in times], **columns})
+
+    assert read_pairs(path).time.tolist() == times
+
+    path = as_parquet(tmp_path, {"t": [1.0, 3e11 * 1e9], **columns})
+    with pytest.raises(FileError, match=r"pairs.parquet:2:t: is 3e\+11 s from 1970, and its year"):
+        read_pairs(path, FileLayout(columns={"time": "t"}))
+
+
+def test_a_date_of_parquet_is_midnight_in_the_zone_that_is_given(tmp_path):
+    days = [datetime(2026, 3, 1, tzinfo=UTC).date()]
+    path = as_parquet(tmp_path, {"time": days, "value": [1.0], "u": [1.0], "reference": [1.0]})
+
+    table = read_pairs(path, FileLayout(time_zone="UTC"))
+
+    assert table.time.tolist() == [datetime(2026, 3, 1, tzinfo=UTC).timestamp()]
+    with pytest.raises(FileError, match="'2026-03-01' has no zone"):
+        read_pairs(path)
 
 
 def test_parquet_with_missing_and_huge_numbers_is_read_as_csv_is(tmp_path):
