@@ -267,6 +267,12 @@ SOURCES = """sources:
 - {topic: "a/{sensor}/r", kind: reading}
 - {topic: "a/{subject}/s", kind: reference}
 """
+CELLS = """\
+- topic: c/{sensor}
+  kind: reading
+  decoder: csv
+  map: {columns: %s, series: [{value: weight, u: 1}]}
+"""
 
 MISTAKES = [
     # what stands there, line:column, path, words in the sentence
@@ -364,6 +370,13 @@ MISTAKES = [
         "sources[2].qos",
         "whole number",
     ),
+    (
+        f"{SOURCES}{CELLS % '[time, w]'}",
+        "7:46",
+        "sources[2].map.series[0].value",
+        "'weight' is none of map.columns; there are time, w",
+    ),
+    (f"{SOURCES}{CELLS % '[weight, weight]'}", "7:18", "sources[2].map.columns", "appears twice"),
     ('sources:\n- {topic: "a/{sensor}", kind: reading}\n', "2:1", "sources", "kind reference"),
     ('sources:\n- {topic: "a/{sensor}", kind: reference}\n', "2:1", "sources", "kind reading"),
     ("groups: {a: 1}\n", "1:9", "groups", "must be a list"),

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, Self
 import msgspec
 import scipy
 
-from monitor.core.model import NAN, Collocation, Reading
+from monitor.core.model import Collocation, Reading
 from monitor.mqtt.topic_templates import NAME_RULE, valid_name
 
 
@@ -329,10 +329,3 @@ def check_collocation(collocation: Collocation) -> Collocation:
         detail = f"distance is {collocation.distance_km:g} km"
         raise Rejected("out_of_range", detail, field="distance_m")
     return collocation
-
-
-def midpoint(lower: float | None, upper: float | None) -> float:
-    """Return the value implied by an interval alone, NaN if there is none."""
-    if lower is None or upper is None:
-        return NAN
-    return lower + (upper - lower) / 2.0

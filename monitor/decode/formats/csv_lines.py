@@ -8,8 +8,23 @@ from typing import Final
 
 from monitor.core.setting import Contradiction
 from monitor.decode.checks import Rejected
+from monitor.decode.paths import steps
 from monitor.decode.route import Call, Decoder, mapping_of
 from monitor.decode.spec import MapSpec
+
+# What of a series is a path, or may be one.
+_PATHS: Final = (
+    "value",
+    "unit_path",
+    "u",
+    "U",
+    "percent",
+    "k",
+    "p",
+    "lower",
+    "upper",
+    "plus_minus",
+)
 
 
 def parse(call: Call) -> Iterator[object]:
@@ -42,6 +57,25 @@ def _record(line: str, columns: tuple[str, ...], delimiter: str) -> object:
 def _contradictions(spec: MapSpec, _names: Collection[str]) -> Iterator[Contradiction]:
     if not spec.columns:
         yield Contradiction(("map", "columns"), "is missing; name the cells of a line")
+        return
+    twice = sorted({each for each in spec.columns if each and spec.columns.count(each) > 1})
+    if twice:
+        yield Contradiction(("map", "columns"), f"{twice[0]!r} appears twice; name each cell once")
+    there = ", ".join(filter(None, spec.columns))
+    for at, series in enumerate(spec.series):
+        for name in _PATHS:
+            path = getattr(series, name)
+            if isinstance(path, str) and path and not _is_there(path, spec):
+                what = f"{path!r} is none of map.columns; there are {there}"
+                yield Contradiction(("map", "series", at, name), what)
+
+
+def _is_there(path: str, spec: MapSpec) -> bool:
+    try:
+        first = steps(path)[0]
+    except ValueError:
+        return True  # reported as no path
+    return first in ("$", "@", *spec.columns) or path in spec.defaults
 
 
 decode: Final = Decoder(
