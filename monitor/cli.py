@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -47,6 +48,9 @@ COMMANDS: Final = {
     "version": "print the version",
 }
 
+# Negative numbers that argparse takes for options, unless a blank stands before them.
+_NEGATIVE: Final = re.compile(r"-(?=.*[,eE])[\d.,]*\d([eE][-+]?\d+)?", re.ASCII)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
@@ -62,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given[0].startswith("-") and given[0] not in COMMANDS:
         meant = get_close_matches(given[0], COMMANDS, n=1) or ["--help"]
         parser.error(f"unknown command {given[0]!r}; did you mean `monitor {meant[0]}`?")
+    if given[0] == "reference":
+        given = [f" {each}" if _NEGATIVE.fullmatch(each) else each for each in given]
     options = parser.parse_args(given)
     command = import_module(_module(options.command))
     try:

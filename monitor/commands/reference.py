@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Sequence
@@ -28,7 +27,6 @@ from monitor.simulate.playback import RawMessage, native_message
 
 _BY_HAND = 3  # words: SUBJECT QUANTITY VALUE
 _STDIN = "-"
-_NEGATIVE = re.compile(r"-[\d.,]")  # how a negative number begins: -18,5 and -1e-3 are no options
 _EPILOG = """\
 A TABLE is CSV (separated by commas, semicolons or tabs, the header first) or JSON (an object, a
 list of them, or one a line), also gzipped; - is standard input. --columns says which column, or
@@ -48,7 +46,6 @@ class HandReferenceError(MonitorError):
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.epilog = _EPILOG
-    parser._negative_number_matcher = _NEGATIVE  # noqa: SLF001 - argparse knows -18.5 alone
     parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
     parser.add_argument(
         "what",
@@ -82,6 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Publish references on the settings' native topic, and wait until the broker has them."""
     settings = load(options.config)
+    options.what = [each.strip() for each in options.what]
     if len(options.what) == 1:
         return _publish_table(settings, options)
     if len(options.what) != _BY_HAND:
