@@ -132,6 +132,20 @@ def test_rows_that_lack_a_number_are_left_out_and_counted():
     assert found.notes == ("3 of 480 rows lack a number and are left out",)
 
 
+@pytest.mark.parametrize("as_library", [lambda pairs: pairs, pl.from_pandas])
+def test_a_row_that_is_left_out_needs_no_time(as_library):
+    pairs = frame()
+    pairs.loc[[3, 9], "value"] = np.nan
+    pairs.loc[[3, 9], "time"] = pd.NaT
+
+    assert monitor.score(as_library(pairs)).notes == (
+        "2 of 480 rows lack a number and are left out",
+    )
+    pairs.loc[12, "time"] = pd.NaT
+    with pytest.raises(monitor.FrameError, match="column 'time', row 12: a time is missing"):
+        monitor.score(as_library(pairs))
+
+
 def test_a_row_without_the_references_u_means_what_it_means_in_a_file(capsys, tmp_path):
     pairs = frame()
     pairs["u_reference"] = 0.3

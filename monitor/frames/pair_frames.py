@@ -75,7 +75,7 @@ def pairs_of(
         names=names,
         units=(unit,) * len(names),
         series=series,
-        time=np.arange(kept.size, dtype=np.float64) if not time else _times(table, time)[kept],
+        time=np.arange(kept.size, dtype=np.float64) if not time else _times(table, time, kept),
         value=rows["value"],
         u=rows["u"],
         lower=rows["lower"],
@@ -195,11 +195,13 @@ def _refuse_faults(numbers: dict[str, Float], chosen: dict[str, str]) -> None:
             raise FrameError(f"column {chosen[field]!r}, row {at}: {numbers[field][at]:g} {what}")
 
 
-def _times(table: Any, name: str) -> Float:  # noqa: ANN401
-    """Return a column of times as s UTC."""
+def _times(table: Any, name: str, kept: Int) -> Float:  # noqa: ANN401
+    """Return the times of the kept rows as s UTC."""
     column = table[name]
+    if kept.size < len(table):
+        column = column.filter(np.isin(np.arange(len(table)), kept).tolist())
     if column.null_count():
-        at = int(np.flatnonzero(column.is_null().to_numpy())[0])
+        at = int(kept[np.flatnonzero(column.is_null().to_numpy())[0]])
         raise FrameError(f"column {name!r}, row {at}: a time is missing; leave such rows out")
     if isinstance(column.dtype, nw.Datetime):
         if column.dtype.time_zone is None:
