@@ -68,7 +68,7 @@ def amount(number: float, unit: str, digits: int = 2) -> str:
     return f"{significant(number, digits)} {unit}".strip()
 
 
-def percent(share: float) -> str:
+def probability(share: float) -> str:
     """Return a probability of 0 to 1 in percent; one that is almost certain is not 100 %."""
     told = significant(100.0 * share)
     return "more than 99 %" if told == "100" and share < 1.0 else f"{told} %"

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from monitor.core.fleet.due_dates import DueDates, due_first, due_sentence, wanted_first
-from monitor.core.formatting import date_time, finite, percent, significant
+from monitor.core.formatting import date_time, finite, probability, significant
 from monitor.core.model import Int
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.icalendar import CalendarEvent, icalendar
@@ -110,7 +110,7 @@ def chance_words(share: float | None) -> str:
     """Return a probability for people."""
     if share is None:
         return "-"
-    return percent(share) if share >= _LEAST else f"< {100.0 * _LEAST:g} %"
+    return probability(share) if share >= _LEAST else f"< {100.0 * _LEAST:g} %"
 
 
 def _rows(now: Snapshot, order: DueOrder) -> Int:

@@ -15,7 +15,7 @@ from monitor.core.formatting import (
     duration,
     finite,
     instant,
-    percent,
+    probability,
     significant,
 )
 
@@ -77,7 +77,7 @@ def test_a_number_has_as_many_significant_digits_as_asked_and_all_before_the_poi
 
 
 def test_a_probability_is_certain_only_if_it_is_1():
-    assert [percent(x) for x in (0.0, 0.0123, 0.5, 0.994, 0.996, 1.0)] == [
+    assert [probability(x) for x in (0.0, 0.0123, 0.5, 0.994, 0.996, 1.0)] == [
         "0 %", "1.2 %", "50 %", "99 %", "more than 99 %", "100 %",
     ]  # fmt: skip
 

@@ -16,7 +16,7 @@ from monitor.core.analysis.conditional import BinnedZms, ence_null, zms_by
 from monitor.core.analysis.ranking import worst_score
 from monitor.core.analysis.sensitivity import confidence_curve, decimate
 from monitor.core.columns import Columns
-from monitor.core.formatting import percent
+from monitor.core.formatting import probability
 from monitor.core.model import Float
 from monitor.core.scores.calibration import beta_gm, n_effective
 from monitor.core.scores.intervals import zms_inflation
@@ -97,7 +97,8 @@ def _decimated(c: Columns) -> Iterator[str]:
     else:
         yield (
             f"ZMS is {found.verdicts[0]}, but would not be without the "
-            f"{counted(found.flip_pairs)} with the largest u ({percent(found.flip_share)} of all)."
+            f"{counted(found.flip_pairs)} with the largest u "
+            f"({probability(found.flip_share)} of all)."
         )
 
 

@@ -24,7 +24,7 @@ import scipy
 
 from monitor.core.columns import Columns
 from monitor.core.fleet.offset_walks import DAY, RATES, Walks, rate_shares, walks_of
-from monitor.core.formatting import amount, date_time, percent
+from monitor.core.formatting import amount, date_time, probability
 from monitor.core.model import NAN, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.entries import Live
@@ -273,7 +273,7 @@ def due_sentence(found: DueDates, row: int, unit: str, now: float) -> str:
     if found.lower[row] <= now:
         return (
             f"wants a reference now: its error is beyond {allowed} with a probability of "
-            f"{percent(float(found.out[row]))}"
+            f"{probability(float(found.out[row]))}"
         )
     if not np.isfinite(found.lower[row]):
         return f"stays within {allowed} for {YEARS_MAX:g} years as far as its pairs tell"
