@@ -31,7 +31,7 @@ from monitor.cluster.block_store import (
 )
 from monitor.cluster.log_records import IN_DOUBT, TRUSTED, LogMessage
 from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
-from monitor.core.detector.far_checkpoints import Checkpoint
+from monitor.core.detector.full_replays import Checkpoint
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.model import (
     Int,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from series import pairs
 
-from monitor.core.detector import e_values, narrowness, whitening
+from monitor.core.detector import e_values, whitening
 from monitor.core.detector.scales import Ceilings
 from monitor.core.detector.whitening import Whitening
 
@@ -104,9 +104,9 @@ def test_each_family_gains_on_its_own_fault(bias, spread, family):
 @pytest.mark.parametrize("spread", [0.9, 1.0, 1.1])
 def test_no_bet_on_too_large_u_gains_on_a_sensor_whose_shape_was_learnt(shape, spread):
     """From the mean of one bet over 400 pairs (what fades counts), by quadrature."""
-    learnt = chances(shape, 0.0, spread, lambda z: narrowness.middle(np.clip(z, -4, 4)))
+    learnt = chances(shape, 0.0, spread, lambda z: whitening.middle_bet(np.clip(z, -4, 4)))
 
-    flat = narrowness.flatness(learnt, np.full(1, 400.0), np.zeros(1))
+    flat = whitening.flatness(learnt, np.full(1, 400.0), np.zeros(1))
     mean = means(shape, 0.0, spread, flat=flat)
 
     assert mean[e_values.ROWS[2]].max() <= 1.0 + 2e-4
@@ -120,7 +120,8 @@ def test_a_shape_is_unknown_before_it_is_learnt_and_after_an_event():
 
     assert few < 0.4
     assert many == 1.0
-    assert whitening.learnt_from(*sums(q)[:5], np.array([narrowness.MOST * 2998])).flat[0] == 0.0
+    most = np.array([whitening.MIDDLE_MOST * 2998])
+    assert whitening.learnt_from(*sums(q)[:5], most).flat[0] == 0.0
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.32, 0.8, 0.95])
@@ -215,7 +216,7 @@ def sums(z):
         np.array([z.size - 2.0]),
         np.sum((q[far:] - q[:-far]) ** 2)[None],
         np.array([float(z.size - far)]),
-        np.sum(narrowness.middle(q[2:]))[None],
+        np.sum(whitening.middle_bet(q[2:]))[None],
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from monitor.core.model import Event
 from monitor.core.registry import SeriesKey
-from monitor.core.windows.epochs import Epochs
+from monitor.core.windows.windows import Epochs
 
 events = st.builds(
     Event,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.core.detector.far_checkpoints import EACH, Checkpoint, FarCheckpoints
+from monitor.core.detector.full_replays import EACH, Checkpoint, FarCheckpoints
 
 
 def test_the_last_before_a_time_is_found_and_those_after_it_are_gone():

@@ -11,17 +11,16 @@ patience, is the only setting.
 
 Errors that depend on each other are whitened by what was learnt of their autocorrelation in the
 last few hundred pairs (``whitening``); what that leaves is measured in blocks of pairs (``scales``)
-and makes the bets smaller. How narrow the middle of honest errors is, is learnt as well
-(``narrowness``): a bet on a too large u need not allow for heavier tails than the sensor has.
+and makes the bets smaller. How narrow the middle of honest errors is, is learnt there as well: a
+bet on a too large u need not allow for heavier tails than the sensor has.
 
-A candidate is confirmed by a replay of its last 512 pairs with the current estimate of
-autocorrelation (``confirmation``). While an alert fires its evidence stands still, and a reverse
-test (``lifecycle``) bets that the fault is gone; a fault that comes back soon after an all-clear
-must stay away for longer than it did. ``replay`` feeds the detector in event order and
-replays where the past changed: what the rings hold (``ring_replays``), from copies that
-``evidence_copies`` keeps, else whole histories (``full_replays``), in pieces that no epoch cuts
-(``epoch_pieces``). ``thresholds`` are plain limits on statistics for those who want them, with no
-guarantee.
+A candidate is confirmed (``accumulation``) by a replay of its last 512 pairs with the current
+estimate of autocorrelation. While an alert fires its evidence stands still, and a reverse test
+(``lifecycle``) bets that the fault is gone; a fault that comes back soon after an all-clear must
+stay away for longer than it did. ``replay`` feeds the detector in event order and replays where the
+past changed: what the rings hold (``ring_replays``), from copies of the evidence, else whole
+histories (``full_replays``), in pieces that no epoch cuts (``detector_inputs``). ``thresholds`` are
+plain limits on statistics for those who want them, with no guarantee.
 
 Invariants:
 

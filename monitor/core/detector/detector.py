@@ -13,9 +13,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.detector import e_values, narrowness, whitening
-from monitor.core.detector.accumulation import accumulate
-from monitor.core.detector.confirmation import confirm
+from monitor.core.detector import e_values, whitening
+from monitor.core.detector.accumulation import accumulate, confirm
 from monitor.core.detector.e_process import EvidenceBlock, rectangles
 from monitor.core.detector.lifecycle import FIRING, OK, STATES, StateTransition
 from monitor.core.detector.series_state import STATE
@@ -179,7 +178,7 @@ class Detector:
         fresh = np.zeros(series.size, STATE)
         for name in whitening.LEARNT:
             fresh[name] = kept[name]
-        fresh["middle"] = fresh["n"] * narrowness.MOST  # their shape may have changed
+        fresh["middle"] = fresh["n"] * whitening.MIDDLE_MOST  # their shape may have changed
         self._state[series] = fresh
         return ended
 

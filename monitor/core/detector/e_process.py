@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import e_values, lifecycle, narrowness, whitening
+from monitor.core.detector import e_values, lifecycle, whitening
 from monitor.core.detector.lifecycle import FIRING, OK, PENDING, STATES, StateTransition
 from monitor.core.detector.scales import Scales
 from monitor.core.detector.whitening import Whitening
@@ -127,7 +127,7 @@ class EvidenceBlock:
         steps[:, 2] = two
         steps[:, 3] = np.where(far, np.square(q[2:] - q_far), 0.0)
         steps[:, 4] = far
-        steps[:, 5] = np.where(two, narrowness.middle(q[2:]), 0.0)
+        steps[:, 5] = np.where(two, whitening.middle_bet(q[2:]), 0.0)
         sums = fading(np.array([records[name] for name in whitening.LEARNT]), steps)
         self.sums = [sums[:, row] for row in range(len(whitening.LEARNT))]
 

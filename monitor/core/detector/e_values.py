@@ -16,9 +16,16 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import narrowness
 from monitor.core.detector.scales import Ceilings
-from monitor.core.detector.whitening import CLIP, Whitening, clipped
+from monitor.core.detector.whitening import (
+    CLIP,
+    NARROW_RATE,
+    NARROW_SCALE,
+    NARROW_SHAPE,
+    SPREAD_LEAST,
+    Whitening,
+    clipped,
+)
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import explained
 
@@ -96,10 +103,10 @@ def z_bets(
         bets[rows] = _C * (w * w - 1.0) + _B * w + 1.0
     tolerated = SPREAD_TOLERATED * SPREAD_TOLERATED * by_chance + bias * bias
     bets[ROWS[1]] = _UNDERSTATED * ((x * x / tolerated - 1.0) / ceilings.spread) + 1.0
-    narrow = x_plain / (narrowness.SPREAD_LEAST * np.sqrt(by_chance))
+    narrow = x_plain / (SPREAD_LEAST * np.sqrt(by_chance))
     # The remaining dependence makes errors look flatter or narrower than they are.
     shape = np.where(is_declared | (ceilings.offset > 1.0), 1.0, 1.0 - flat)
-    over = narrowness.RATE * (narrow * narrow) + narrowness.SCALE + narrowness.SHAPE * shape
+    over = NARROW_RATE * (narrow * narrow) + NARROW_SCALE + NARROW_SHAPE * shape
     bets[ROWS[2]] = np.exp(-power * over)
     bets[ROWS[3]] = _bernoulli(is_far(z, systematic), _OUTLIER_SHARE, _OUTLIER_NULL)
     return bets

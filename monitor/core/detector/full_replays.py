@@ -2,24 +2,78 @@
 
 Rules of this file: a series starts from a checkpoint, else without evidence; the live state does
 not change. Epochs begin along the way. The root of a series is the state before the first pair that
-its history still has.
+its history still has. Checkpoints decide what a replay costs, never what it finds: a series that
+was once replayed from its history keeps the newest few, so that the next replay reads only the
+history after one of them, however long the history is.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.detector_inputs import ChosenBets, DetectorInputs
-from monitor.core.detector.epoch_pieces import NO_CUTS, SeriesCuts, epoch_pieces, series_cuts
-from monitor.core.detector.far_checkpoints import EACH, SPACING, Checkpoint
+from monitor.core.detector.detector_inputs import (
+    NO_CUTS,
+    ChosenBets,
+    DetectorInputs,
+    SeriesCuts,
+    epoch_pieces,
+    series_cuts,
+)
 from monitor.core.detector.lifecycle import StateTransition
 from monitor.core.model import PAIR, Event, Float, Int, Records
 from monitor.core.steps import Steps, finish
 from monitor.core.windows.windows import Windows
+
+_SPACING: Final = 256  # pairs between two checkpoints
+EACH: Final = 8  # checkpoints of a series
+_BYTES_MAX: Final = 32 << 20  # of checkpoints in total; beyond that, the least recently used go
+
+
+class Checkpoint(NamedTuple):
+    """The detector's state after the pair (time, id)."""
+
+    time: float
+    id: int
+    state: bytes
+
+
+class FarCheckpoints:
+    """State: the checkpoints of each series, in event order."""
+
+    def __init__(self, bytes_max: int = _BYTES_MAX) -> None:
+        self._bytes_max: Final = bytes_max
+        self._bytes = 0
+        self._kept: Final[OrderedDict[int, list[Checkpoint]]] = OrderedDict()
+
+    def before(self, row: int, since: float) -> Checkpoint | None:
+        """Return the last one before an event time; forget those after it: its past changed."""
+        kept = self._kept.get(row)
+        if kept is None:
+            return None
+        self._kept.move_to_end(row)
+        while kept and not kept[-1].time < since:
+            self._bytes -= len(kept.pop().state)
+        return kept[-1] if kept else None
+
+    def add(self, row: int, checkpoint: Checkpoint) -> None:
+        """Keep one that is later than all others of its series."""
+        kept = self._kept.setdefault(row, [])
+        kept.append(checkpoint)
+        self._bytes += len(checkpoint.state)
+        if len(kept) > EACH:
+            self._bytes -= len(kept.pop(0).state)
+        while self._bytes > self._bytes_max:
+            self.forget(next(iter(self._kept)))
+
+    def forget(self, row: int) -> None:
+        """Drop the checkpoints of a series."""
+        self._bytes -= sum(len(each.state) for each in self._kept.pop(row, ()))
+
 
 _PIECE: Final = 512  # pairs of a series that are taken at once
 _STEP: Final = 1024  # of all series, between two yields
@@ -120,9 +174,9 @@ class FullReplays:
                 found = apart.advance(some, first, z)
                 seen += changes_of(found, series, rows["time"])
                 passed[some] = done + size
-                is_due = passed[some] - kept[some] >= SPACING
+                is_due = passed[some] - kept[some] >= _SPACING
                 # Only the last EACH are kept.
-                is_due &= counts[some] - passed[some] < EACH * SPACING
+                is_due &= counts[some] - passed[some] < EACH * _SPACING
                 if keep is not None and is_due.any():
                     due = some[is_due]
                     kept[due] = passed[due]

@@ -18,10 +18,10 @@ import numpy as np
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.detector_inputs import DetectorInputs
-from monitor.core.detector.evidence_copies import DISTANCES
-from monitor.core.detector.far_checkpoints import Checkpoint, FarCheckpoints
 from monitor.core.detector.full_replays import (
     AlertChange,
+    Checkpoint,
+    FarCheckpoints,
     FullReplays,
     Starts,
     bets_in,
@@ -33,11 +33,11 @@ from monitor.core.detector.full_replays import (
 )
 from monitor.core.detector.kept_evidence import EvidenceKeeper, KeptEvidence, Resumed, UpTo
 from monitor.core.detector.lifecycle import STATES
-from monitor.core.detector.ring_replays import LAST_ID, RingReplays
+from monitor.core.detector.ring_replays import DISTANCES, LAST_ID, RingReplays
 from monitor.core.model import PAIR, Event, Float, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, finish
-from monitor.core.windows.changes import grouped
+from monitor.core.windows.series_rings import grouped
 from monitor.core.windows.windows import Windows
 
 FIRING: Final = "firing"

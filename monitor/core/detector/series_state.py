@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import narrowness
+from monitor.core.detector import whitening
 from monitor.core.detector.e_values import BETS
 from monitor.core.detector.scales import SCALES, STATE_FIELDS
 
@@ -59,7 +59,7 @@ def with_relapse(state: bytes) -> bytes:
     found = _converted(state, _WITHOUT_RELAPSE, STATE)
     new = np.frombuffer(found, STATE, 1).copy()
     # The sum must cover all pairs counted so far: each enters with the bet's largest value.
-    new["middle"] = new["n"] * narrowness.MOST
+    new["middle"] = new["n"] * whitening.MIDDLE_MOST
     return new.tobytes() + found[STATE.itemsize :]
 
 

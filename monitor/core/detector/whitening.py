@@ -1,4 +1,8 @@
-"""What is learnt of a series' z before each pair: its autocorrelation and its shape.
+"""What is learnt of a series' z before each pair: its autocorrelation and how narrow its middle is.
+
+An honest sensor of unknown shape may have a narrower middle than a normal one, so a bet on narrow
+errors is divided by its largest mean over the shapes that are allowed. The mean of one of these
+bets over the series' own last pairs shows how much of that division is needed.
 
 Rules of this file: pure functions of sums over the past that fade (:mod:`.e_process`).
 """
@@ -9,8 +13,41 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.detector.narrowness import flatness
 from monitor.core.model import Float, Int
+
+SPREAD_LEAST: Final = 0.9
+# Spread ratio bet on, and the largest mean of that bet over normal, logistic, Laplace, t6 and t4.
+_K: Final = np.array([0.78, 0.57, 0.37])[:, None]
+_G: Final = np.array([1.0515, 1.1399, 1.2817])[:, None]
+NARROW_RATE: Final = (1.0 / (_K * _K) - 1.0) / 2.0
+NARROW_SCALE: Final = np.log(_K)
+NARROW_SHAPE: Final = np.log(_G)
+_MIDDLE: Final = 1  # index of the bet whose mean is learnt
+MIDDLE_MOST: Final = float(1.0 / _K[_MIDDLE, 0])  # its largest value
+# Two standard errors of its mean times sqrt(n): from chance, and from an error of rho.
+_BY_CHANCE: Final = 1.1
+_BY_RHO: Final = 1.5
+
+
+def middle_bet(q: Float) -> Float:
+    """Return the bet whose mean is learnt, on clipped z."""
+    inner = q / SPREAD_LEAST
+    bet: Float = np.exp(-NARROW_RATE[_MIDDLE] * (inner * inner) - NARROW_SCALE[_MIDDLE])
+    return bet
+
+
+def flatness(mean: Float, n: Float, rho: Float) -> Float:
+    """Return how certain it is that errors with this mean of :func:`middle_bet` are not too narrow.
+
+    0: they may be as narrow as those of t4; 1: they are not narrower than normal. The mean is over
+    ``n`` pairs.
+    """
+    square = rho * rho
+    rest = 1.0 - square
+    error = _BY_CHANCE * np.sqrt((1.0 + square) / rest) + _BY_RHO * rho / rest
+    most = np.maximum(mean + error / np.sqrt(n), 1.0)
+    return np.maximum(1.0 - np.log(most) / NARROW_SHAPE[_MIDDLE], 0.0)
+
 
 CLIP: Final = 4.0
 RHO_MAX: Final = 0.95
@@ -53,7 +90,7 @@ def learnt_from(
     ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
     fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
     ``upper`` is above the estimate while that is new; later the ceilings see what is left.
-    ``middle`` is the sum of :func:`.narrowness.middle` over the ``n`` pairs.
+    ``middle`` is the sum of :func:`middle_bet` over the ``n`` pairs.
     docs/detection.md, and beyond it:
     Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high:
     honest errors would look too wide, and an offset would be whitened away. The variance trusted to

@@ -29,8 +29,7 @@ from monitor.core.pairing.identities import Row
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry, SeriesKey, SeriesName
 from monitor.core.scores.proper_scores import Density
-from monitor.core.windows.epochs import Epochs
-from monitor.core.windows.windows import Windows
+from monitor.core.windows.windows import Epochs, Windows
 
 PAIRS_MAX: Final = 5_000
 CONTENDERS_MAX: Final = 200

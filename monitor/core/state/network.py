@@ -53,8 +53,7 @@ from monitor.core.state.ingest import Callbacks, Ingest, IngestResult
 from monitor.core.state.pipeline import Context, Pipeline
 from monitor.core.state.self_check import Compared
 from monitor.core.steps import Steps, finish
-from monitor.core.windows.epochs import Epochs
-from monitor.core.windows.windows import Windows
+from monitor.core.windows.windows import Epochs, Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
 _RESTORED_BATCHES: Final = 256  # whose references are looked up at once

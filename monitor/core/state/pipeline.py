@@ -33,9 +33,8 @@ from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.recalled import Recalled
 from monitor.core.state.self_check import CheckedStages, Compared, compare_states
 from monitor.core.steps import Steps, with_each
-from monitor.core.windows.epochs import Epochs
 from monitor.core.windows.rings import window_rows
-from monitor.core.windows.windows import Applied, Windows
+from monitor.core.windows.windows import Applied, Epochs, Windows
 
 # A larger number would not be cheaper per pair, and would delay the messages behind them.
 WAITING_MAX: Final = 512

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from monitor.core.model import Float, Int, Records, in_portions, some_rows
-from monitor.core.windows.changes import grouped
+from monitor.core.windows.series_rings import grouped
 
 
 class Recalled:

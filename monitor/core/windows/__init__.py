@@ -5,8 +5,8 @@ they belong to the present epoch. It is the end of a ring of fixed rows (``serie
 ``rings``), one array for all series, so that the windows of ten thousand series are gathered by
 index and summed in one call. Pairs newer than all others are appended. Where late, revised and
 removed ones touch what the ring holds, its end is taken off and written again with them, for all
-series at once (``changes``); a removal that uncovers an older pair reads it back from the journal.
-A few spare pairs beyond the window make that rare.
+series at once; a removal that uncovers an older pair reads it back from the journal. A few spare
+pairs beyond the window make that rare.
 
 Invariants:
 

@@ -1,28 +1,60 @@
-"""The last pairs of every series, from which every statistic is recomputed.
+"""The last pairs of every series in its present epoch, from which every statistic is recomputed.
 
 Rules of this file: a window is a function of the set of a series' pairs, in the order (time, id);
 there are no running sums. It is the end of a ring that goes on over epochs: pairs from before the
-present one stay there for the evidence, which learns from them, and are in no window.
+present one stay there for the evidence, which learns from them, and are in no window. An epoch
+begins each time a sensor is adjusted, moved or replaced; a sensor's are a set in time order,
+whatever the order of arrival.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import PAIR, Bool, Float, Int, Records, in_event_order
-from monitor.core.windows.changes import (
+from monitor.core.model import PAIR, Bool, Event, Float, Int, Records, in_event_order
+from monitor.core.registry import SeriesKey
+from monitor.core.windows.rings import Precision, window_rows
+from monitor.core.windows.series_rings import (
     Ends,
     GroupedChanges,
+    History,
+    SeriesRings,
     ends_with,
     grouped,
     reckoned_changes,
     without_passing,
 )
-from monitor.core.windows.rings import Precision, window_rows
-from monitor.core.windows.series_rings import History, SeriesRings
+
+
+class Epochs:
+    """Events of all sensors."""
+
+    def __init__(self) -> None:
+        self._events: dict[str, list[tuple[float, str, str]]] = {}
+
+    def add(self, event: Event) -> bool:
+        """Add an event; return False for a duplicate."""
+        known = self._events.setdefault(event.sensor, [])
+        entry = (event.time, event.event, event.note)
+        place = bisect_left(known, entry)
+        if known[place : place + 1] == [entry]:
+            return False
+        known.insert(place, entry)
+        return True
+
+    def of(self, key: SeriesKey) -> list[Event]:
+        """Return the events of a series' sensor in time order."""
+        return [Event(key.sensor, *entry) for entry in self._events.get(key.sensor, ())]
+
+    def start_of(self, key: SeriesKey) -> float:
+        """Return when the present epoch of a series began, -inf if there was no event."""
+        known = self._events.get(key.sensor)
+        return known[-1][0] if known else -float("inf")
+
 
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal: a
 # fortieth of it, sixteen at most.
