@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
+from monitor.core.analysis.adjustments import lag_one
 from monitor.core.analysis.correlation import Correlation, correlation
-from monitor.core.analysis.estimates import lag_one
 from monitor.core.columns import Columns
 from monitor.core.verdict import FAULT, Verdict
 from monitor.http import svg

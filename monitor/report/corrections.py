@@ -15,8 +15,13 @@ import numpy as np
 import scipy
 
 from monitor.core.columns import Columns
-from monitor.core.correction.adoption import Told, half_width_in_words, in_words
-from monitor.core.correction.corrected import Corrected, corrected
+from monitor.core.correction.corrected import (
+    Corrected,
+    Told,
+    corrected,
+    half_width_in_words,
+    in_words,
+)
 from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.diagnosis.onsets import PAIRS_MAX, at_alarms
 from monitor.core.pairing.series_rules import SeriesRules

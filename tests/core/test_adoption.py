@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from monitor.core.correction.adoption import (
+from monitor.core.correction.corrected import (
     AS_SENT,
     PATIENCE,
     PAUSE,
@@ -15,9 +15,9 @@ from monitor.core.correction.adoption import (
     Told,
     adoptions,
     amendment_of,
+    corrected,
     each_pairs,
 )
-from monitor.core.correction.corrected import corrected
 from monitor.core.verdict import Pairs, Remedy
 
 SUBTRACT = Remedy("add", add=-3.0)

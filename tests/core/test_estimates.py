@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from monitor.core.analysis import estimates
+from monitor.core.analysis import adjustments
 from monitor.core.fleet.suspect_references import change_point
 
 
@@ -45,7 +45,7 @@ def test_effective_pairs_of_mean_and_variance_are_those_of_ar1(rho):
     for t in range(1, 200):
         z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho**2) * z[:, t]
 
-    for_mean, for_variance = estimates.share_independent(rho)
+    for_mean, for_variance = adjustments.share_independent(rho)
 
     assert 1 / (z.mean(axis=1).var() * 200) == pytest.approx(for_mean, rel=0.08)
     assert 2 / ((z**2).mean(axis=1).var() * 200) == pytest.approx(for_variance, rel=0.08)
@@ -54,14 +54,14 @@ def test_effective_pairs_of_mean_and_variance_are_those_of_ar1(rho):
 def test_the_offset_and_its_interval_are_those_of_the_t_test():
     error = np.random.default_rng(3).normal(2, 5, 30)
 
-    found = estimates.mean_offset(error, np.full(30, 5.0), 0.0)
+    found = adjustments.mean_offset(error, np.full(30, 5.0), 0.0)
 
     wanted = stats.ttest_1samp(error, 0).confidence_interval(0.95)
     assert found == pytest.approx((error.mean(), wanted.low, wanted.high))
 
 
 def test_the_offset_weighs_each_pair_by_its_own_u():
-    found = estimates.mean_offset(np.array([1.0, 4.0]), np.array([1.0, 2.0]), 0.0)
+    found = adjustments.mean_offset(np.array([1.0, 4.0]), np.array([1.0, 2.0]), 0.0)
 
     assert found.value == pytest.approx((1.0 + 4.0 / 4) / 1.25)
 
@@ -72,7 +72,7 @@ def test_the_offset_interval_holds_the_offset_as_often_as_it_says(rho):
     for t in range(1, 50):
         z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho**2) * z[:, t]
 
-    found = [estimates.mean_offset(row, np.ones(50), rho) for row in z]
+    found = [adjustments.mean_offset(row, np.ones(50), rho) for row in z]
 
     assert 0.92 <= np.mean([low < 0 < high for _, low, high in found]) <= 0.98
 
@@ -81,7 +81,7 @@ def test_the_offset_interval_holds_the_offset_as_often_as_it_says(rho):
 def test_the_spread_interval_holds_the_factor_nearly_as_often_as_it_says(factor):
     z = 1.7 + factor * np.random.default_rng(5).standard_normal((800, 60))
 
-    found = [estimates.spread_factor(row, 0.0) for row in z]
+    found = [adjustments.spread_factor(row, 0.0) for row in z]
 
     assert 0.90 <= np.mean([low < factor < high for _, low, high in found]) <= 0.98
 
@@ -94,7 +94,7 @@ def test_the_gain_is_unbiased_by_the_errors_of_value_and_reference(gain):
     reference = truth + 3 * rng.standard_normal(4000)
 
     u_ref = np.full(4000, 3.0)
-    found = estimates.fitted_gain(value - reference, reference, u_ref)
+    found = adjustments.fitted_gain(value - reference, reference, u_ref)
 
     assert found.value == pytest.approx(gain, abs=0.02)
     assert found.lower < gain < found.upper
@@ -104,6 +104,6 @@ def test_the_gain_is_unbiased_by_the_errors_of_value_and_reference(gain):
 def test_too_few_pairs_have_no_interval(size):
     rows = np.ones(size)
 
-    assert math.isnan(estimates.mean_offset(rows, rows, 0.0).upper)
-    assert math.isnan(estimates.spread_factor(rows, 0.0).upper)
-    assert math.isnan(estimates.fitted_gain(rows, rows, rows).upper)
+    assert math.isnan(adjustments.mean_offset(rows, rows, 0.0).upper)
+    assert math.isnan(adjustments.spread_factor(rows, 0.0).upper)
+    assert math.isnan(adjustments.fitted_gain(rows, rows, rows).upper)

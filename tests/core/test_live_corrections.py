@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from core.test_verdict_numerals import followed
 
-from monitor.core.correction.adoption import AS_SENT, Amendment, in_words
+from monitor.core.correction.corrected import AS_SENT, Amendment, in_words
 from monitor.core.correction.live_corrections import LiveCorrections
 from monitor.core.model import PAIR, Records
 from monitor.core.verdict import Remedy

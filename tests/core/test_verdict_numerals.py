@@ -10,7 +10,7 @@ import pytest
 from core.verdict_sensors import HOUR, START
 
 from monitor.core.verdict import Estimate, Pairs, judge, judge_file
-from monitor.core.verdict.numerals import at_least, estimated
+from monitor.core.verdict.words import at_least, estimated
 
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 

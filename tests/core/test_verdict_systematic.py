@@ -12,7 +12,7 @@ from monitor.core.model import Float
 from monitor.core.pairing.series_rules import Systematic
 from monitor.core.verdict import FAULT, IS_RIGHT, Pairs, judge, judge_all, judge_file
 from monitor.core.verdict.faults import shows
-from monitor.core.verdict.verdict_json import document
+from monitor.core.verdict.sentences import document
 
 U = 2.0
 SHARE = float(np.sqrt(0.3))  # of u: 30 % of u^2

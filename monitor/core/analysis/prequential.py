@@ -16,9 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis import estimates
-from monitor.core.analysis.adjustments import METHODS, Adjustment, applied
-from monitor.core.analysis.estimates import lag_one
+from monitor.core.analysis.adjustments import METHODS, Adjustment, applied, lag_one, mean_offset
 from monitor.core.columns import Columns
 from monitor.core.model import NAN, Float
 from monitor.core.scores.calibration import coverage, zms
@@ -108,7 +106,7 @@ def _joined(parts: list[Columns]) -> Columns:
 def _recovery(name: str, before: Columns, after: Columns, best: Columns) -> Recovery:
     rows, left, least = (SCORES[name].rows(each) for each in (before, after, best))
     saved = rows - left
-    estimate = estimates.mean_offset(saved, np.ones(saved.size), lag_one(saved))
+    estimate = mean_offset(saved, np.ones(saved.size), lag_one(saved))
     possible = float(np.mean(rows - least))
     return Recovery(
         before=float(rows.mean()),

@@ -34,9 +34,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.analysis.adjustments import factor_on_u
 from monitor.core.analysis.conditional import holm
 from monitor.core.analysis.covariate_parts import PartGrid, grid_of
-from monitor.core.analysis.estimates import on_stated
 from monitor.core.columns import Columns
 from monitor.core.detector.e_values import ROWS, WEIGHTS_Z
 from monitor.core.detector.fresh_bets import bets_from_first
@@ -350,7 +350,7 @@ def _estimates(c: Columns, rows: Int, stretch: float) -> tuple[Estimate, Estimat
 
 def _factor(zms: Estimate, fault: str, c: Columns) -> Estimate:
     """Return the factor by which the stated u of some pairs is too small, or too large."""
-    root = on_stated(Estimate(*np.sqrt(zms).tolist()), c)
+    root = factor_on_u(Estimate(*np.sqrt(zms).tolist()), c)
     if fault == "understated":
         return root
     with np.errstate(divide="ignore"):

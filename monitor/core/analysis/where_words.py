@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from monitor.core.analysis.where import FALSE_FINDINGS, FIRST_EDGES, Conditional, Finding
 from monitor.core.formatting import finite
-from monitor.core.verdict.numerals import estimated
 from monitor.core.verdict.verdict import Estimate
-from monitor.core.verdict.words import direction, with_unit
+from monitor.core.verdict.words import direction, estimated, with_unit
 
 _NOT_JUDGED: Final = {
     "missing": "cannot be judged by {name}: no pair has it",

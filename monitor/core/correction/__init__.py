@@ -1,6 +1,6 @@
 """Readings with a verdict's remedy applied, and intervals around them that hold their level.
 
-Two parts follow the pairs of a series in event order. :mod:`.adoption` decides which remedy
+Two parts follow the pairs of a series in event order. :mod:`.corrected` decides which remedy
 applies: the verdict's remedy while an alert fires, until the alert ends or corrected readings are
 further off than uncorrected ones. :mod:`.conformal` moves the width of the interval after each
 pair, so that it contains the reference as often as it says, whatever the errors do. A pair is

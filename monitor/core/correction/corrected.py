@@ -1,17 +1,173 @@
-"""The pairs of a series as they would have been corrected, each from the pairs before it."""
+"""The pairs of a series as they would have been corrected, each from the pairs before it.
+
+Rules of this file: the remedy is the verdict's own; none is chosen here. It is adopted at a pair,
+for the pairs after it. It is withdrawn when the alert ends, or when it no longer helps. The
+difference that it makes to the CRPS of a pair, over the largest possible one, is a bet between -1
+and 1 against "on average it makes the CRPS no worse". The winnings from every pair on are summed,
+as in the Shiryaev-Roberts procedure, so that a remedy that does no harm is withdrawn at most once
+in ``PATIENCE`` pairs. After a withdrawal no remedy is adopted for ``PAUSE`` pairs.
+
+Sources: Shin, Ramdas, Rinaldo, E-detectors, NEJSDS (2024); Dawid, JRSS A 147 (1984) (prequential).
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.correction.adoption import Adopted, Told, adoptions, each_pairs
 from monitor.core.correction.conformal import first_log_factors, track_factors
+from monitor.core.formatting import amount, significant
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict import Pairs
+from monitor.core.verdict import Pairs, Remedy, words
+from monitor.core.verdict.pairs import Spread
 from monitor.core.verdict.remedy import crps
+from monitor.core.verdict.verdict import NO_REMEDY
+
+PATIENCE: Final = 100.0  # least pairs between two withdrawals of remedies that do no harm
+PAUSE: Final = 32  # pairs
+_BET: Final = 0.5
+_LINE_DIGITS: Final = 7  # of a linear correction, whose two terms may almost cancel
+_IMPLYING: Final = {"interval": "its interval implies", "members": "its members imply"}
+# Largest change of a normal's CRPS with its standard deviation; with its mean it is 1.
+_BY_WIDTH: Final = 1.0 / math.sqrt(math.pi)
+
+
+class Amendment(NamedTuple):
+    """value' = intercept + slope value, u' = scale abs(slope) u."""
+
+    intercept: float = 0.0
+    slope: float = 1.0
+    scale: float = 1.0
+
+    def value(self, value: Float) -> Float:
+        """Return corrected values."""
+        return self.intercept + self.slope * value
+
+    def u(self, u: Float) -> Float:
+        """Return corrected standard uncertainties."""
+        return self.scale * abs(self.slope) * u
+
+
+AS_SENT: Final = Amendment()
+
+
+def amendment_of(remedy: Remedy | None) -> Amendment:
+    """Return what a remedy does to readings; None, or the kind "none", does nothing."""
+    if remedy is None:
+        return AS_SENT
+    shift = remedy.intercept if math.isfinite(remedy.intercept) else remedy.add
+    return Amendment(
+        shift if math.isfinite(shift) else 0.0,
+        remedy.slope if math.isfinite(remedy.slope) else 1.0,
+        remedy.scale_u if math.isfinite(remedy.scale_u) else 1.0,
+    )
+
+
+class Told(NamedTuple):
+    """What was known after pair ``at``: the fault's remedy, None if no alert fires any more."""
+
+    at: int
+    remedy: Remedy | None
+
+
+class Adoption(NamedTuple):
+    """The amendment from pair ``first`` on; ``taken_back``: the one before no longer helped."""
+
+    first: int
+    amendment: Amendment
+    taken_back: bool = False
+
+
+class Adopted(NamedTuple):
+    """What applies to some pairs in event order, and what is known after the last.
+
+    ``evidence`` is against the remedy in force; none is adopted for ``pause`` more pairs.
+    """
+
+    steps: tuple[Adoption, ...] = (Adoption(0, AS_SENT),)
+    evidence: float = 0.0
+    pause: int = 0
+
+    @property
+    def amendment(self) -> Amendment:
+        """What applies after the last pair."""
+        return self.steps[-1].amendment
+
+
+def adoptions(pairs: Pairs, told: Sequence[Told], before: Adopted | None = None) -> Adopted:
+    """Return what applies to the pairs of a series, from the first one on, in event order.
+
+    ``told`` is in the order of its pairs, -1 for before the first; an entry without a remedy leaves
+    the one in force as it is. ``before`` is what applied until the first pair; None means readings
+    as sent. Pairs may come in any pieces.
+    """
+    before = before or Adopted()
+    found = [Adoption(0, before.amendment)]
+    allowed, evidence = before.pause, before.evidence
+    told = [Told(-1, NO_REMEDY), *told]
+    stops = [*(each.at + 1 for each in told[1:]), pairs.n]
+    for each, stop in zip(told, stops, strict=True):
+        first, now = each.at + 1, found[-1].amendment
+        wanted = _wanted(each.remedy, now, may_adopt=first >= allowed)
+        if wanted != now:
+            found.append(Adoption(first, wanted))
+        if wanted == AS_SENT:
+            evidence = 0.0
+            continue
+        for at, bet in enumerate(_bets(pairs.rows(slice(first, stop)), wanted), first):
+            evidence = (evidence + 1.0) * bet
+            if evidence >= PATIENCE:
+                found.append(Adoption(at + 1, AS_SENT, taken_back=True))
+                allowed, evidence = at + 1 + PAUSE, 0.0
+                break
+    return Adopted(tuple(found), evidence, max(allowed - pairs.n, 0))
+
+
+def _wanted(remedy: Remedy | None, now: Amendment, *, may_adopt: bool) -> Amendment:
+    if remedy is None:
+        return AS_SENT
+    told = amendment_of(remedy)
+    return told if told != AS_SENT and may_adopt else now
+
+
+def _bets(p: Pairs, amendment: Amendment) -> list[float]:
+    """Return each pair's bet against "the CRPS is at least as good as without the amendment"."""
+    value, u = amendment.value(p.value), np.hypot(amendment.u(p.u), p.u_ref)
+    stated = np.hypot(p.u, p.u_ref)
+    worse = crps(value - p.reference, u) - crps(p.error, stated)
+    most = np.abs(value - p.value) + _BY_WIDTH * np.abs(u - stated)
+    share = np.divide(worse, most, out=np.zeros_like(worse), where=most > 0.0)
+    bets: list[float] = (1.0 + _BET * np.clip(share, -1.0, 1.0)).tolist()
+    return bets
+
+
+def each_pairs(found: Sequence[Adoption], n: int) -> Int:
+    """Return the adoption that applies to each of ``n`` pairs, as its place in ``found``."""
+    return np.searchsorted([each.first for each in found], np.arange(n), side="right") - 1
+
+
+def in_words(amendment: Amendment, unit: str, spread: Spread) -> str:
+    """Return what is done to a reading of a sensor that states ``spread``, empty for nothing."""
+    intercept, slope, scale = amendment
+    parts = []
+    if slope != 1.0:
+        at, times = (significant(each, _LINE_DIGITS) for each in (intercept, slope))
+        parts.append(words.instead(at, times, unit))
+    elif intercept:
+        verb = "add" if intercept > 0.0 else "subtract"
+        parts.append(f"{verb} {amount(abs(intercept), unit, 3)}")
+    if scale * abs(slope) != 1.0:
+        parts.append(words.spread_times(scale * abs(slope), spread))
+    return " and ".join(parts)
+
+
+def half_width_in_words(factor: float, spread: Spread) -> str:
+    """Return the half width of an interval that is ``factor`` u, "1.9 u" for a sensor with a u."""
+    told = significant(factor)
+    return f"{told} u" if spread == "u" else f"{told} times the u that {_IMPLYING[spread]}"
 
 
 class Corrected(NamedTuple):

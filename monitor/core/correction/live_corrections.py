@@ -15,17 +15,18 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import columns
-from monitor.core.correction.adoption import (
+from monitor.core.correction.conformal import first_log_factors
+from monitor.core.correction.corrected import (
     AS_SENT,
     Adopted,
     Adoption,
     Amendment,
+    Corrected,
     Told,
+    corrected,
     half_width_in_words,
     in_words,
 )
-from monitor.core.correction.conformal import first_log_factors
-from monitor.core.correction.corrected import Corrected, corrected
 from monitor.core.model import Bool, Float, Int, Records, in_event_order
 from monitor.core.pairing.series_rules import STATED_LEVEL
 from monitor.core.scores.entries import Live

@@ -42,6 +42,7 @@ from monitor.core.verdict.faults import (
 )
 from monitor.core.verdict.judge import judge, judge_all
 from monitor.core.verdict.pairs import Pairs
+from monitor.core.verdict.sentences import document
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
@@ -52,7 +53,6 @@ from monitor.core.verdict.verdict import (
     Slopes,
     Verdict,
 )
-from monitor.core.verdict.verdict_json import document
 from monitor.core.verdict.whole import judge_file, judge_repaired
 
 __all__ = [

@@ -1,20 +1,20 @@
-"""A verdict in one plain sentence, and what to do about it in another.
+"""A verdict in one plain sentence, what to do about it in another, and both as plain values.
 
-What is not known is left out, never printed as "nan". Advice has the digits that following it takes
-(:func:`_resolution`).
+What is not known is left out of sentences, never printed as "nan", and null in the plain values,
+which are the same in files, in the interface and in alerts. Advice has the digits that following it
+takes (:func:`_resolution`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from monitor.core.formatting import TO_THE_MINUTE, date_time
+from monitor.core.formatting import TO_THE_MINUTE, date_time, finite, instant
 from monitor.core.verdict import words
-from monitor.core.verdict.faults import FAULTS, shows
-from monitor.core.verdict.numerals import exactly, three_digits
+from monitor.core.verdict.faults import FAULTS, estimate_unit, shows
 from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.verdict import (
     FAULT,
@@ -22,6 +22,7 @@ from monitor.core.verdict.verdict import (
     Remedy,
     Verdict,
 )
+from monitor.core.verdict.words import exactly, three_digits
 
 _SCALE_RIGHT: Final = (0.8, 1.25)
 _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
@@ -246,3 +247,44 @@ def _line(remedy: Remedy, values: np.ndarray, unit: str, step: float) -> str:
     slope = exactly(remedy.slope, min(step / reach, 0.01 * abs(remedy.slope)))
     intercept = exactly(remedy.intercept + (remedy.slope - float(slope)) * middle, step)
     return words.instead(intercept, slope, unit)
+
+
+def document(found: Verdict, unit: str) -> dict[str, Any]:
+    """Return a verdict for JSON; unknown numbers are null.
+
+    ``fault``, ``estimate`` and all that belongs to them are null unless ``state`` is "fault".
+    """
+    is_fault = found.state == FAULT
+    size = found.size
+    return {
+        "state": found.state,
+        "fault": found.fault if is_fault else None,
+        "sentence": found.sentence,
+        "advice": found.advice,
+        "error_model": found.error_model,
+        "estimate": finite(size.value) if is_fault else None,
+        "lower": finite(size.lower) if is_fault else None,
+        "upper": finite(size.upper) if is_fault else None,
+        "unit": estimate_unit(found.fault, unit) if is_fault else "",
+        "slope_per_day": finite(found.slope_per_day.value) if is_fault else None,
+        "since": instant(found.began) or None if is_fault else None,
+        "changed": instant(found.changed) or None if is_fault else None,
+        "due": instant(found.due) or None if is_fault else None,
+        "right_since": instant(found.right_since) or None,
+        "explained": finite(found.explained) if found.explained else None,
+        "pairs": found.pairs,
+        "remedy": None if found.remedy is None else _remedy(found.remedy),
+    }
+
+
+def _remedy(remedy: Remedy) -> dict[str, Any]:
+    return {
+        "kind": remedy.kind,
+        "add": finite(remedy.add),
+        "slope": finite(remedy.slope),
+        "intercept": finite(remedy.intercept),
+        "scale_u": finite(remedy.scale_u),
+        "pairs": remedy.pairs,
+        "crps_before": finite(remedy.crps_before),
+        "crps_after": finite(remedy.crps_after),
+    }
