@@ -21,8 +21,7 @@ from monitor.certificates.canonical_xml import (
     canonical_part,
     read_prefixed,
 )
-from monitor.certificates.certified_key import CertifiedKey, certified_key
-from monitor.certificates.signatures import SignatureError
+from monitor.certificates.signatures import CertifiedKey, SignatureError, certified_key
 
 SIGNATURES: Final = "http://www.w3.org/2000/09/xmldsig#"
 _ENVELOPED: Final = f"{SIGNATURES}enveloped-signature"

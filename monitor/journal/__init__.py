@@ -23,7 +23,7 @@ Invariants
     * SQLite reads its write-ahead log up to the first invalid frame and ignores the rest silently.
       :mod:`monitor.journal.failures` looks at the log before SQLite does.
     * SQLite cannot distinguish a log that is missing altogether from an empty one.
-      :mod:`monitor.journal.open_mark` keeps a mark in the file as long as its log is needed.
+      :mod:`monitor.journal.log_end` keeps a mark in the file as long as its log is needed.
     * What cannot be trusted is refused and left as it is (exit code 65). Only ``monitor journal
       repair`` and ``monitor run --recover`` replace a file, and keep the damaged one beside it.
     * Pairs are forgotten oldest batch first: a removal is never forgotten before the pair it

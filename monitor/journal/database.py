@@ -24,8 +24,15 @@ from monitor.journal.failures import (
     cannot_open,
     cannot_use,
 )
-from monitor.journal.log_end import LogEndNote, forget_end
-from monitor.journal.open_mark import end, is_log_empty, is_marked, mark, without_mark
+from monitor.journal.log_end import (
+    LogEndNote,
+    close_marked,
+    forget_end,
+    is_log_empty,
+    is_marked,
+    mark,
+    without_mark,
+)
 from monitor.journal.opening import find_or_create, prepare
 from monitor.journal.schema import (
     TABLES,
@@ -251,7 +258,7 @@ class Database:
 
 
 def _end(db: sqlite3.Connection, path: Path, note: LogEndNote) -> None:
-    end(db, path)
+    close_marked(db, path)
     note.close()
 
 
@@ -280,12 +287,12 @@ def _open(path: Path, *, may_upgrade: bool) -> sqlite3.Connection:
     try:
         prepare(db, path, log_was_empty=log_was_empty, may_upgrade=may_upgrade)
     except UNREADABLE as error:
-        end(db, path)
+        close_marked(db, path)
         raise cannot_open(path, error) from error
     except (JournalFormError, JournalLogLostError):
         db.close()  # it stays as it is
         raise
     except BaseException:
-        end(db, path)
+        close_marked(db, path)
         raise
     return db

@@ -1,27 +1,120 @@
-"""A note of where a journal's log ends, which reveals a log that was cut or swapped.
+"""The log beside a journal: a mark that it is needed, and a note of where it ends.
 
-SQLite takes whatever lies at the log's name: another journal's, an earlier one, one that was cut
-between two transactions. So after each transaction the log's two salts and its number of pages are
-noted in a small file.
+SQLite takes whatever lies at the log's name: none for an empty log, another journal's, one that was
+cut between two transactions. The mark, the application id of the file's header, is there before
+anything is written that only the log holds, and only while the log has content, whatever ends the
+process and whenever. It is written to the log first and merged from there, which does not shorten
+the log; it is removed the same way, before SQLite deletes the log.
 
-Rules of this file: the note is written after the transaction it describes is durable, and nothing
-waits for it, so after a power cut it may be behind the log, but never ahead. It counts only while
-the journal is marked as open. A journal without a note, such as a copy, is not checked; a note that
-cannot be written has no other effect. SQLite adds one to the first salt whenever it begins the log
-anew.
+The note, a small file, has the log's two salts and its number of pages. It follows each durable
+transaction and nothing waits for it, so after a power cut it may be behind the log, never ahead. It
+counts only while the journal is marked. Without a note, as in a copy, nothing is checked. SQLite
+adds one to the first salt whenever it begins the log anew.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import struct
 import zlib
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from monitor.journal.failures import JournalDamagedError, wal_of
-from monitor.journal.open_mark import is_log_empty, is_marked_open
+from monitor.journal.failures import UNREADABLE, JournalDamagedError, JournalLogLostError, wal_of
+
+# -- the mark -------------------------------------------------------------------------------------
+
+_OPEN: Final = 0x6D4C6F67  # "mLog"
+_CLOSED: Final = 0
+_PLACE: Final = slice(68, 72)  # of the header: sqlite.org/fileformat2.html, 1.3
+
+
+def is_log_empty(path: Path) -> bool:
+    """Return whether the log of a journal is missing or without content."""
+    try:
+        with wal_of(path).open("rb") as log:
+            return not any(log.read(32))  # its header, which is never zero
+    except OSError:
+        return True
+
+
+def misses_log(path: Path) -> bool:
+    """Return whether a file that nobody has open needs a log that is not there; raises OSError."""
+    return is_log_empty(path) and _is_marked_open(path)
+
+
+def _is_marked_open(path: Path) -> bool:
+    """Return whether a file has the mark, whatever its log says; raises OSError.
+
+    Never of a file that this process has open: closing it would end SQLite's locks.
+    """
+    with path.open("rb") as file:
+        header = file.read(_PLACE.stop)
+    return header[_PLACE] == _OPEN.to_bytes(4, "big")
+
+
+def check_log(db: sqlite3.Connection, path: Path) -> None:
+    """Raise JournalLogLostError if a locked file, whose log was empty, needed that log."""
+    if is_marked(db):
+        raise JournalLogLostError(path)
+
+
+def mark(db: sqlite3.Connection) -> None:
+    """Say in a locked file that its log is needed; raises sqlite3.DatabaseError."""
+    if not is_marked(db):
+        db.execute(f"pragma application_id = {_OPEN}")
+    _merge(db)
+
+
+def close_marked(db: sqlite3.Connection, path: Path) -> None:
+    """Close a file, and take off the mark if all of its log is in it.
+
+    Where that fails the mark stays as long as the log does.
+    """
+    is_done = False
+    with suppress(*UNREADABLE):
+        _unmark(db)
+        is_done = True
+    db.close()
+    if not is_done and path.exists() and is_log_empty(path):  # SQLite could merge it after all
+        with suppress(*UNREADABLE), closing(_connect(path)) as again:
+            _unmark(again)
+
+
+def without_mark(content: bytes) -> bytes:
+    """Return the content of a whole file without its mark."""
+    return content[: _PLACE.start] + _CLOSED.to_bytes(4, "big") + content[_PLACE.stop :]
+
+
+def take_off(db: sqlite3.Connection) -> None:
+    """Take the mark off a copy that has no log; raises sqlite3.DatabaseError."""
+    db.execute(f"pragma application_id = {_CLOSED}")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, timeout=0.0)
+
+
+def _unmark(db: sqlite3.Connection) -> None:
+    if is_marked(db):
+        _merge(db)  # what follows overwrites the log's beginning, and needs no space
+        take_off(db)
+
+
+def is_marked(db: sqlite3.Connection) -> bool:
+    """Return whether an open file has the mark; raises sqlite3.DatabaseError."""
+    return bool(db.execute("pragma application_id").fetchone()[0] == _OPEN)
+
+
+def _merge(db: sqlite3.Connection) -> None:
+    busy, length, merged = db.execute("pragma wal_checkpoint(full)").fetchone()
+    if busy or merged < length:
+        raise sqlite3.OperationalError("the log cannot be merged")
+
+
+# -- the note -------------------------------------------------------------------------------------
 
 _HEAD: Final = struct.Struct(">8x I 4x 2I 8x")  # of the log: page size, salts
 _FRAME: Final = struct.Struct(">2I 2I 8x")  # page number, pages after a commit or 0, salts
@@ -83,7 +176,7 @@ def check_end(path: Path) -> None:
             damage = f"was truncated: {found.pages} pages of {noted.pages} are left"
     elif not 0 < newer < _NEWER_MOST:
         damage = "is another journal's, or an earlier one"
-    if damage and is_marked_open(path):
+    if damage and _is_marked_open(path):
         raise JournalDamagedError(path, f"its log {name} {damage}")
 
 
@@ -118,7 +211,7 @@ class LogEndNote:
                 os.close(number)
         self._log = self._note = -1
         with suppress(OSError):
-            if self._path.exists() and not is_marked_open(self._path):
+            if self._path.exists() and not _is_marked_open(self._path):
                 forget_end(self._path)
 
 

@@ -29,8 +29,7 @@ from monitor.journal.failures import (
     lost_transactions,
     wal_of,
 )
-from monitor.journal.log_end import check_end
-from monitor.journal.open_mark import check_log, take_off
+from monitor.journal.log_end import check_end, check_log, take_off
 from monitor.journal.schema import (
     SCHEMA,
     SCHEMA_VERSION,

@@ -32,7 +32,7 @@ from monitor.journal.failures import (
     lost_transactions,
     wal_of,
 )
-from monitor.journal.open_mark import misses_log
+from monitor.journal.log_end import misses_log
 from monitor.journal.opening import (
     UPGRADES,
     check_form,

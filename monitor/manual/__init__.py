@@ -23,8 +23,8 @@ from monitor.manual.markdown_pages import (
     page_names,
     section,
     source,
+    write_site,
 )
-from monitor.manual.site import write_site
 
 __all__ = [
     "BrokenLinkError",

@@ -2,14 +2,14 @@
 
 The way of a verdict::
 
-    snapshot ─> thread.offer() ─> series: which of them changed ─> payload: their documents
-                                        │                          home_assistant: their devices
+    snapshot ─> thread.offer() ─> series: which of them changed, and their documents
+                                        │                 └─> home_assistant: their devices
                                         └─> one kept connection with a last will ─> broker
 
-``series`` compares each snapshot with the one before and with what was sent to the broker;
-``payload`` makes the document of a series from the interface's own document, so that a number is
-the same here, on the page and in /metrics; ``home_assistant`` describes the same topics to Home
-Assistant, one device per sensor; ``thread`` owns the connection.
+``series`` compares each snapshot with the one before and with what was sent to the broker, and
+makes the document of a series from the interface's own document, so that a number is the same here,
+on the page and in /metrics; ``home_assistant`` describes the same topics to Home Assistant, one
+device per sensor; ``thread`` owns the connection.
 
 Invariants:
 

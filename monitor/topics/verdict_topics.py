@@ -16,11 +16,15 @@ from monitor.config.sections import Verdicts
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.telemetry import VerdictFigures
 from monitor.mqtt.publish import BrokerPublisher, Retained
-from monitor.topics.home_assistant import OFFLINE, ONLINE, HomeAssistantDevices, status_topic
-from monitor.topics.payload import LEVELS
+from monitor.topics.home_assistant import (
+    OFFLINE,
+    ONLINE,
+    HomeAssistantDevices,
+    ReferenceNumbers,
+    status_topic,
+)
 from monitor.topics.publishing_thread import PublishingThread
-from monitor.topics.reference_numbers import ReferenceNumbers
-from monitor.topics.series import SeriesTopics
+from monitor.topics.series import LEVELS, SeriesTopics
 
 SERIES_A_ROUND: Final = 250
 _ROUND_SECONDS: Final = 0.25

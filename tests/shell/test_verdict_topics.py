@@ -24,10 +24,8 @@ from monitor.config import SettingsError, parse
 from monitor.core.registry import SeriesName
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.topic_templates import level_name, topic_level
-from monitor.topics.home_assistant import HomeAssistantDevices
-from monitor.topics.payload import verdict_topic
-from monitor.topics.reference_numbers import ReferenceNumbers
-from monitor.topics.series import SeriesTopics
+from monitor.topics.home_assistant import HomeAssistantDevices, ReferenceNumbers
+from monitor.topics.series import SeriesTopics, verdict_topic
 from monitor.topics.verdict_topics import VerdictTopics
 
 VERDICTS = 'verdicts: {prefix: "site/m", home_assistant: {}}\nseries: {stale_after_seconds: 1e7}'
