@@ -18,13 +18,12 @@ from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.settings import Settings, native_topic
 from monitor.core.state.network import Network
+from monitor.daemon.checkpoints import EvidenceKeeping
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.corrector import Corrector
-from monitor.daemon.covariate_keeper import CovariateKeeper
-from monitor.daemon.evidence_keeping import EvidenceKeeping
+from monitor.daemon.covariate_keeper import CovariateKeeper, WhereCheck
 from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.self_check import SelfCheck
-from monitor.daemon.where_check import WhereCheck
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
 from monitor.journal.journal import Journal

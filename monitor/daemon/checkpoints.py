@@ -1,12 +1,17 @@
-"""Summaries that survive a restart beside pairs and evidence, stored as notes of the journal.
+"""Summaries and evidence that survive a restart beside the pairs, stored in the journal.
 
-Rules of this file: a summary is small and is written with the next batch after it changed, at most
-once a second; the last second may be lost, but an alert that rests on it stays. What a batch makes
-void goes with that batch, so that no restart finds it again.
+Rules of this file: a summary is a note, small, and written with the next batch after it changed, at
+most once a second; the last second may be lost, but an alert that rests on it stays. What a batch
+makes void goes with that batch, so that no restart finds it again. The evidence of long series is
+saved in portions, small ones so that they do not delay commits: one at each round of housekeeping,
+several when the daemon stops cleanly. A full journal gets none: evidence can be recomputed from
+pairs.
 """
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +21,9 @@ from monitor.core.detector.thresholds import Crossings, Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReports
 from monitor.core.diagnosis.onsets import Onsets
 from monitor.core.fleet.presence import Eviction, EvictionSummary, Refusals, RefusalSummary
-from monitor.journal.store import Store
+from monitor.core.state.network import Network
+from monitor.journal.failures import JournalFullError
+from monitor.journal.store import Batch, Store
 
 _EVERY_SECONDS: Final = 1.0
 _EARLY: Final = frozenset(("silence",))
@@ -103,3 +110,39 @@ class Checkpoints:
             noted = store.note(each.name)
             if noted and early is (each.name in _EARLY):
                 each.recall(msgspec.json.decode(noted, type=each.form))
+
+
+PORTION: Final = 512  # series at once: some ten milliseconds
+LAST_PORTIONS: Final = 16
+
+_log: Final = logging.getLogger("monitor")
+
+
+class EvidenceKeeping:
+    """State: from which event time on the journal has all pairs that evidence rests on."""
+
+    def __init__(self, network: Network, store: Store) -> None:
+        self._network: Final = network
+        self._store: Final = store
+        self._kept_from = -math.inf
+
+    def dropped(self, pairs_before: float) -> None:
+        """Note that the journal has dropped pairs, all older than an event time."""
+        self._kept_from = max(self._kept_from, pairs_before)
+        self._network.drop_kept()
+
+    def work(self) -> int:
+        """Save the evidence of a portion of the series; return of how many."""
+        kept = self._network.keep_evidence(self._kept_from, PORTION)
+        if kept:
+            self._store.append(Batch(evidence=kept))
+        return len(kept)
+
+    def finish(self) -> None:
+        """Save the remaining evidence, as far as a short time allows."""
+        try:
+            for _ in range(LAST_PORTIONS):
+                if self.work() < PORTION:
+                    return
+        except JournalFullError as error:
+            _log.error("%s", error)

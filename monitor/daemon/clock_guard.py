@@ -1,19 +1,21 @@
 """The clock guard: whether this machine's clock can be believed, and what time it is meanwhile.
 
 Rules of this file: no I/O and no clock, both are handed in; what is in doubt is said in a sentence.
+Messages are decoded as of the guard's time; their own times may cast doubt on it.
 """
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median_low
 from typing import Final
 
 from monitor.core.formatting import duration, instant
-from monitor.daemon.stamps import Stamp
+from monitor.daemon.stamps import Stamp, stamps_of
 from monitor.decode.checks import FUTURE_SECONDS
+from monitor.decode.router import Decoded, Router
 
 RELEASED: Final = 1_735_689_600.0  # 2025-01-01 UTC: no clock that is right says an earlier time
 ERA_END: Final = 3_345_062_400.0  # 2076-01-01 UTC: no clock of a sensor that is right says a later
@@ -253,3 +255,38 @@ def _put(kept: OrderedDict[str, float], topic: str, number: float) -> None:
     kept.move_to_end(topic)
     if len(kept) > TOPICS_MAX:
         kept.popitem(last=False)
+
+
+def decode_guarded(
+    router: Router,
+    clock: ClockGuard,
+    topics: Sequence[str],
+    payloads: Sequence[bytes],
+    received: float,
+) -> tuple[Decoded, float]:
+    """Return the content of messages and their arrival (s since 1970 UTC), which they may correct.
+
+    While the clock is in doubt, or if they put it in doubt, none is refused as ``future``.
+    """
+    decode_all = router.decode_all
+    if clock.doubt:
+        decoded = decode_all(topics, payloads, received, ERA_END)
+        clock.hear(stamps_of(topics, decoded, len(decoded.sources) // TOPICS_MAX + 1))
+        if abs(clock.now - received) <= NEAR_SECONDS:
+            return decoded, received
+        return decode_all(topics, payloads, clock.now, ERA_END), clock.now
+    decoded = decode_all(topics, payloads, received)
+    if not clock.can_be_doubted:
+        return decoded, received
+    ahead = list(dict.fromkeys(at for at, why in decoded.refused if why.reason == "future"))
+    if not ahead:
+        return decoded, received
+    step = (len(decoded.sources) + len(ahead)) // TOPICS_MAX + 1
+    clock.hear(stamps_of(topics, decoded, step))
+    some = ahead[::step]
+    names = [topics[at] for at in some]
+    early = decode_all(names, [payloads[at] for at in some], received, ERA_END)
+    clock.hear(stamps_of(names, early, 1), are_accepted=False)
+    if not clock.doubt:
+        return decoded, received
+    return decode_all(topics, payloads, clock.now, ERA_END), clock.now

@@ -17,7 +17,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import KnownSeries, Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.daemon.evidence_keeping import EvidenceKeeping
+from monitor.daemon.checkpoints import EvidenceKeeping
 from monitor.daemon.intake import recover
 from monitor.daemon.self_check import SelfCheck
 from monitor.journal import Batch, Journal

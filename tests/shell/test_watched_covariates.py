@@ -358,7 +358,7 @@ def test_an_internal_error_costs_what_is_told_and_never_the_daemon(tmp_path, mon
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("monitor.daemon.where_check.calibrated_where", broken)
+    monkeypatch.setattr("monitor.daemon.covariate_keeper.calibrated_where", broken)
     parts = assemble(settings_of(tmp_path, NATIVE), START)
     take(parts, [reading(START, 1.0, rh=5), reference(START, 1.0)], START + 1)
     looked(parts)
