@@ -39,7 +39,7 @@ from monitor.daemon.assembly import Parts, assemble
 from monitor.daemon.runtime import collect_rarely, freeze_after_start
 from monitor.http.svg import Axis, Chart
 from monitor.journal import Batch, Journal
-from monitor.reproduce.drawing import Panel, sheet
+from monitor.reproduce.paper_figures import Panel, sheet
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 IMAGE: Final = "growth.svg"

@@ -14,8 +14,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.http.due_documents import DueList, due_calendar, due_list, due_text
-from monitor.report.due_recorded import due_snapshot
-from monitor.report.recorded import read
+from monitor.report.recorded import due_snapshot, read
 
 
 class DueError(MonitorError):

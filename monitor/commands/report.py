@@ -22,10 +22,10 @@ from monitor.core.snapshot.details import usual
 from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.files.whole_file import whole_file
-from monitor.report.covariates import COVARIATES_HELP, covariates_of, in_file
 from monitor.report.html_report import ReportSource, report
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, read
+from monitor.report.scored import COVARIATES_HELP, covariates_of, in_file
 
 
 class ReportError(MonitorError):

@@ -14,10 +14,17 @@ import numpy as np
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.layout import layout_arguments, layout_of
-from monitor.report.covariates import COVARIATES_HELP, covariates_of, in_file
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, bins_of, blocks, read
-from monitor.report.scored import REPLICATES, Scored, aligned, figure
+from monitor.report.scored import (
+    COVARIATES_HELP,
+    REPLICATES,
+    Scored,
+    aligned,
+    covariates_of,
+    figure,
+    in_file,
+)
 
 BLOCK_HEADS: Final = (
     *("since", "until", "n", "bias", "CRPS", "of claim", "interval score", "ZMS", "coverage"),

@@ -18,9 +18,8 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.frames.pair_frames import FrameError, PairColumns, pairs_of
 from monitor.report.comparisons import Comparing, comparison_of
-from monitor.report.covariates import in_file
 from monitor.report.recorded import of_pairs, with_covariates
-from monitor.report.scored import Scored
+from monitor.report.scored import Scored, in_file
 
 
 class Scores:

@@ -15,9 +15,9 @@ Where things are
     documents, ``documents`` makes them; ``ranking_models`` and ``rankings`` do so for rankings
     and comparisons. ``text_format`` writes metrics: the series' of ``metrics``, the daemon's of
     ``telemetry``, the cluster's; ``process_metrics`` has the rest. ``rendering`` fills the
-    templates, ``doc_links`` makes links of the pages of documentation that sentences name;
-    ``lines``, ``plots``, ``signal_plots``, ``ucc_plots``, ``fleet_picture``, ``figures``, ``svg``
-    and ``label_places`` draw for people.
+    templates and makes links of the pages of documentation that sentences name; ``lines``,
+    ``plots``, ``signal_plots``, ``ucc_plots``, ``fleet_picture``, ``figures``, ``svg`` and
+    ``label_places`` draw for people.
 
 Invariants
     * GET and HEAD only; nothing is changed over HTTP, no path from a client names a file.

@@ -1,7 +1,10 @@
 """The application: all routes, the rules for every answer, and the routes for programs.
 
 GET and HEAD only. Every answer carries the policy that forbids scripts and hosts other than our
-own. A refusal is a sentence, as JSON for programs and as a page for people.
+own. A refusal is a sentence, as JSON for programs and as a page for people. A web page open in a
+browser may point its own host name at 127.0.0.1 (DNS rebinding) and read whatever answers there;
+its requests carry that name in Host, so a foreign name is refused. An address in Host cannot be
+pointed elsewhere, and neither can localhost.
 
 Programs ask for metrics, health and readiness. The page of metrics is written on request, in the
 service's thread, and kept as long as it is shown. It is written in small portions, so that no other
@@ -11,8 +14,10 @@ reader waits for it.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
+import re
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Final, NamedTuple
 
 from fastapi import APIRouter, FastAPI, Request
@@ -34,6 +39,49 @@ from monitor.http.rankings import RankingCache
 from monitor.http.rendering import Renderer
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import CONTENT_TYPE, render
+
+_PARTS: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(:[0-9]*)?")
+_REFUSAL: Final = (
+    b"the name in this address (Host) is not one of this daemon's; ask for localhost or an "
+    b"address, or add the name to http.host_names\n"
+)
+
+
+class KnownHosts:
+    """Answers 421 if Host is neither an address, nor localhost, nor one of ``names``."""
+
+    def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
+        self._app: Final = app
+        self._names: Final = frozenset(name.lower() for name in names)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; one without Host (HTTP/1.0) is not from a browser."""
+        given = [value for name, value in scope.get("headers", ()) if name == b"host"]
+        if all(self._is_known(each.decode("latin-1")) for each in given):
+            await self._app(scope, receive, send)
+            return
+        headers = [
+            (b"content-type", b"text/plain; charset=utf-8"),
+            (b"content-length", str(len(_REFUSAL)).encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"cache-control", b"no-store"),
+        ]
+        await send({"type": "http.response.start", "status": 421, "headers": headers})
+        await send({"type": "http.response.body", "body": _REFUSAL})
+
+    def _is_known(self, host: str) -> bool:
+        parts = _PARTS.fullmatch(host)
+        if parts is None:
+            return False
+        name = parts[1].strip("[]").lower().removesuffix(".")
+        if name == "localhost" or name.endswith(".localhost") or name in self._names:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
 
 # -- metrics, health, readiness -------------------------------------------------------------------
 

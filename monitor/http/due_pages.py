@@ -7,8 +7,14 @@ from fastapi.responses import Response
 
 from monitor.core.formatting import series_path
 from monitor.http.answers import gzipped, json_answer, shown_page, unless_known
-from monitor.http.due_documents import DueList, DueOrder, chance_words, due_calendar, due_list
-from monitor.http.icalendar import MEDIA_TYPE
+from monitor.http.due_documents import (
+    MEDIA_TYPE,
+    DueList,
+    DueOrder,
+    chance_words,
+    due_calendar,
+    due_list,
+)
 from monitor.http.interface import described, known_parameters
 from monitor.http.published import Published
 from monitor.http.rendering import Renderer, without_time

@@ -1,16 +1,19 @@
 """Templates, their values, and the fleet rendered once for all readers of the same part.
 
-Templates escape everything except our own drawings. Rendered parts are kept as long as their page
-is shown. Besides the documents of the interface, a page shows what changed since yesterday: the
-alerts that began and those that ended, from the history. An alert that began and ended counts on
-both sides, once on each however often it did so; an alert that is only pending does not count. An
-alert that took another name began once, under its last name, and has not ended.
+Templates escape everything except our own drawings and the links to pages of the documentation that
+sentences name; only pages that there are become links, whoever wrote the sentence. Rendered parts
+are kept as long as their page is shown. Besides the documents of the interface, a page shows what
+changed since yesterday: the alerts that began and those that ended, from the history. An alert that
+began and ended counts on both sides, once on each however often it did so; one that is only pending
+does not count. An alert that took another name began once, under its last name, and has not ended.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,9 +21,9 @@ from urllib.parse import urlencode
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from monitor import __version__
+from monitor import __version__, manual
 from monitor.alerts.transition import SHOWN, Transition
 from monitor.core.analysis.ranking import WORDS
 from monitor.core.formatting import date_time, finite, instant, series_path
@@ -28,12 +31,31 @@ from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import documents, models, plots
-from monitor.http.doc_links import with_links
 from monitor.http.figures import Figure, score_figures, zeta_figure
 from monitor.http.lines import brief, lines, percent_or_dash, placed
 from monitor.http.metrics import METRICS
 from monitor.http.published import Page, Published
 from monitor.http.selection import ROWS, Selection, SeriesQuery, select
+
+_NAMED: Final = re.compile(r"\bdocs/([a-z0-9/-]+)\.md(#[a-z0-9-]+)?")
+
+
+def _with_links(sentence: str) -> Markup:
+    """Return a sentence in which ``docs/pairing.md#no-pairs`` is a link."""
+    return Markup(_NAMED.sub(_link, str(escape(sentence))))  # noqa: S704 - it is escaped
+
+
+def _link(named: re.Match[str]) -> str:
+    name, section = named[1], named[2] or ""
+    if name not in _names():
+        return named[0]
+    return f'<a href="/docs/{name}{section}">{named[0]}</a>'
+
+
+@cache
+def _names() -> frozenset[str]:
+    return frozenset(manual.page_names())
+
 
 # -- what changed since yesterday -----------------------------------------------------------------
 
@@ -259,7 +281,7 @@ class Renderer:
             placed=placed,
             brief=brief,
         )
-        self._templates.filters["with_links"] = with_links
+        self._templates.filters["with_links"] = _with_links
         self._page: Page | None = None
         self._changes: Changes | None = None
         self._fleets: dict[SeriesQuery, Rendered] = {}

@@ -123,8 +123,7 @@ class Service:
 
         import uvicorn  # noqa: PLC0415
 
-        from monitor.http.application import application  # noqa: PLC0415
-        from monitor.http.host_names import KnownHosts  # noqa: PLC0415
+        from monitor.http.application import KnownHosts, application  # noqa: PLC0415
         from monitor.http.server import (  # noqa: PLC0415
             Authenticated,
             Dated,

@@ -28,7 +28,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import Pairs
 from monitor.core.verdict.remedy import crps
-from monitor.report.alert_spans import AlertSpan, alert_spans
+from monitor.report.incidents import AlertSpan, alert_spans
 from monitor.report.recorded import Recorded
 from monitor.report.scored import aligned, figure
 

@@ -51,9 +51,9 @@ from monitor.http.figures import (
     zeta_figure,
 )
 from monitor.http.fleet_picture import dot, fleet_picture, spread_of
-from monitor.report.covariates import where_of
 from monitor.report.incidents import findings_of, incident_document
 from monitor.report.recorded import Recorded, events_of
+from monitor.report.scored import where_of
 from monitor.report.wrong_references import wrong_references
 
 SEED: Final = 1

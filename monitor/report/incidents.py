@@ -1,4 +1,8 @@
-"""What a recorded file shows of its sensors: verdicts, and incidents by date."""
+"""What a recorded file shows of its sensors: verdicts, and incidents by date.
+
+An incident is one alert that the daemon would have raised over the file, from its firing to its
+end.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
+from monitor.core.detector.full_replays import AlertChange
 from monitor.core.diagnosis.fault_reports import Asked, FaultReport, fault_reports
 from monitor.core.diagnosis.onsets import Onset, at_alarms
 from monitor.core.fleet.suspect_references import Suspect
@@ -25,9 +30,36 @@ from monitor.core.verdict import (
 from monitor.core.verdict.sentences import past_sentence, with_words
 from monitor.core.verdict.verdict import NOTHING
 from monitor.core.verdict.words import counted
-from monitor.report.alert_spans import AlertSpan, alert_spans
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, explaining
+
+
+class AlertSpan(NamedTuple):
+    """An alert of one series, from its firing to its end, and when the previous one ended.
+
+    ``ended`` is None while it fires, ``before`` -inf for the first.
+    """
+
+    began: AlertChange
+    ended: AlertChange | None
+    before: float
+
+
+def alert_spans(recorded: Recorded) -> list[AlertSpan]:
+    """Return the alerts of a file in the order in which they began."""
+    firing: dict[int, AlertChange] = {}
+    ends: dict[int, float] = {}
+    found: list[AlertSpan] = []
+    for change in sorted(recorded.changes, key=lambda each: each.time):
+        row = change.series
+        if change.before == "firing" and row in firing:
+            found.append(AlertSpan(firing.pop(row), change, ends.get(row, -math.inf)))
+            ends[row] = change.time
+        if change.after == "firing":
+            firing[row] = change
+    found += [AlertSpan(began, None, ends.get(row, -math.inf)) for row, began in firing.items()]
+    return sorted(found, key=lambda each: each.began.time)
+
 
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
 _FIRST_PAIRS: Final = 12  # a fault that began within these was there from the beginning

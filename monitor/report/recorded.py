@@ -1,7 +1,8 @@
 """A recorded file as pairs and alerts, as the daemon would have found them, without a broker.
 
 Rules of this file: the same core, in event order; the clock is the event time. The alerts that the
-daemon would have raised become plain values at the end.
+daemon would have raised, and who needs a reference next at one moment, become plain values at the
+end.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import compute
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.files import FileError, FileLayout, PairTable, Watch, detect, read_pairs, read_stream
@@ -286,3 +288,24 @@ def _told(zms: float | None, verdict: str) -> str:
         return "undecided"
     wrong = "understated" if zms > 1.0 else "overstated"
     return "right" if verdict == "valid" else wrong
+
+
+# -- who needs a reference next ------------------------------------------------------------------
+
+_WINDOW: Final = 500  # pairs
+
+
+def due_snapshot(recorded: Recorded, now: float | None = None) -> Snapshot:
+    """Return what a daemon with these pairs would publish at ``now`` (s UTC), else after the last.
+
+    The rules of the series must ask for due dates.
+    """
+    rules = dict(
+        zip(((each.sensor, each.quantity) for each in recorded.names), recorded.rules, strict=True)
+    )
+    memory = InMemoryNetwork(lambda sensor, quantity: rules[sensor, quantity], _WINDOW)
+    for name in recorded.names:
+        memory.network.registry.add(name.sensor, name.quantity)
+    memory.apply(recorded.pairs)
+    last = float(recorded.pairs["time"].max())
+    return memory.network.evaluate(last if now is None else now)

@@ -16,12 +16,11 @@ from monitor.core.model import Float
 from monitor.core.scores import proper_scores
 from monitor.report.scored import figure
 from monitor.reproduce import captions
-from monitor.reproduce import martin_figures as drawn
-from monitor.reproduce.crossings import SEED, Estimators, estimators
+from monitor.reproduce import paper_figures as drawn
 from monitor.reproduce.data_folder import DataFolder
-from monitor.reproduce.martin_printed import TABLE_1
+from monitor.reproduce.generated_claims import SEED, Estimators, estimators, stated_columns
 from monitor.reproduce.paper_page import PaperFigure, PaperSection, PaperTable, Reproduction
-from monitor.reproduce.stated_columns import stated_columns
+from monitor.reproduce.printed_tables import TABLE_1
 
 TITLE: Final = (
     "Martin, Molteno, Parry: Measuring the performance of sensors that report uncertainty"

@@ -19,11 +19,10 @@ from monitor.core.scores.curves import Curve
 from monitor.core.scores.statistics import compute
 from monitor.report.scored import figure
 from monitor.reproduce import captions
-from monitor.reproduce import navratil_figures as drawn
-from monitor.reproduce.banded import Banded, banded
+from monitor.reproduce import paper_figures as drawn
+from monitor.reproduce.banded import Banded, banded, notebook_table
 from monitor.reproduce.data_folder import DataFolder
-from monitor.reproduce.generated_bands import Generated, generated
-from monitor.reproduce.notebook import notebook_table
+from monitor.reproduce.generated_claims import Generated, generated
 from monitor.reproduce.paper_page import PaperFigure, PaperSection, PaperTable, Part, Reproduction
 
 TITLE: Final = "Navratil and others: Uncertainty characteristics curves"
@@ -84,7 +83,7 @@ def _curves(bands: Generated, recorded: list[tuple[str, Columns]]) -> PaperSecti
             "characteristics.svg",
             "Characteristics curves of an informative uncertainty and of a shuffled one, in both "
             "coordinate systems",
-            drawn.curves([bands.honest, bands.shuffled], "kg"),
+            drawn.characteristics_curves([bands.honest, bands.shuffled], "kg"),
         ),
         captions.CURVES,
     ]
@@ -94,7 +93,7 @@ def _curves(bands: Generated, recorded: list[tuple[str, Columns]]) -> PaperSecti
             PaperFigure(
                 "characteristics-recorded.svg",
                 f"Characteristics curves of recorded data: {', '.join(name for name, _ in shown)}",
-                drawn.curves([c for _, c in shown], ""),
+                drawn.characteristics_curves([c for _, c in shown], ""),
             ),
             f"From top to bottom: {', '.join(name for name, _ in shown)}.",
         ]

@@ -23,11 +23,11 @@ from monitor.core.scores.intervals import Interval
 from monitor.core.scores.statistics import compute
 from monitor.report.scored import figure
 from monitor.reproduce import captions
-from monitor.reproduce import pernot_figures as drawn
+from monitor.reproduce import paper_figures as drawn
 from monitor.reproduce.calibrated_sets import NU, SEED, calibrated, methods_of, passed
 from monitor.reproduce.data_folder import DataFolder
 from monitor.reproduce.paper_page import PaperFigure, PaperSection, PaperTable, Part, Reproduction
-from monitor.reproduce.pernot_printed import FIGURE_3, SETS, PaperSet, Printed
+from monitor.reproduce.printed_tables import FIGURE_3, SETS, PaperSet, Printed
 
 TITLE: Final = "Pernot: How to validate average calibration for machine learning regression tasks?"
 TABLE_2: Final = "Table 2: ZMS and RCE with 95 % intervals"

@@ -15,11 +15,10 @@ from monitor.cli import main
 from monitor.config import Settings
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.daemon.assembly import assemble
-from monitor.http.icalendar import CalendarEvent, icalendar
+from monitor.http.due_documents import CalendarEvent, icalendar
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
-from monitor.report.due_recorded import due_snapshot
-from monitor.report.recorded import read
+from monitor.report.recorded import due_snapshot, read
 
 __all__ = ["service"]
 NAMES = ("calm", "walker", 'x; "ü", <b>\\n')
