@@ -48,19 +48,6 @@ class Appending(Protocol):
         """Put (partition, body) on the log; return once it is safe there, else LogError."""
 
 
-class ReadableLog(Protocol):
-    """The reading side of a log."""
-
-    def begins(self) -> dict[int, int]:
-        """Return the first offset that each partition still has."""
-
-    def ends(self) -> dict[int, int]:
-        """Return the offset that comes next in each partition."""
-
-    def read(self, partition: int, first: int, stop: int) -> Iterator[bytes]:
-        """Yield the bodies from offset ``first`` up to ``stop``; LogError if some are gone."""
-
-
 def properties(settings: Settings) -> dict[str, str]:
     """Return the client's properties; raises SettingsError where their file is wrong."""
     log = settings.cluster.log

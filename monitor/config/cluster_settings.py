@@ -106,17 +106,6 @@ MEANINGS: Final = (
 )
 
 
-def meaning_of(path: str) -> Meaning:
-    """Return what the setting at ``path``, such as "series.max", means; raises KeyError."""
-    parts = path.split(".")
-    known = {each.key: each for each in MEANINGS}
-    for length in range(len(parts), 0, -1):
-        found = known.get(".".join(parts[:length]))
-        if found is not None:
-            return found
-    raise KeyError(path)
-
-
 Servers = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"^\S+$")]
 
 

@@ -15,12 +15,8 @@ from scipy.stats import norm
 
 from monitor.core.scores.ensembles import (
     crps_ensemble,
-    crps_ensemble_expected,
     crps_ensemble_fair,
-    crps_pinball,
     crps_quantiles,
-    crps_quantiles_expected,
-    pinball,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -89,38 +85,15 @@ def test_fair_crps_does_not_reward_the_number_of_members_and_the_plain_one_does(
     np.testing.assert_allclose(plain, np.array([1.5, 1.1]) / np.sqrt(np.pi), rtol=0.02)
 
 
-def test_expected_crps_of_an_ensemble_is_kept_by_one_more_draw():
-    """Exchangeable draws: leaving each out in turn and averaging is exact, not a simulation."""
-    draws = RANDOM.gamma(1.0, 1.0, 8)
-    left = [np.delete(draws, i) for i in range(8)]
-
-    scores = np.mean([crps_ensemble(rest, draws[i]) for i, rest in enumerate(left)])
-    expected = np.mean([crps_ensemble_expected(rest) for rest in left])
-
-    assert scores == pytest.approx(expected, rel=1e-12)
-    assert np.isnan(crps_ensemble_expected(np.ones((1, 1)))).all()
-
-
 # Quantiles.
-
-
-def test_pinball_loss_equals_that_of_scoringrules():
-    want = scoringrules.quantile_score(REFERENCE[:, None], QUANTILES, LEVELS)
-
-    np.testing.assert_allclose(pinball(QUANTILES, LEVELS, REFERENCE), want, rtol=1e-12)
-    np.testing.assert_allclose(
-        crps_pinball(QUANTILES, LEVELS, REFERENCE),
-        scoringrules.crps_quantile(REFERENCE, QUANTILES, LEVELS),
-        rtol=1e-12,
-    )
 
 
 def test_mean_pinball_loss_at_midpoints_is_the_crps_of_the_ensemble():
     levels = (np.arange(9) + 0.5) / 9.0
 
-    got = crps_pinball(np.sort(MEMBERS), levels, REFERENCE)
+    want = scoringrules.crps_quantile(REFERENCE, np.sort(MEMBERS), levels)
 
-    np.testing.assert_allclose(got, crps_ensemble(MEMBERS, REFERENCE), rtol=1e-12)
+    np.testing.assert_allclose(crps_ensemble(MEMBERS, REFERENCE), want, rtol=1e-12)
 
 
 def cdf(quantiles, levels, tails):
@@ -152,15 +125,6 @@ def test_crps_of_quantiles_equals_its_integral(tails):
         at, knots = cdf(QUANTILES[row], LEVELS, tails)
         want = integral(lambda x, at=at, y=y: (at(x) - (x >= y)) ** 2, [*knots, y])
         assert got[row] == pytest.approx(want, rel=1e-7)
-
-
-@BOTH
-def test_expected_crps_of_quantiles_equals_its_integral(tails):
-    got = crps_quantiles_expected(QUANTILES, LEVELS, tails=tails)
-
-    for row in range(len(REFERENCE)):
-        at, knots = cdf(QUANTILES[row], LEVELS, tails)
-        assert got[row] == pytest.approx(integral(lambda x, at=at: at(x) * (1 - at(x)), knots))
 
 
 def test_two_quantiles_with_linear_tails_are_a_uniform_distribution():

@@ -95,11 +95,11 @@ def test_a_sensor_that_drops_hard_events_does_not_win_but_shows_its_availability
     kept, numbers = without(c, event, hard & (c.series == 1))
     alone = compute(kept, ["crps"])["crps"]
 
-    got = ranking.ranking(kept, numbers, seed=1, offered=250)
+    got = ranking.ranking(kept, numbers, seed=1)
 
     assert alone[1] < alone[0]
     crps = got.scores["crps"]
-    assert got.availability == pytest.approx([200 / 250, kept.counts[1] / 250])
+    assert got.availability == pytest.approx([1.0, kept.counts[1] / 200])
     assert got.seen.tolist() == [200, kept.counts[1]]
     assert got.events == kept.counts[1]
     assert crps.mean[0] == pytest.approx(

@@ -91,7 +91,6 @@ def test_intervals_take_memory_only_once_somebody_states_one():
     rings.write(ONE + 1, ONE, NAMES, row(interval=(500.0, 530.0, 0.9)))
     assert np.isnan(rings.read(ONE, ONE, NAMES)["lower"]).all()
     assert rings.read(ONE + 1, ONE, NAMES)["p"].tolist() == [0.9]
-    assert (rings.pair_bytes, Rings(1, 1, "single").pair_bytes) == (48, 32)
 
 
 @given(references=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=20))

@@ -14,7 +14,7 @@ from harness.kafka import need_log
 from harness.programs import need, need_module
 
 from monitor.cli import main
-from monitor.config.cluster_settings import MEANINGS, SAME, meaning_of
+from monitor.config.cluster_settings import MEANINGS, SAME, Meaning
 from monitor.config.kinds import Section
 from monitor.config.settings import Settings
 
@@ -70,6 +70,17 @@ def test_check_config_says_what_settings_mean_to_a_cluster_where_there_is_one(tm
 
         assert said[0].endswith("no mistakes")
         assert sum("bridge and cluster:" in line for line in said[1:]) == lines
+
+
+def meaning_of(path: str) -> Meaning:
+    """Return what the setting at ``path``, such as "series.max", means; raises KeyError."""
+    parts = path.split(".")
+    known = {each.key: each for each in MEANINGS}
+    for length in range(len(parts), 0, -1):
+        found = known.get(".".join(parts[:length]))
+        if found is not None:
+            return found
+    raise KeyError(path)
 
 
 def settings_below(model: type[Section], path: str = "") -> list[str]:

@@ -112,13 +112,9 @@ def averaged(name: str) -> Score:
     return score
 
 
-def availability(c: Columns, event: Events, offered: int | None = None) -> Float:
-    """Return the share of events that each series saw (A-17).
-
-    ``offered`` is how many events took place; by default those that any of the series saw.
-    """
-    took_place = np.unique(event).size if offered is None else offered
-    return events_seen(c, event) / took_place
+def availability(c: Columns, event: Events) -> Float:
+    """Return the share that each series saw of the events that any of them saw (A-17)."""
+    return events_seen(c, event) / np.unique(event).size
 
 
 def ranks(numbers: Float) -> Float:
@@ -136,7 +132,6 @@ def ranking(
     profile: Profile = "accuracy",
     density: Density = "normal",
     names: Sequence[str] | None = None,
-    offered: int | None = None,
     replicates: int = REPLICATES,
 ) -> Ranking | None:
     """Return the table of series on their common events; None where no two share any (A-20).
@@ -164,7 +159,7 @@ def ranking(
         common=chosen,
         events=events.size,
         seen=events_seen(c, event),
-        availability=availability(c, event, offered),
+        availability=availability(c, event),
         primary=primary,
         scores=columns,
         information=auucc_partial_gain(pairs),

@@ -23,7 +23,7 @@ from monitor.core.columns import Columns, ratio
 from monitor.core.model import Bool, Float
 from monitor.core.scores.bins import in_lines, last_in_order
 
-# Bands narrower than this share of the series' mean band are widened to it, and counted.
+# Bands narrower than this share of the series' mean band are widened to it.
 BAND_FLOOR: Final = 1e-6
 # The miss rates over which the partial area is taken (C Table 1).
 PARTIAL: Final = 0.5
@@ -34,8 +34,7 @@ class Bands(NamedTuple):
     """Rows: half-width towards the reference (floored), mean half-width, distance, critical scale.
 
     ``distance`` is |error|, less where the reference is uncertain (``Columns.own_error``).
-    ``valid`` is False for pairs without a band; their other entries are 0. ``floored`` marks
-    bands that were widened.
+    ``valid`` is False for pairs without a band; their other entries are 0.
     """
 
     active: Float
@@ -43,7 +42,6 @@ class Bands(NamedTuple):
     distance: Float
     scale: Float
     valid: Bool
-    floored: Bool
 
 
 def bands(c: Columns) -> Bands:
@@ -53,27 +51,20 @@ def bands(c: Columns) -> Bands:
     distance = np.abs(c.own_error)
     if np.minimum(below, above).min() > BAND_FLOOR * half.max():
         # No band of any series is near zero: the same numbers without the exceptions.
-        sound = np.ones(active.size, dtype=np.bool_)
-        return Bands(active, half, distance, distance / active, sound, ~sound)
+        return Bands(active, half, distance, distance / active, np.ones(active.size, np.bool_))
     valid = np.minimum(below, above) >= 0.0
     active, half, distance = (np.where(valid, rows, 0.0) for rows in (active, half, distance))
     floor = c.spread(BAND_FLOOR * ratio(c.sum(half), c.sum(valid.astype(np.float64))))
-    floored = (active > 0.0) & (active < floor)
-    active = np.where(floored, floor, active)
+    active = np.where((active > 0.0) & (active < floor), floor, active)
     scale = np.where(distance > 0.0, np.inf, 0.0)
     np.divide(distance, active, out=scale, where=active > 0.0)
-    return Bands(active, half, distance, scale, valid, floored)
+    return Bands(active, half, distance, scale, valid)
 
 
 def banded_count(c: Columns) -> Float:
     """Pairs that have a band: the value lies within its own interval."""
     valid = c.once(bands).valid
     return c.counts.astype(np.float64) if valid.all() else c.sum(valid.astype(np.float64))
-
-
-def floored_count(c: Columns) -> Float:
-    """Pairs whose band was near zero and widened."""
-    return c.sum(c.once(bands).floored.astype(np.float64))
 
 
 def _mean_of_banded(c: Columns, rows: Float) -> Float:

@@ -5,7 +5,7 @@ it; lower is better, unit: quantity. Everything starts from differences of nearb
 common shift changes nothing. Except in the fair score no term is negative, so nothing cancels.
 
 Sources: Gneiting, Raftery, JASA 102 (2007) section 4.2; Hersbach, Weather and Forecasting 15
-(2000); Ferro, QJRMS 140 (2014) (fair); Laio, Tamea, HESS 11 (2007) (CRPS and pinball loss).
+(2000); Ferro, QJRMS 140 (2014) (fair).
 """
 
 from __future__ import annotations
@@ -49,30 +49,6 @@ def crps_ensemble_fair(members: Float, reference: Float) -> Float:
     return crps_ensemble(members, reference) - own / (2.0 * m)
 
 
-def crps_ensemble_expected(members: Float) -> Float:
-    """Return the mean of :func:`crps_ensemble` for a reference that is one more member.
-
-    (m + 1)/(2 m) times the mean distance of two members; NaN for one member.
-    """
-    m = members.shape[-1]
-    return 0.5 * (1.0 + 1.0 / m) * _mean_distance(members)
-
-
-def pinball(quantiles: Float, levels: Float, reference: Float) -> Float:
-    """Return each pinball loss (level - 1{reference < quantile}) (reference - quantile)."""
-    above = np.asarray(reference)[..., None] - quantiles
-    return np.maximum(levels * above, (levels - 1.0) * above)
-
-
-def crps_pinball(quantiles: Float, levels: Float, reference: Float) -> Float:
-    """Return twice the mean pinball loss over the stated ``quantiles`` (... x k).
-
-    It approaches the CRPS for many levels (i - 1/2)/k, where it is the CRPS of the ensemble of
-    these quantiles. For few or uneven levels it is a proper score of them, not a CRPS.
-    """
-    return 2.0 * np.mean(pinball(quantiles, levels, reference), axis=-1)
-
-
 def crps_quantiles(
     quantiles: Float, levels: Float, reference: Float, *, tails: Tails = "linear"
 ) -> Float:
@@ -90,17 +66,6 @@ def crps_quantiles(
     inner = (cut - left) * _mean_square(p, here) + (right - cut) * _mean_square(1.0 - here, 1.0 - q)
     outer = np.maximum(off[..., 0], 0.0) + np.maximum(-off[..., -1], 0.0)
     return np.where(_ascend(quantiles), np.sum(inner, axis=-1) + outer, np.nan)
-
-
-def crps_quantiles_expected(quantiles: Float, levels: Float, *, tails: Tails = "linear") -> Float:
-    """Return the mean of :func:`crps_quantiles` for a reference drawn from that CDF.
-
-    The integral of F (1 - F).
-    """
-    at, level = _knots(quantiles, levels, tails)
-    p, q = level[:-1], level[1:]
-    rows = np.diff(at) @ (0.5 * (p + q) - _mean_square(p, q))
-    return np.where(_ascend(quantiles), rows, np.nan)
 
 
 def packed(numbers: Sequence[float]) -> bytes:

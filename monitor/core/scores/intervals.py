@@ -29,9 +29,8 @@ from monitor.core.scores.calibration import (
 from monitor.core.scores.saddlepoint import PairRows, saddlepoint_ends
 
 LEVEL: Final = 0.95
-# Below this many pairs there is no interval; below APPROXIMATE it is too narrow by some percent.
+# Below this many pairs there is no interval; below 500 it is too narrow by some percent.
 MIN_PAIRS: Final = 20
-APPROXIMATE: Final = 500
 # |zeta| this near to 1 depends on the seed or the method: 10 000 replicates move it by 0.02.
 UNDECIDED: Final = 0.05
 # Largest acceleration allowed for few effective pairs: ABC's ends go to infinity at 1/1.96.

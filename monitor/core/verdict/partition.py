@@ -24,7 +24,6 @@ from monitor.core.verdict.pairs import Side, near, running_medians
 # What a piece may be. A hinge is a line that begins where the piece before ended.
 RIGHT, LEVEL, LINE, HINGE = range(4)
 WIDE: Final = 4  # added where the piece has a spread of its own
-KINDS: Final = 2 * WIDE
 BOUNDS: Final = 64  # places where a piece may begin, approximately
 NEAREST: Final = 12  # pairs up to the alarm, each of which may begin one
 _PARAMETERS: Final = (1.0, 2.0, 3.0, 2.0)  # the beginning of the piece is one of them

@@ -122,11 +122,6 @@ class Rings:
         self._rare: npt.NDArray[Any] | None = None
         self._ids: npt.NDArray[np.uint64] | None = None
 
-    @property
-    def pair_bytes(self) -> int:
-        """Memory of a pair, of those that state u only."""
-        return self._row.itemsize
-
     def write(self, slots: Int, places: Int, names: Names, rows: Records) -> None:
         """Put ``rows`` (``WINDOW``) at ``places`` of the rings of ``slots``."""
         self._write(slots * self._length + places, names, rows, rows["u_ref"])
