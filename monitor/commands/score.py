@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from monitor.core.formatting import aligned
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.layout import layout_arguments, layout_of
@@ -20,7 +21,6 @@ from monitor.report.scored import (
     COVARIATES_HELP,
     REPLICATES,
     Scored,
-    aligned,
     covariates_of,
     figure,
     in_file,

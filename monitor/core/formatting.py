@@ -82,3 +82,12 @@ def finite(number: float) -> float | None:
 def series_path(sensor: str, quantity: str) -> str:
     """Return the path of the page of a series, below the address of the pages."""
     return f"/series/{quote(sensor, safe='')}/{quote(quantity, safe='')}"
+
+
+def aligned(lines: list[tuple[str, ...]]) -> list[str]:
+    """Return a table as lines of text."""
+    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]

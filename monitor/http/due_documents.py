@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import TypedDict
 
 from monitor.core.fleet.due_dates import DueDates, due_first, due_sentence, wanted_first
-from monitor.core.formatting import date_time, finite, probability, significant
+from monitor.core.formatting import aligned, date_time, finite, probability, significant
 from monitor.core.model import Int
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.models import Number, about
@@ -160,12 +160,8 @@ def due_text(found: DueList) -> str:
                 "-" if each["bits"] is None else significant(each["bits"]),
             )
         )
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    return "\n".join([found["sentence"], "", *lines] if found["series"] else [found["sentence"]])
+    lines = ["", *aligned(rows)] if found["series"] else []
+    return "\n".join([found["sentence"], *lines])
 
 
 def chance_words(share: float | None) -> str:

@@ -100,10 +100,10 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         zms=short_number(of["zms"]),
         zms_interval=_between(of["lower"], of["upper"]),
         zms_off=abs(of["zeta"]) > 1.0,
-        coverage=whole_percent(of["coverage"]),
-        stated=whole_percent(of["stated"]),
-        information=whole_percent(of["information"]),
-        availability=whole_percent(of["availability"]),
+        coverage=percent(of["coverage"]),
+        stated=percent(of["stated"]),
+        information=percent(of["information"]),
+        availability=percent(of["availability"]),
         evidence=evidence_figure(float(now.evidence[row])),
         last_pair=date_time(last, "%H:%M"),
         last_day=date_time(last, "%m-%d") if math.isfinite(last) else "",
@@ -157,7 +157,7 @@ def brief(value: float | None) -> str:
     return NONE if value is None else f"{value:.3g}".replace("-", MINUS)
 
 
-def whole_percent(share: float) -> str:
+def percent(share: float) -> str:
     """Return a share in per cent."""
     if not math.isfinite(share):
         return NONE
@@ -166,7 +166,7 @@ def whole_percent(share: float) -> str:
 
 def percent_or_dash(value: float | None) -> str:
     """Return a share in per cent, a dash for none."""
-    return NONE if value is None else whole_percent(value)
+    return NONE if value is None else percent(value)
 
 
 def evidence_figure(value: float) -> str:

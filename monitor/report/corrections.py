@@ -24,13 +24,14 @@ from monitor.core.correction.corrected import (
 )
 from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.diagnosis.onsets import PAIRS_MAX, at_alarms
+from monitor.core.formatting import aligned
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import Pairs
 from monitor.core.verdict.remedy import crps
 from monitor.report.incidents import AlertSpan, alert_spans
 from monitor.report.recorded import Recorded
-from monitor.report.scored import aligned, figure
+from monitor.report.scored import figure
 
 LOOKS_APART: Final = 8  # pairs
 _AT_ONCE: Final = 64

@@ -23,13 +23,12 @@ from monitor.core.analysis.adjustments import suggestions
 from monitor.core.formatting import amount, finite, instant
 from monitor.core.model import Event, Records
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR, SeriesRules, Systematic
-from monitor.core.verdict.verdict import Estimate
+from monitor.core.verdict.verdict import NORMAL_QUANTILE, Estimate
 from monitor.report.recorded import replayed
 from monitor.report.scored import Scored
 
 FORM: Final = 1
 _MOST: Final = 1e15
-_NORMAL: Final = 1.959963984540054
 # When and by which version a record was made, which does not follow from the pairs.
 _OF_THE_MAKING: Final = ("made", "monitor")
 
@@ -216,7 +215,7 @@ def _expanded(asked: RecordScope, offset: Estimate, u_ref: float) -> float | Non
 
     The latter is the larger of the declared one and that of the certificates.
     """
-    by_chance = 0.5 * (offset.upper - offset.lower) / _NORMAL
+    by_chance = 0.5 * (offset.upper - offset.lower) / NORMAL_QUANTILE
     of = asked.systematic
     declared = math.hypot(of.reference_value, of.reference_share * u_ref)
     certified = max((float(each["u"]) for each in asked.references), default=0.0)

@@ -53,7 +53,7 @@ from monitor.http.figures import (
 from monitor.http.fleet_picture import dot, fleet_picture, spread_of
 from monitor.report.incidents import findings_of, incident_document
 from monitor.report.recorded import Recorded, events_of
-from monitor.report.scored import where_of
+from monitor.report.scored import figure, where_of
 from monitor.report.wrong_references import wrong_references
 
 SEED: Final = 1
@@ -147,7 +147,7 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         statistics=[(name, each.help, each.source) for name, each in STATISTICS.items()],
         notes=recorded.notes,
         total=int(windows.counts.sum()),
-        text=_text,
+        text=figure,
     )
 
 
@@ -196,11 +196,14 @@ def _chapter(
         ),
         intervals=tuple((what, _interval(each, row)) for what, each in intervals.items()),
         statistics=tuple(
-            (key, _text(float(statistics[key][row])), each.help, each.source)
+            (key, figure(float(statistics[key][row])), each.help, each.source)
             for key, each in STATISTICS.items()
         ),
         remedies=tuple(
-            (_REMEDIES[what], f"{_text(each.value)} ({_text(each.lower)} to {_text(each.upper)})")
+            (
+                _REMEDIES[what],
+                f"{figure(each.value)} ({figure(each.lower)} to {figure(each.upper)})",
+            )
             for what, each in suggestions(one).items()
             if math.isfinite(each.value)
         ),
@@ -224,9 +227,9 @@ def _said(alert: Mapping[str, Any]) -> str:
 def _interval(interval: Interval, row: int) -> str:
     if not math.isfinite(interval.lower[row]):
         return "too few pairs"
-    ends = f"{_text(interval.lower[row])} to {_text(interval.upper[row])}"
+    ends = f"{figure(interval.lower[row])} to {figure(interval.upper[row])}"
     zeta = float(interval.zeta[row])
-    return f"{ends}, zeta {_text(zeta)}: {verdict(zeta)} ({interval.method})"
+    return f"{ends}, zeta {figure(zeta)}: {verdict(zeta)} ({interval.method})"
 
 
 def _ranked(recorded: Recorded, windows: Columns, source: ReportSource) -> Ranking | None:
@@ -280,7 +283,3 @@ def _picture(
     ]
     drawn = Markup(fleet_picture(shown))  # noqa: S704 - it escapes its words
     return [Figure("Offset and spread in its own u.", PICTURE, drawn)]
-
-
-def _text(number: float) -> str:
-    return f"{number:.4g}" if math.isfinite(number) else "-"

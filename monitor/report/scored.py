@@ -20,7 +20,7 @@ from monitor.core.analysis.resampling import bca_rce, bca_zms
 from monitor.core.analysis.where import BUILT_IN, Covariate, calibrated_where
 from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns
-from monitor.core.formatting import finite
+from monitor.core.formatting import aligned, finite
 from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interval
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
@@ -232,15 +232,6 @@ def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
         "replicates": interval.replicates,
         "seed": interval.seed,
     }
-
-
-def aligned(lines: list[tuple[str, ...]]) -> list[str]:
-    """Return a table as lines of text."""
-    widths = [max(len(line[at]) for line in lines) for at in range(len(lines[0]))]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    ]
 
 
 def figure(number: float) -> str:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from monitor.core.formatting import aligned
 from monitor.errors import CANNOT_CREATE, MonitorError
-from monitor.report.scored import aligned
 
 _TERMINAL: Final = 100
 _PAGE: Final = 120

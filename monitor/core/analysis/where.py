@@ -43,7 +43,7 @@ from monitor.core.detector.fresh_bets import bets_from_first
 from monitor.core.model import Float, Int
 from monitor.core.scores.calibration import n_effective
 from monitor.core.scores.intervals import abc_ends, zms_moments
-from monitor.core.verdict.verdict import Estimate
+from monitor.core.verdict.verdict import NORMAL_QUANTILE, Estimate
 
 FALSE_FINDINGS: Final = 0.05  # largest share of honest series that ever have a finding
 FIRST_EDGES: Final = 100  # covariates from which the first edges are taken; then 4 times as many
@@ -59,7 +59,6 @@ _BETS: Final = slice(0, ROWS[2].stop)
 _LOG_WEIGHTS: Final = np.log(WEIGHTS_Z[_BETS] / WEIGHTS_Z[_BETS].sum())
 _TINY: Final = 1e-300
 _ONE: Final[Int] = np.zeros(1, dtype=np.int64)  # one series, from its first row on
-_NORMAL: Final = 1.959963984540054
 
 
 class Covariate(NamedTuple):
@@ -341,7 +340,7 @@ def _estimates(c: Columns, rows: Int, stretch: float) -> tuple[Estimate, Estimat
         missing = (math.nan, math.nan)
         return Estimate(float(zms[0]), *missing), Estimate(bias, *missing)
     lower, upper = abc_ends(zms, spread * stretch, a)
-    off = _NORMAL * stretch * float(part.error.std()) / math.sqrt(rows.size)
+    off = NORMAL_QUANTILE * stretch * float(part.error.std()) / math.sqrt(rows.size)
     return (
         Estimate(float(zms[0]), max(float(lower[0]), 0.0), float(upper[0])),
         Estimate(bias, bias - off, bias + off),

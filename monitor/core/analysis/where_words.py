@@ -37,16 +37,12 @@ def where_sentence(found: Conditional, unit: str = "") -> str:
 
 def _wrong(finding: Finding, unit: str) -> str:
     if finding.fault == "offset":
-        size, interval = estimated(_absolute(finding.estimate), 0.0)
+        size, interval = estimated(finding.estimate.unsigned, 0.0)
         way = direction(finding.estimate.value, unit)
         return f"reads {with_unit(size, unit)} {way}{interval}"
     size, interval = estimated(finding.estimate, 1.0)
     verb = "understates" if finding.fault == "understated" else "overstates"
     return f"{verb} its uncertainty {size} times{interval}"
-
-
-def _absolute(estimate: Estimate) -> Estimate:
-    return estimate if estimate.value >= 0.0 else estimate.times(-1.0)
 
 
 def _place(finding: Finding, found: Conditional) -> str:

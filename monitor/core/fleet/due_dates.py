@@ -30,6 +30,7 @@ from monitor.core.registry import SeriesName
 from monitor.core.scores.entries import Live
 from monitor.core.steps import Steps, finish, portions
 from monitor.core.verdict import FAULTS, Verdict, shows
+from monitor.core.verdict.verdict import NORMAL_QUANTILE
 
 RISKS: Final = (0.05, 0.5, 0.95)
 YEARS_MAX: Final = 20.0
@@ -41,7 +42,6 @@ _PLACES: Final = 3  # decimal places to which worths are compared
 _HALVINGS: Final = 20
 _SERIES_AT_ONCE: Final = 16
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
-_NORMAL: Final = 1.959963984540054
 
 # The numbers published of a series' due dates, where settings ask for them.
 OF_DUE_DATES: Final = (
@@ -189,12 +189,14 @@ def _follow_verdict(found: Verdict, row: int, parts: list[Float], typical: float
     if not (shows(found) and found.level.is_known and FAULTS[found.fault].has_error_now):
         return
     level[row] = found.level.value / typical
-    variance[row] = ((found.level.upper - found.level.lower) / (2.0 * _NORMAL * typical)) ** 2
+    variance[row] = (
+        (found.level.upper - found.level.lower) / (2.0 * NORMAL_QUANTILE * typical)
+    ) ** 2
     covariance[row] = slope[row] = 0.0
     rate = found.slope_per_day
     if found.fault == "drift" and rate.is_known:
         slope[row] = rate.value / typical
-        slope_variance[row] = ((rate.upper - rate.lower) / (2.0 * _NORMAL * typical)) ** 2
+        slope_variance[row] = ((rate.upper - rate.lower) / (2.0 * NORMAL_QUANTILE * typical)) ** 2
 
 
 def _beyond(mean: Float, sd: Float, tolerance: Float) -> Float:

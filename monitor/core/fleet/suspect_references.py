@@ -85,10 +85,8 @@ class Suspect(NamedTuple):
             verb = "agreed" if is_over else "agree"
             those = f"{self.agree} of {self.sensors} sensors that met it {verb} with each other"
             return f"{who} {told}, {when}: {those}"
-        value, lower, upper = self.estimate
-        size = self.estimate if value >= 0.0 else Estimate(-value, -upper, -lower)
-        how_much, between = estimated(size)
-        way = direction(value, self.unit)
+        how_much, between = estimated(self.estimate.unsigned)
+        way = direction(self.estimate.value, self.unit)
         told = f"{looks} {with_unit(how_much, self.unit)} {way}{between}, {when}"
         verb = "disagreed" if is_over else "disagree"
         those = f"{self.agree} of {self.sensors} sensors that met it {verb} in the same direction"

@@ -13,7 +13,7 @@ from monitor.core.model import NAN, Float, Int
 
 LEVEL: Final = 0.95
 _TAIL: Final = 0.5 - 0.5 * LEVEL
-_NORMAL: Final = 1.959963984540054  # the normal quantile of LEVEL's upper end
+NORMAL_QUANTILE: Final = 1.959963984540054  # the normal quantile of LEVEL's upper end
 _PARTS: Final = 40
 _TERMS: Final = 29
 
@@ -34,6 +34,11 @@ class Estimate(NamedTuple):
         """Return the estimate with ends ``times`` as far from the value."""
         ends = (self.value + (end - self.value) * times for end in (self.lower, self.upper))
         return Estimate(self.value, *ends)
+
+    @property
+    def unsigned(self) -> Estimate:
+        """The estimate without its sign."""
+        return self if self.value >= 0.0 else Estimate(-self.value, -self.upper, -self.lower)
 
     @property
     def is_known(self) -> bool:
@@ -106,7 +111,7 @@ def mixed(centre: Float, se: Float, df: Float, weight: Float) -> list[Estimate]:
     first, of = np.cumsum(parts) - parts, np.repeat(np.arange(some.size), parts)
     centre, se, df, weight = (each[some][keep] for each in (centre, se, df, weight))
     half = t_ends(df)
-    sd = np.maximum(se * half / _NORMAL, 1e-12)
+    sd = np.maximum(se * half / NORMAL_QUANTILE, 1e-12)
     share = weight / np.add.reduceat(weight, first)[of]
     begin = np.minimum.reduceat(centre - 4.0 * sd, first)
     step = (np.maximum.reduceat(centre + 4.0 * sd, first) - begin) / _GRID

@@ -181,20 +181,16 @@ def rate(found: Verdict, unit: str) -> tuple[str, str]:
     return f"{sign}{with_unit(size, unit)} {per}", between
 
 
-def _absolute(size: Estimate) -> Estimate:
-    return size if size.value >= 0.0 else Estimate(-size.value, -size.upper, -size.lower)
-
-
 def offset(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3)"."""
-    size, between = estimated(_absolute(found.level), 0.0)
+    size, between = estimated(found.level.unsigned, 0.0)
     way = direction(found.level.value, unit)
     return f"{verbs.reads} {with_unit(size, unit)} {way}{between}"
 
 
 def mean_error(found: Verdict, unit: str) -> str:
     """Return "its mean error of 0.4 kg"."""
-    size, _ = estimated(_absolute(found.level), 0.0)
+    size, _ = estimated(found.level.unsigned, 0.0)
     return f"its mean error of {with_unit(size, unit)}"
 
 
@@ -207,7 +203,7 @@ def declared(found: Verdict, unit: str) -> str:
 def drift(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "drifts +0.12 degC a day (0.11 to 0.13), 7.0 high now", or "crosses 0 now"."""
     has_rate = found.slope_per_day.is_known
-    size, within = estimated(_absolute(found.level), 0.0)
+    size, within = estimated(found.level.unsigned, 0.0)
     told = verbs.drifts
     if has_rate:
         change, between = rate(found, unit)
