@@ -280,7 +280,8 @@ def _open(path: Path, *, may_upgrade: bool) -> sqlite3.Connection:
     try:
         find_or_create(path)
         log_was_empty = is_log_empty(path)
-        db = sqlite3.connect(path, isolation_level=None, timeout=0.0)
+        # One thread uses it; whatever thread collects an object that was left open may close it.
+        db = sqlite3.connect(path, isolation_level=None, timeout=0.0, check_same_thread=False)
     except (OSError, sqlite3.DatabaseError) as error:
         raise cannot_open(path, error) from error
     db.text_factory = text_of

@@ -9,6 +9,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -350,6 +351,17 @@ def test_a_process_that_ends_without_closing_its_journal_leaves_it_sound(end, tm
     assert not wal_of(path).exists()
     assert not note_of(path).exists()
     assert everything(path)["pairs"] == by_series(numbered(60)).tobytes()
+
+
+def test_a_journal_that_is_left_is_closed_by_whatever_thread_collects_it(tmp_path):
+    left = [Journal(tmp_path / "left.sqlite")]
+    left[0].append(batch(1.0, numbered(60), series=SERIES))
+    collecting = threading.Thread(target=left.clear)
+    collecting.start()
+    collecting.join()
+
+    assert not wal_of(tmp_path / "left.sqlite").exists()
+    assert everything(tmp_path / "left.sqlite")["pairs"] == by_series(numbered(60)).tobytes()
 
 
 def test_what_was_merged_needs_no_log(killed):
