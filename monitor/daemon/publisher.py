@@ -265,7 +265,8 @@ class Publisher:
             stale_acknowledgements=connection.stale_acknowledgements,
             connected=connection.connected,
             last_message={
-                (topics, self._kinds[topics]): at for topics, at in connection.last_message.items()
+                (topics, self._kinds.get(topics, "covariate")): at
+                for topics, at in connection.last_message.items()
             },
             delays=parts.intake.delays.medians(),
             pending_readings=pairing.readings,

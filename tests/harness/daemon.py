@@ -66,7 +66,12 @@ class Daemon:
         found = until("the daemon says its address", self._address)
         self.url = str(found)
         if ready:
-            until(f"the daemon is ready: {self.log()}", lambda: self.get("/readyz")[0] == 200)
+            until(f"the daemon is ready: {self.log()}", self._is_ready)
+
+    def _is_ready(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, self.log()
+        return self.get("/readyz")[0] == 200
 
     def _address(self) -> str:
         assert self.process is not None

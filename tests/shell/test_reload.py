@@ -19,7 +19,7 @@ sources:
   - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
   - {topic: "old/{sensor}/{quantity}", kind: reading}
 """
-NEW = OLD.replace("old/", "new/") + "windows: {pairs: 5}\notlp: {interval_seconds: 30}\n"
+NEW = OLD.replace("old/", "new/") + "windows: {pairs: 5}\notlp: {interval_seconds: 31}\n"
 
 
 @pytest.fixture
