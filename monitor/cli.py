@@ -66,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given[0].startswith("-") and given[0] not in COMMANDS:
         meant = get_close_matches(given[0], COMMANDS, n=1) or ["--help"]
         parser.error(f"unknown command {given[0]!r}; did you mean `monitor {meant[0]}`?")
-    if given[0] == "reference":
-        given = [f" {each}" if _NEGATIVE.fullmatch(each) else each for each in given]
+    given = [f" {each}" if _NEGATIVE.fullmatch(each) else each for each in given]
     options = parser.parse_args(given)
     command = import_module(_module(options.command))
     try:

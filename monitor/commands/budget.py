@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.http.budget_documents import budget_document, budget_text
-from monitor.report.recorded import events_of, read
+from monitor.report.recorded import events_of, read_with_notes
 
 
 class BudgetError(MonitorError):
@@ -39,9 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the budget."""
     rules = SeriesRules()
-    recorded = read(Path(options.file), rules, layout_of(options))
-    for note in recorded.notes:
-        print(note, file=sys.stderr)
+    recorded = read_with_notes(Path(options.file), rules, layout_of(options))
     counts = Counter(name.quantity for name in recorded.names)
     quantity = options.quantity or min(counts, key=lambda each: (-counts[each], each), default="")
     wanted = set(options.sensors or [name.sensor for name in recorded.names])

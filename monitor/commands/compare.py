@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.comparisons import CompareError, Comparing, comparison_of
 from monitor.report.progress import step
-from monitor.report.recorded import read
+from monitor.report.recorded import read_with_notes
 
 _SAVED = {
     "cost": "cost of the intervals as stated",
@@ -73,9 +72,7 @@ def run(options: argparse.Namespace) -> int:
         level=level,
         miss=options.miss,
     )
-    recorded = read(Path(options.file), SeriesRules(level=level), layout_of(options))
-    for note in recorded.notes:
-        print(note, file=sys.stderr)
+    recorded = read_with_notes(Path(options.file), SeriesRules(level=level), layout_of(options))
     with step("comparing on the common events"):
         found = comparison_of(recorded, asked)
     print(json.dumps(found, allow_nan=False) if options.json else _text(found))

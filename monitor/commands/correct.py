@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,7 +15,7 @@ from monitor.files.layout import layout_arguments, layout_of
 from monitor.files.whole_file import whole_file
 from monitor.report.corrections import CorrectedSeries, corrected_lines, corrections
 from monitor.report.progress import step
-from monitor.report.recorded import read
+from monitor.report.recorded import read_with_notes
 
 _COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "u", "reference"),
@@ -61,9 +60,7 @@ def run(options: argparse.Namespace) -> int:
     if not 0.0 < options.level < 1.0:
         raise CorrectError(f"--level {options.level:g}: must be between 0 and 1; 90 % is 0.9")
     rules = SeriesRules()
-    recorded = read(Path(options.file), rules, layout_of(options))
-    for note in recorded.notes:
-        print(note, file=sys.stderr)
+    recorded = read_with_notes(Path(options.file), rules, layout_of(options))
     if not recorded.names:
         raise CorrectError(f"{options.file}: no reading has a reference; check times and names")
     with step(f"correcting {len(recorded.names)} series"):

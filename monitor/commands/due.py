@@ -14,7 +14,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.http.due_documents import DueList, due_calendar, due_list, due_text
-from monitor.report.recorded import due_snapshot, read
+from monitor.report.recorded import due_snapshot, read_with_notes
 
 
 class DueError(MonitorError):
@@ -63,9 +63,7 @@ def _of_file(options: argparse.Namespace) -> str:
     if most is not None and not 0.0 < most <= 1e15:
         raise DueError(f"--tolerance {most}: must be above 0 and at most 1e15")
     rules = SeriesRules(due=True, tolerance=most)
-    recorded = read(Path(options.file), rules, layout_of(options))
-    for note in recorded.notes:
-        print(note, file=sys.stderr)
+    recorded = read_with_notes(Path(options.file), rules, layout_of(options))
     if not recorded.names:
         raise DueError(f"{options.file}: no reading has a reference; check times and names")
     if not recorded.timed:

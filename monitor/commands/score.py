@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.progress import step
-from monitor.report.recorded import Recorded, bins_of, blocks, read
+from monitor.report.recorded import Recorded, bins_of, blocks, read_with_notes
 from monitor.report.scored import (
     COVARIATES_HELP,
     REPLICATES,
@@ -84,9 +83,7 @@ def run(options: argparse.Namespace) -> int:
     layout = layout_of(options)
     kept = [*in_file(covariates_of(options.covariates)), *covariates_of(options.bins_by)]
     kept = list(dict.fromkeys(kept))
-    recorded = read(Path(options.file), SeriesRules(level=level), layout, kept)
-    for note in recorded.notes:
-        print(note, file=sys.stderr)
+    recorded = read_with_notes(Path(options.file), SeriesRules(level=level), layout, kept)
     if not recorded.names:
         raise ScoreError(
             f"{options.file}: no reading has a reference within 60 s of the same sensor and "

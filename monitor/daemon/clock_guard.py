@@ -78,7 +78,7 @@ class ClockGuard:
         self._events: OrderedDict[str, float] = OrderedDict()
         self._trusted_since = self._contradicted = 0.0
         self._is_confirmed = self._is_agreed = False
-        self._arrivals = 0  # messages without a time of their own
+        self._has_arrivals = False  # whether a message without a time of its own was accepted
         self.doubt = ""
         """Why the clock is in doubt, in a sentence; empty while it is trusted."""
         self.doubts = 0
@@ -121,7 +121,7 @@ class ClockGuard:
         if self._events:
             return min(self.now, median_low(self._events.values()))
         is_long = self._monotonic - self._trusted_since >= PATIENCE_SECONDS
-        return self.now if self._arrivals and (self._is_agreed or is_long) else None
+        return self.now if self._has_arrivals and (self._is_agreed or is_long) else None
 
     # -- what speaks ------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class ClockGuard:
             return
         for topic, time in stamps:
             if abs(time - self.now) < _SAME_SECONDS:
-                self._arrivals += are_accepted
+                self._has_arrivals |= are_accepted
                 continue
             if not time < ERA_END:  # or NaN
                 continue

@@ -282,6 +282,7 @@ class ReloadingDaemon:
 
     def run(self, service: Service, supervisor: Supervisor) -> None:
         """Run until stopped by a signal; raises MonitorError if it cannot continue."""
+        _say_reading(service, supervisor)
         self._run_once(service, supervisor)
         while self._next is not None and not self._signals.stop:
             self._current, self._next = self._next, None
@@ -291,9 +292,8 @@ class ReloadingDaemon:
             self._journal = open_journal(settings)
             self._run_once(service, supervisor)
 
-    def _assembled(self, service: Service, supervisor: Supervisor) -> Parts | None:
-        """Rebuild all from the journal, while the service says so; None if stopped meanwhile."""
-        _say_reading(service, supervisor)
+    def _assembled(self) -> Parts | None:
+        """Rebuild all from the journal; None if stopped meanwhile."""
         try:
             with self._signals.stopping_at_once():
                 return assemble(self._current.settings, time.time(), self._journal)
@@ -306,7 +306,7 @@ class ReloadingDaemon:
 
     def _run_once(self, service: Service, supervisor: Supervisor) -> None:
         settings, credentials, source, sinks = self._current
-        parts = self._assembled(service, supervisor)
+        parts = self._assembled()
         if parts is None:
             return
         client_id = client_id_of(parts)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from monitor.core.formatting import finite
-from monitor.core.model import PAIR, Bool, Float, Records
+from monitor.core.model import PAIR, Float, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import document
 from monitor.decode.checks import U_MIN, VALUE_MAX
+from monitor.files.pair_checks import row_faults
 from monitor.frames.pair_frames import FrameError
 from monitor.report.recorded import InMemoryNetwork
 
@@ -193,20 +194,12 @@ def _refuse_impossible(known: Mapping[str, Float]) -> None:
         if wrong.any():
             at = int(np.argmax(wrong))
             raise FrameError(f"{name}[{at}] is {column[at]:g}: leave out what is missing")
-    _refuse("p", known, lambda p: (p <= 0.0) | (p >= 1.0), "must lie between 0 and 1, such as 0.9")
-    _refuse("u_ref", known, lambda u: (u < U_MIN) & (u != 0.0), f"must be 0 or at least {U_MIN:g}")
     if "lower" in known and (known["upper"] - known["lower"] < U_MIN).any():
         raise FrameError("lower must lie below upper")
-
-
-def _refuse(
-    name: str, known: Mapping[str, Float], are_wrong: Callable[[Float], Bool], rule: str
-) -> None:
-    if name not in known:
-        return
-    column = known[name]
-    wrong = are_wrong(column)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        argument = "u_reference" if name == "u_ref" else name
-        raise FrameError(f"{argument}[{at}] is {column[at]:g}: {rule}")
+    absent = np.full_like(known["value"], math.nan)
+    fields = {name: known.get(name, absent) for name in ("u", "lower", "upper", "p")}
+    fields["u_reference"] = known.get("u_ref", absent)
+    for rows, field, what in row_faults(fields):
+        if rows.any():
+            at = int(np.argmax(rows))
+            raise FrameError(f"{field}[{at}] is {fields[field][at]:g}: {what}")

@@ -8,6 +8,7 @@ end.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -98,6 +99,19 @@ def read(
     with step(f"looking for incidents in {table.time.size} pairs"):
         found = of_pairs(table, rules)
     return with_covariates(found, table)
+
+
+def read_with_notes(
+    path: Path,
+    rules: SeriesRules,
+    layout: FileLayout = AS_USUAL,
+    covariates: Sequence[str] = (),
+) -> Recorded:
+    """Return what :func:`read` returns, and print on stderr what in the file is not used."""
+    recorded = read(path, rules, layout, covariates)
+    for note in recorded.notes:
+        sys.stderr.write(f"{note}\n")
+    return recorded
 
 
 def with_covariates(found: Recorded, table: PairTable) -> Recorded:
