@@ -18,9 +18,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from rows import Goal, Line, line
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 CHROMIUM = "/usr/bin/chromium"
+SERIES = 1000
 PUBLISH_SECONDS = 2.0
 LOADS = 9
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
@@ -99,7 +101,17 @@ class Served:
         self._process.communicate()
 
 
-def paint(browser: Browser, url: str) -> None:
+class Painted(NamedTuple):
+    """Loads of the page in turns with one of two sentences, ms; bytes and requests of a load."""
+
+    page: list[float]
+    plain: list[float]
+    weights: list[float]
+    requests: int
+
+
+def painted(browser: Browser, url: str) -> Painted:
+    """Load the fleet's page so many times with an empty cache."""
     paints, plain, weights, requests = [], [], [], 0
     for _ in range(LOADS):
         plain.append(bare_paint(browser, url))
@@ -112,12 +124,25 @@ def paint(browser: Browser, url: str) -> None:
         weights.append(sum(sizes))
         requests = len(sizes)
         context.close()
-    print(f"  first paint   {statistics.median(paints):6.0f} ms  (goal 150; {LOADS} loads)")
-    print(f"                {statistics.median(plain):6.0f} ms  of a page with two sentences")
-    print(
-        f"  weight        {statistics.median(weights) / 1e3:6.1f} kB over the wire, "
-        f"{requests} requests"
+    return Painted(paints, plain, weights, requests)
+
+
+def first_paint() -> list[Line]:
+    """Row of the table: first paint of the page of a fleet."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    served = Served(SERIES)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        found = painted(browser, served.url)
+        browser.close()
+    served.stop()
+    goal = Goal(
+        f"first paint of the fleet's page, {SERIES} series, empty cache, passed time",
+        "a page with two sentences",
+        limit="style sheet and two scripts, then a table of a hundred lines",
     )
+    return [line(goal, found.page, found.plain, "ms")]
 
 
 def bare_paint(browser: Browser, url: str) -> float:
@@ -149,7 +174,7 @@ def watched(browser: Browser, served: Served, pages: int, seconds: float) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--series", type=int, default=1000)
+    parser.add_argument("--series", type=int, default=SERIES)
     parser.add_argument("--pages", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
@@ -162,7 +187,12 @@ def main() -> None:
     print(f"{arguments.series} series, all numbers new every {PUBLISH_SECONDS:g} s")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        paint(browser, served.url)
+        found = painted(browser, served.url)
+        page, plain = statistics.median(found.page), statistics.median(found.plain)
+        print(f"  first paint   {page:6.0f} ms  (goal 150; {LOADS} loads)")
+        print(f"                {plain:6.0f} ms  of a page with two sentences")
+        weight = statistics.median(found.weights) / 1e3
+        print(f"  weight        {weight:6.1f} kB over the wire, {found.requests} requests")
         watched(browser, served, arguments.pages, arguments.seconds)
         browser.close()
     served.stop()

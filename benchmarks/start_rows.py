@@ -1,7 +1,11 @@
-"""Rows of the table about the start: what is imported, and what a journal is read back to."""
+"""Rows of the table about the start: what is imported, and what a journal is read back to.
+
+``start_late`` leaves its journals as a kill does: nothing is closed or saved at the end.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import sqlite3
@@ -10,10 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from engine_rows import MILLION, START, Source
+from engine_rows import MILLION, START, Source, apart
+from harness.late_stream import RATE, LateStream
+from harness.publishing import Said
 from rows import Goal, Line, line, ratio
 
 from monitor.config import Settings
@@ -24,6 +32,9 @@ from monitor.journal import Batch, Journal
 
 SERIES = 1000
 ROUNDS = 3
+LATE_SECONDS = 300
+PUBLISH_SECONDS = 10
+KEEP_SECONDS = 60
 # A pair as SQLite gives it: its integers have a sign.
 _SIGNED = np.dtype([(name, kind.replace("u8", "i8")) for name, kind in PAIR.descr])
 
@@ -73,6 +84,66 @@ def _fill(path: Path) -> None:
         pairs = source.batch(5000)
         journal.append(Batch(START, pairs=pairs, series=known if at == 0 else ()))
     journal.close()
+
+
+def start_late() -> list[Line]:
+    """A start after a kill: all references late, a fifth revised; and the same in order of time."""
+    seconds, stream = range(LATE_SECONDS), LateStream(START)
+    late = [stream.second() for _ in seconds]
+    in_time = sorted((said for each in late for said in each), key=_due)
+    in_order = [in_time[at * RATE : (at + 1) * RATE] for at in seconds]
+    ours, itself = [], []
+    with tempfile.TemporaryDirectory() as name:
+        for number, said in enumerate((late, in_order)):
+            apart(partial(_killed, str(Path(name) / f"{number}.sqlite"), said))
+        for _ in range(ROUNDS):
+            for number, costs in enumerate((ours, itself)):
+                costs.append(apart(partial(_started, str(Path(name) / f"{number}.sqlite"))))
+    goal = Goal(
+        f"a start after a kill, {LATE_SECONDS * RATE:,} messages held, references up to 5 minutes "
+        "late or revised",
+        "itself, the same messages in order of time",
+        limit="readings and references that wait are read, checked and held again",
+    )
+    return [line(goal, ours, itself, "s")]
+
+
+def _due(said: Said) -> tuple[str, int]:
+    body = json.loads(said.payload)
+    return body["time"], body.get("rev", -1)
+
+
+def _settings_of(path: str) -> Settings:
+    return Settings.model_validate(
+        {
+            "journal": {"path": path},
+            "series": {"max": 1000, "max_new_per_minute": 1_000_000},
+            "pairing": {"mode": "nearest", "tolerance_seconds": 5, "max_wait_hours": 0.25},
+        }
+    )
+
+
+def _killed(path: str, seconds: Sequence[Sequence[Said]]) -> float:
+    """Take a stream as a daemon does, and leave its journal as it is then."""
+    parts = assemble(_settings_of(path), START)
+    for second, said in enumerate(seconds, start=1):
+        now = START + second
+        parts.intake.commit(parts.intake.prepare(said, now))
+        if second % PUBLISH_SECONDS == 0:
+            parts.network.evaluate(now, 128)
+            parts.network.drain_transitions()
+        if second % KEEP_SECONDS == 0:
+            parts.evidence.work()
+            parts.journal.compact()
+    return float(parts.intake.counts.committed)
+
+
+def _started(path: str) -> float:
+    began = time.process_time()
+    parts = assemble(_settings_of(path), START + LATE_SECONDS)
+    spent = time.process_time() - began
+    assert parts.network.pairing.readings > 0
+    return spent
 
 
 def _rows(path: Path, journal: Path) -> sqlite3.Connection:

@@ -49,7 +49,33 @@ def test_a_line_says_whether_floor_and_aim_are_reached(table, ratio, reached):
     cells = [cell.strip() for cell in table.cells("row", line).split("|")[1:-1]]
 
     assert len(cells) == table.HEAD.count("|") - 1
-    assert cells[8] == reached
+    assert cells[9] == reached
+
+
+def test_of_several_runs_a_line_is_the_median_and_has_the_lowest_ratio(table):
+    def printed(*ratios):
+        goal = table.Goal("a pair", "peer", 7, 12, "why")
+        lines = [table.Line(goal, f"{ratio} us", "1 us", ratio) for ratio in ratios]
+        lines.append(table.Line(table.Goal("a limit", ""), "3 us", ""))
+        return "\n".join(table.cells("tls", line) for line in lines) + " (12 s)\n"
+
+    lines = table.joined([printed(1234.0, 9), printed(7, 8), "row tls failed", printed(1300.0, 6)])
+
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines["tls"]]
+    assert [each[2] for each in cells] == ["1234.0 us", "8 us", "3 us"]
+    assert [each[5:7] for each in cells] == [["1,234", "7"], ["8", "6"], ["", ""]]
+    assert all(line.count("|") == table.HEAD.count("|") for line in lines["tls"])
+
+
+def test_runs_with_other_lines_are_not_joined(table):
+    def printed(*whats):
+        lines = [table.Line(table.Goal(what, "peer"), "1 us", "2 us", 2.0) for what in whats]
+        return "\n".join(table.cells("tls", line) for line in lines)
+
+    with pytest.raises(ValueError, match="row tls, line 1"):
+        table.joined([printed("a"), printed("b")])
+    with pytest.raises(ValueError):
+        table.joined([printed("a"), printed("a", "b")])
 
 
 def test_the_page_of_the_project_has_the_marks(table):
