@@ -290,6 +290,40 @@ def test_digits_that_may_be_date_and_clock_or_a_number_need_a_layout(text, layou
     assert reader("ms", "UTC")(text, "time") == int(text) / 1e3
 
 
+@pytest.mark.parametrize(
+    ("layout", "text"),
+    [
+        ("%Y%m%d%H%M", "20260301120000"),
+        ("%Y%m%d%H%M%S", "2026030112"),
+        ("%d.%m.%Y %H:%M", "46082.5"),
+    ],
+)
+def test_digits_of_another_layout_are_no_number_of_seconds(layout, text):
+    with pytest.raises(Rejected, match="is not of the layout"):
+        reader(zone="UTC", layout=layout)(text, "time")
+
+
+@pytest.mark.parametrize(
+    ("layout", "told"),
+    [
+        ("%H:%M", "has no full date"),
+        ("%d.%m. %H:%M", "has no full date"),
+        ("%d.%m.%Y %H:%M %p", "loses AM or PM"),
+        ("%d.%m.%Y %I:%M", "loses AM or PM"),
+    ],
+)
+def test_a_layout_that_loses_a_part_of_the_time_is_refused(layout, told):
+    with pytest.raises(MapError, match=told):
+        reader(layout=layout)
+
+
+@pytest.mark.parametrize(
+    "layout", ["%d.%m.%Y", "%m/%d/%y %I:%M %p", "%c", "%x %X", "%Y-%j", "%d %B %Y %H:%M:%S.%f%z"]
+)
+def test_a_layout_with_a_full_date_is_taken(layout):
+    reader(layout=layout)
+
+
 def test_a_scalar_payload_is_the_value_at_its_time_of_arrival():
     (found,) = observe(512, time="arrival", series=[{"value": "$", "u": 2}])
 

@@ -197,6 +197,8 @@ def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Ma
     certificate = read_certificate(data, file)
     if certificate.signature is not None and certificate.signature.is_broken:
         raise CertifyError(f"--reference {file}: {certificate.signature.sentence}")
+    if certificate.mistakes:  # what cannot be read may have the largest uncertainty
+        raise CertifyError(f"--reference {file}: {certificate.mistakes[0]}")
     try:
         u = certified_uncertainty(certificate, options.reference_quantity, asked.unit)
         validity = validity_of(

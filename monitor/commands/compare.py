@@ -62,6 +62,8 @@ def run(options: argparse.Namespace) -> int:
     for name in ("alpha", "miss"):
         if not 0.0 < getattr(options, name) < 1.0:
             raise CompareError(f"--{name}: must be between 0 and 1, such as 0.1")
+    if options.at is not None and len(options.sensors) > 1:
+        raise CompareError("--at: compares one sensor before and after; give one sensor")
     level = 1.0 - options.alpha
     asked = Comparing(
         options.sensors,

@@ -12,7 +12,7 @@ from monitor.client.client import ClientError, client_arguments, client_of
 from monitor.config import load
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
-from monitor.files.layout import layout_arguments, layout_of
+from monitor.files.layout import layout_arguments, layout_of, layout_options_given
 from monitor.http.due_documents import DueList, due_calendar, due_list, due_text
 from monitor.report.recorded import due_snapshot, read_with_notes
 
@@ -62,6 +62,8 @@ def _of_file(options: argparse.Namespace) -> str:
     most = options.tolerance
     if most is not None and not 0.0 < most <= 1e15:
         raise DueError(f"--tolerance {most}: must be above 0 and at most 1e15")
+    if options.ics and options.order != "date":
+        raise DueError("--order is for the list; a calendar has its own order")
     rules = SeriesRules(due=True, tolerance=most)
     recorded = read_with_notes(Path(options.file), rules, layout_of(options))
     if not recorded.names:
@@ -80,6 +82,8 @@ def _of_daemon(options: argparse.Namespace) -> str:
         raise DueError("--ics is for FILE; calendars read /due.ics of a daemon themselves")
     if options.tolerance is not None:
         raise DueError("--tolerance is for FILE; a daemon's is alerts.tolerance in its settings")
+    if given := layout_options_given(options):
+        raise DueError(f"{given[0]} is for FILE; a daemon's settings say how messages are read")
     client = client_of(load(options.config), options)
     found = client.get(f"due?order={options.order}")
     if found is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import itertools
+import math
 import sys
 import time
 from collections import Counter
@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from monitor.config import Settings, load, resolve_secret
+from monitor.config.core_plan import router_of
 from monitor.daemon.assembly import assemble, native_topics, publisher_of
+from monitor.decode import Router
 from monitor.errors import USAGE, MonitorError
 from monitor.files import detect, read_messages, read_stream
 from monitor.files.layout import AS_USUAL, layout_of, notation_arguments
@@ -50,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
     """Replay the file and print the result."""
     if options.speed is not None and options.speed <= 0.0:
         raise ReplayCommandError(f"--speed {options.speed}: must be above 0")
+    if options.speed is not None and options.direct:
+        raise ReplayCommandError("--speed is for a broker; --direct takes no time between messages")
     path, layout = Path(options.file), layout_of(options)
     kind = detect(path)
     if kind == "pairs":
@@ -57,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if kind == "messages" and layout != AS_USUAL:
         raise ReplayCommandError(
             f"{path}: contains raw messages, whose times and numbers the sources in the settings "
-            "read; --time-zone, --time-format and --decimal-comma are for a stream"
+            "read; --time-zone, --time-format, --time-start and --decimal-comma are for a stream"
         )
     settings = load(options.config)
     if kind == "messages":
@@ -65,9 +69,15 @@ def run(options: argparse.Namespace) -> int:
     else:
         stream = read_stream(path, layout)
         messages = worded(stream, native_topics(settings), stream.units)
+    router = router_of(settings)
     if options.direct:
-        _direct(settings, _watched(messages))
+        _direct(settings, router, _watched(messages))
     else:
+        if kind == "messages" and router.any_needs_packet:
+            sys.stderr.write(
+                "the settings have sources whose messages may state no time: at the broker these "
+                "arrive now; --direct takes them at the times in the file\n"
+            )
         _publish(settings, options, _watched(messages))
     return 0
 
@@ -87,15 +97,22 @@ def _publish(
     print(f"{count} messages published, all acknowledged by the broker")
 
 
-def _direct(settings: Settings, messages: Iterable[RawMessage]) -> None:
+def _direct(settings: Settings, router: Router, messages: Iterable[RawMessage]) -> None:
     parts = assemble(settings, time.time())
+    intake = parts.intake
     try:
-        for batch in _batches(messages):
-            parts.intake.commit(parts.intake.prepare(batch, time.time()))
+        for batch, arrived in _batches(messages, router):
+            now = time.time()
+            given = (
+                intake.prepare(batch, now)
+                if arrived is None
+                else intake.prepare(batch, arrived, latest=now)
+            )
+            intake.commit(given)
         snapshot = parts.network.evaluate(time.time())
     finally:
         parts.journal.close()
-    counts = parts.intake.counts
+    counts = intake.counts
     print(
         f"{counts.committed} messages in the journal {settings.journal.path}, "
         f"{counts.duplicate} had come before, {sum(counts.rejected.values())} rejected"
@@ -120,10 +137,27 @@ def _counted(states: Iterable[str]) -> list[str]:
     return [f"{count} {state}" for state, count in sorted(Counter(states).items())]
 
 
-def _batches(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
-    iterator = iter(messages)
-    while batch := list(itertools.islice(iterator, _BATCH)):
-        yield batch
+def _batches(
+    messages: Iterable[RawMessage], router: Router
+) -> Iterator[tuple[list[RawMessage], float | None]]:
+    """Yield messages to be read together, with the time at which they arrived if that may count.
+
+    A message that may state no time is alone, at its time in the file; without one it arrives now.
+    """
+    together: list[RawMessage] = []
+    for message in messages:
+        if not math.isnan(message.time) and router.needs_packet(message.topic):
+            if together:
+                yield together, None
+                together = []
+            yield [message], message.time
+            continue
+        together.append(message)
+        if len(together) == _BATCH:
+            yield together, None
+            together = []
+    if together:
+        yield together, None
 
 
 def _watched(messages: Iterable[RawMessage]) -> Iterable[RawMessage]:

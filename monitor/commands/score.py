@@ -13,6 +13,7 @@ import numpy as np
 from monitor.core.formatting import aligned
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import USAGE, MonitorError
+from monitor.files.input_file import column_name
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, bins_of, blocks, read_with_notes
@@ -81,8 +82,8 @@ def run(options: argparse.Namespace) -> int:
         raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
     layout = layout_of(options)
-    kept = [*in_file(covariates_of(options.covariates)), *covariates_of(options.bins_by)]
-    kept = list(dict.fromkeys(kept))
+    along = [options.bins_by] if options.bins_by.strip() else []
+    kept = [*dict.fromkeys((*in_file(covariates_of(options.covariates)), *along))]
     recorded = read_with_notes(Path(options.file), SeriesRules(level=level), layout, kept)
     if not recorded.names:
         raise ScoreError(
@@ -100,7 +101,7 @@ def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> st
         blocks(found.windows.take(np.array([row])), options.blocks, options.density)
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
-    binned = _bins(found, options.bins_by.strip().lower())
+    binned = _bins(found, column_name(options.bins_by))
     if not options.json:
         lines = [*found.lines(options.density), *_block_lines(recorded, in_time)]
         return "\n".join([*lines, *_bin_lines(recorded, binned, options.bins_by)])
@@ -115,7 +116,8 @@ def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> st
 def _bins(found: Scored, by: str) -> list[dict[str, Any]]:
     if not by:
         return []
-    covariate, windows = found.recorded.covariates[by], found.windows
+    kept, windows = found.recorded.covariates, found.windows
+    covariate = kept[by] if by in kept else kept[by.lower()]
     ends = windows.starts + windows.counts
     return [
         bins_of(windows.take(np.array([row])), covariate[first:end])

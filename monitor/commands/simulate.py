@@ -31,6 +31,12 @@ from monitor.simulate.trades import TRADES
 if TYPE_CHECKING:
     from monitor.mqtt.publish import BrokerPublisher
 
+_START: Final = "2026-03-01T06:00:00Z"
+# The options that a trade does not have, with their defaults.
+_OF_FLEET: Final[dict[str, object]] = {
+    "format": "csv", "seconds": None, "interval": 0.5, "start": _START,
+    "controls": False, "race": False,
+}  # fmt: skip
 _STEP_SECONDS: Final = 60.0
 _LIVE_STEP_SECONDS: Final = 0.1
 _PASSWORD_VARIABLE: Final = "MONITOR_MQTT_PASSWORD"  # noqa: S105 - the name of the variable
@@ -61,9 +67,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, help="duration (default when live: until Ctrl-C)")
     parser.add_argument("--interval", type=float, default=0.5, help="seconds between animals")
     parser.add_argument("--seed", type=int, default=1, help="random seed (default: 1)")
-    parser.add_argument(
-        "--start", default="2026-03-01T06:00:00Z", help="time of a file's first animal"
-    )
+    parser.add_argument("--start", default=_START, help="time of a file's first animal")
     parser.add_argument(
         "--controls", action="store_true", help="add sensors with perfect, random and constant u"
     )
@@ -78,6 +82,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write or publish, and return the exit code."""
+    if options.seed < 0:
+        raise SimulateError(f"--seed {options.seed}: must be 0 or above")
     if options.trade:
         return _trade(options)
     if options.interval <= 0.0 or (options.seconds is not None and options.seconds <= 0.0):
@@ -98,6 +104,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _trade(options: argparse.Namespace) -> int:
     """Write the messages of a trade, or publish them at once."""
+    given = [name for name, usual in _OF_FLEET.items() if getattr(options, name) != usual]
+    if given:
+        raise SimulateError(f"--{given[0]} is for the fleet; leave it out with --trade")
     recording = TRADES[options.trade](np.random.default_rng(options.seed))
     if options.truth:
         for sensor, fault in recording.faults.items():

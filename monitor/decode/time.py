@@ -33,6 +33,7 @@ Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 _DIVISORS: Final = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _SIZES: Final = {"ns": 1e17, "us": 1e14, "ms": 1e11}  # a number at least as large is in this unit
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SOME_TIME: Final = datetime(2026, 11, 23, 17, 45, 56, tzinfo=UTC)  # in the afternoon
 _DATE_CHARACTERS: Final = len("2026-01-01")
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)", re.ASCII)
 _DATE_DIGITS: Final = len("20260101")
@@ -85,13 +86,20 @@ def _zone(zone: str) -> ZoneInfo | None:
 
 
 def _check_layout(layout: str) -> None:
+    """Raise MapError unless a time that the layout states keeps its date and its hour."""
+    if not layout:
+        return
     what = "not a layout of strptime such as %d.%m.%Y %H:%M"
-    if layout and "%" not in layout:
+    if "%" not in layout:
         raise MapError(("time_layout",), what)
     try:
-        datetime.strptime(_EPOCH.strftime(layout), layout)  # noqa: DTZ007 - only whether it can be
+        found = datetime.strptime(_SOME_TIME.strftime(layout), layout)  # noqa: DTZ007
     except (ValueError, re.error) as error:
         raise MapError(("time_layout",), what) from error
+    if found.date() != _SOME_TIME.date():
+        raise MapError(("time_layout",), "has no full date: it needs day, month and year")
+    if found.hour not in (0, _SOME_TIME.hour) or ("%p" in layout and "%I" not in layout):
+        raise MapError(("time_layout",), "has %I or %p without the other, which loses AM or PM")
 
 
 def _of_number(number: float, unit: str) -> float:
@@ -215,7 +223,9 @@ def _of_text(stated: _Text, unit: str, local: ZoneInfo | None) -> float:
     except ValueError as error:
         if unit == "none":
             raise stated.refused(_hint_at(stated.text)) from error
-        if unit == "auto" and not stated.layout:
+        if unit == "auto":
+            if stated.layout:  # its digits are no number of seconds
+                raise stated.refused() from error
             stated.refuse_date_and_clock()
         return check_era(_of_number(stated.number(), unit), stated.what)
     if unit == "none" and len(stated.text.strip()) <= _DATE_CHARACTERS:

@@ -4,8 +4,9 @@ Rules of this file: the first row is the names of the columns; a cell is the tex
 have, with all digits of a number; only Parquet needs pyarrow.
 
 A row may state a distribution: quantiles (``q0.05``, ``q0.5`` ...) or ``members``. As in a mapping,
-the outermost quantiles are the interval and the standard deviation of the members is sigma, unless
-the row states them itself; the CRPS is that of the whole distribution.
+the outermost quantiles are the interval and the standard deviation of the members is sigma, the
+quantile 0.5 or the mean of the members is the value, unless the row states them itself; the CRPS is
+that of the whole distribution.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from monitor.files.input_file import (
     Mistakes,
     Row,
     cell_text,
-    column_name,
     flattened,
     header,
     is_json_lines,
@@ -115,17 +115,21 @@ def _taken(cells: Sequence[str] | Float, rows: Int) -> Sequence[str] | Float:
     return [cells[row] for row in rows.tolist()]
 
 
+# The chunks of a table; of Parquet they have the columns whose names are given, with their fields.
+Chunks = Callable[[Mapping[str, str]], Iterator[Chunk]]
+
+
 @contextmanager
 def table_chunks(
     path: Path, mistakes: Mistakes, layout: FileLayout
-) -> Iterator[tuple[list[str], Iterator[Chunk]]]:
+) -> Iterator[tuple[list[str], Chunks]]:
     """Give the names of a table's columns, and its rows in chunks; raises FileError."""
     if is_parquet(path):
         yield _parquet(path, layout)
         return
     if (table := arrow_csv(path)) is not None:
         names = header(path, iter([(1, table.names)]))
-        yield names, _renamed(names, table)
+        yield names, lambda _used: _renamed(names, table)
         return
     with opened(path) as text, _without_collection():
         if is_json_lines(path):
@@ -133,7 +137,7 @@ def table_chunks(
         else:
             blocks = row_blocks(text, decimal_comma=layout.decimal_comma)
         names = header(path, flattened(islice(blocks, 1)))
-        yield names, _chunks(names, blocks, mistakes)
+        yield names, lambda _used: _chunks(names, blocks, mistakes)
 
 
 @contextmanager
@@ -205,7 +209,7 @@ def _of_objects(
         yield line, [cell_text(found.get(name), decimal_comma=comma) for name in names]
 
 
-def _parquet(path: Path, layout: FileLayout) -> tuple[list[str], Iterator[Chunk]]:
+def _parquet(path: Path, layout: FileLayout) -> tuple[list[str], Chunks]:
     parquet, library = arrow("parquet"), arrow("")
     try:
         file = parquet.ParquetFile(path)
@@ -213,32 +217,33 @@ def _parquet(path: Path, layout: FileLayout) -> tuple[list[str], Iterator[Chunk]
     except (library.ArrowException, OSError) as error:
         raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
 
-    def chunks() -> Iterator[Chunk]:
+    def chunks(used: Mapping[str, str]) -> Iterator[Chunk]:
+        written = dict(zip(names, file.schema_arrow.names, strict=True))
         first = 1
         try:
-            for batch in file.iter_batches(_BATCH_ROWS):
-                columns = (
-                    _of_arrow(path, name, each, layout)
-                    for name, each in zip(names, batch, strict=True)
-                )
-                lines = range(first, first + batch.num_rows)
-                yield Chunk(lines, dict(zip(names, columns, strict=True)))
+            for batch in file.iter_batches(_BATCH_ROWS, columns=[written[name] for name in used]):
+                columns = {
+                    name: _of_arrow(path, name, field, batch.column(written[name]), layout)
+                    for name, field in used.items()
+                }
+                yield Chunk(range(first, first + batch.num_rows), columns)
                 first += batch.num_rows
         except (library.ArrowException, OSError) as error:
             raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
         finally:
             file.close()
 
-    return names, chunks()
+    return names, chunks
 
 
 def _of_arrow(
     path: Path,
     name: str,
+    field: str,
     column: Any,  # noqa: ANN401
     layout: FileLayout,
 ) -> Sequence[str] | Float:
-    """Return a column as numbers (a time as s since 1970 UTC) or as texts."""
+    """Return a column of a field as numbers (a time as s since 1970 UTC) or as texts."""
     types, compute = arrow("types"), arrow("compute")
     if types.is_timestamp(column.type):
         whole = compute.cast(column, arrow("").timestamp("us", column.type.tz), safe=False)
@@ -247,12 +252,12 @@ def _of_arrow(
         found = compute.cast(whole, "int64").to_numpy(zero_copy_only=False) / 1e6
         return np.asarray(found, dtype=np.float64)
     is_number = types.is_floating(column.type) or types.is_decimal(column.type)
-    is_time = name == column_name(layout.columns.get("time", "time"))
-    if is_time and (is_number or types.is_integer(column.type)):
+    if field == "time" and (is_number or types.is_integer(column.type)):
         cast = compute.cast(column, "float64", safe=False)  # ns have more digits than a float
         numbers = np.asarray(cast.to_numpy(zero_copy_only=False))
-        return numbers / divisors(numbers, "auto")
-    if is_number or (types.is_integer(column.type) and name not in _TEXTS):
+        start = layout.time_start
+        return numbers / divisors(numbers, "auto") if start is None else numbers + start
+    if is_number or (types.is_integer(column.type) and field not in _TEXTS):
         return np.asarray(compute.cast(column, "float64").to_numpy(zero_copy_only=False))
     if types.is_string(column.type) or types.is_large_string(column.type):
         column = column.dictionary_encode()  # there are far fewer names than rows
@@ -287,6 +292,7 @@ def _local_times(
 
 MEMBERS: Final = "members"
 CRPS: Final = "crps_stated"
+MEDIAN: Final = 0.5
 _QUANTILE: Final = re.compile(r"q(0?\.\d+)")
 _BETWEEN: Final = re.compile(r"[ ;]+")
 
@@ -303,8 +309,9 @@ class Claims:
         self.quantiles: Final = tuple(name for _, name in levels)
         self._levels: Final = np.array([level for level, _ in levels])
         self._has_members: Final = MEMBERS in names
-        if np.any(np.diff(self._levels) == 0.0):
-            raise FileError(f"{path}:1:{levels[0][1]}: a level appears twice; keep one")
+        twice = np.flatnonzero(np.diff(self._levels) == 0.0)
+        if twice.size:
+            raise FileError(f"{path}:1:{levels[twice[0]][1]}: a level appears twice; keep one")
         ends = central(self._levels.tolist())
         if levels and ends is None:
             raise FileError(f"{path}:1:{levels[0][1]}: {NOT_CENTRAL}")
@@ -312,6 +319,11 @@ class Claims:
 
     def __bool__(self) -> bool:
         return bool(self.quantiles) or self._has_members
+
+    @property
+    def have_value(self) -> bool:
+        """Whether they give the value of a row that states none."""
+        return self._has_members or MEDIAN in self._levels
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -326,7 +338,10 @@ class Claims:
         lines: Sequence[int],
         mistakes: Mistakes,
     ) -> None:
-        """Fill in sigma, interval and CRPS where rows omit them; ``read`` returns a column."""
+        """Fill in value, sigma, interval and CRPS where rows omit them.
+
+        ``read`` returns a column. The columns in ``found`` are written to.
+        """
         if self.quantiles:
             self._of_quantiles(found, np.stack([read(name) for name in self.quantiles]).T, lines,
                                mistakes)  # fmt: skip
@@ -345,6 +360,10 @@ class Claims:
             mistakes.add(lines[row], self.quantiles[0], "the quantiles do not ascend")
         whole &= ~crossing
         found[CRPS][whole] = crps_quantiles(table[whole], self._levels, found["reference"][whole])
+        bare = whole & np.isnan(found["value"])
+        if MEDIAN in self._levels:
+            median = int(np.searchsorted(self._levels, MEDIAN))
+            found["value"][bare] = table[bare, median]
         bare = whole & np.isnan(found["lower"]) & np.isnan(found["upper"])
         low, high = self._ends
         found["lower"][bare], found["upper"][bare] = table[bare, low], table[bare, high]
@@ -366,5 +385,7 @@ class Claims:
                 continue
             reference = np.array(found["reference"][row])
             found[CRPS][row] = float(crps_ensemble(members, reference))
+            if np.isnan(found["value"][row]):
+                found["value"][row] = float(members.mean())
             if np.isnan(found["u"][row]):
                 found["u"][row] = float(members.std(ddof=1))

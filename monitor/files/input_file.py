@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import operator
 import re
 import zlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from datetime import date, datetime
 from io import BufferedReader, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Final, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TextIO
 
 import msgspec
 import numpy as np
@@ -27,6 +28,9 @@ from monitor.decode.paths import says_no_value
 from monitor.decode.time import parsed
 from monitor.errors import BAD_INPUT, MonitorError
 
+if TYPE_CHECKING:
+    from _csv import Reader
+
 Row = tuple[int, list[str]]
 Block = tuple[Sequence[int], Sequence[list[str]]]
 
@@ -34,12 +38,12 @@ MISTAKES_MAX: Final = 20
 BLOCK_ROWS: Final = 20_000
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZIP_MAGIC: Final = b"PK\x03\x04"
-_TOPIC: Final = re.compile(r'"topic"\s*:')
 _SEPARATORS: Final = ",;\t"
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+_THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
 EXPANDED: Final = "U"
-_REFERENCE: Final = re.compile(r'"reference"\s*:')
+_JSON_KEY: Final = re.compile(r'"(\w+)"\s*:')
 PARQUET_MAGIC: Final = b"PAR1"
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
 
@@ -56,6 +60,10 @@ class FileError(MonitorError):
     def __init__(self, *mistakes: str) -> None:
         super().__init__("\n".join(mistakes))
         self.mistakes: Final = mistakes
+
+
+class _AmbiguousError(ValueError):
+    """A file has cells whose points may be decimal points or separate thousands."""
 
 
 class Mistakes:
@@ -119,6 +127,8 @@ def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
         raise FileError(f"{name}: the gzip file is damaged or cut short: {error}") from error
     except csv.Error as error:
         raise FileError(f"{name}: is not CSV: {error}") from error
+    except _AmbiguousError as error:
+        raise FileError(f"{name}:{error}") from error
 
 
 def rows(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Row]:
@@ -135,13 +145,22 @@ def row_blocks(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Block]:
     """Return (line numbers, cells) of the rows that are not blank: the first alone, then many.
 
     The separator of cells is the one in the first line: tabs, semicolons or commas. Between tabs or
-    semicolons ``21,5`` is 21.5, unless with ``decimal_comma`` all cells stay as they are written. A
-    row's line is the one on which it ends.
+    semicolons ``21,5`` is 21.5, unless with ``decimal_comma`` all cells stay as they are written;
+    a file that has such commas and cells like ``1.022`` is refused, since that may be 1022. A row's
+    line is the one on which it ends.
     """
-    first = text.readline()
-    separator = separator_of(first)
-    reader = csv.reader(chain((first,), text), delimiter=separator)
-    as_written = decimal_comma or separator == ","
+    head: list[str] = []
+    for line in text:
+        head.append(line)
+        if line.strip():
+            break
+    separator = separator_of(head[-1] if head else "")
+    blocks = _written_blocks(csv.reader(chain(head, text), delimiter=separator))
+    return blocks if decimal_comma or separator == "," else _pointed(blocks)
+
+
+def _written_blocks(reader: Reader) -> Iterator[Block]:
+    """Yield the rows that are not blank as they are written."""
     before, size = 0, 1
     while block := list(islice(reader, size)):
         lines: Sequence[int] = range(before + 1, reader.line_num + 1)
@@ -154,7 +173,29 @@ def row_blocks(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Block]:
         before = reader.line_num
         if block:
             size = BLOCK_ROWS
-            yield lines, block if as_written else [_with_points(cells) for cells in block]
+            yield lines, block
+
+
+def _pointed(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield rows with decimal points for decimal commas; raises _AmbiguousError."""
+    has_commas = False
+    for lines, written in blocks:
+        block = [_with_points(cells) for cells in written]
+        has_commas |= any(map(operator.is_not, written, block))
+        if has_commas:
+            _refuse_thousands(lines, written)
+        yield lines, block
+
+
+def _refuse_thousands(lines: Sequence[int], block: Sequence[list[str]]) -> None:
+    """Raise _AmbiguousError for a cell such as 1.022 in a file with decimal commas."""
+    for line, cells in zip(lines, block, strict=True):
+        for cell in cells:
+            if "." in cell and _THOUSANDS.fullmatch(cell.strip()):
+                whole, parted = cell.strip().replace(".", ""), cell.strip()
+                what = f"{parted!r} may be {whole} or {parted} beside numbers with a decimal comma"
+                how = "give --decimal-comma if points separate thousands, else write no commas"
+                raise _AmbiguousError(f"{line}: {what}; {how}")
 
 
 def _states_anything(cells: list[str]) -> bool:
@@ -172,12 +213,13 @@ def separator_of(head: str) -> str:
 
 
 def _with_points(cells: list[str]) -> list[str]:
-    """Return a row with decimal points for decimal commas."""
+    """Return a row with decimal points for decimal commas; the same list if it has none."""
     if "," not in "".join(cells):
         return cells
-    return [
+    found = [
         cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell.strip()) else cell for cell in cells
     ]
+    return cells if found == cells else found
 
 
 def column_name(text: str) -> str:
@@ -216,25 +258,27 @@ def detect(
 ) -> Literal["pairs", "stream", "messages"]:
     """Return what a file holds; raises FileError where it is none of these.
 
-    ``columns`` (those of :mod:`monitor.files.pair_fields`), if given, mean that it holds pairs.
-
-    JSON lines are messages if they have a ``topic``, pairs if they have a ``reference``, else a
-    stream; in CSV a column ``kind`` makes a stream, ``value`` and ``reference`` make pairs; Parquet
-    holds pairs.
+    ``columns`` are those given by :mod:`monitor.files.pair_fields`. JSON lines are messages if they
+    have a ``topic``; a column or key ``reference`` makes pairs, else ``kind`` makes a stream;
+    Parquet holds pairs.
     """
     path = Path(path)
-    if columns or is_parquet(path):
+    if is_parquet(path):
         return "pairs"
     first = first_json_line(path)
     if first:
-        if _TOPIC.search(first):
+        names = [*dict.fromkeys(_JSON_KEY.findall(first))]
+        if "topic" in names and not columns:
             return "messages"
-        return "pairs" if _REFERENCE.search(first) else "stream"
-    with opened(path) as text:
-        names = header(path, rows(text))
-    if "kind" in names:
+    else:
+        with opened(path) as text:
+            names = header(path, rows(text))
+    if "kind" in names and "reference" not in (*names, *columns):
+        if columns:
+            what = "is a stream (it has a kind), whose columns cannot be given by --columns"
+            raise FileError(f"{path}:1: {what}; rename them in the file")
         return "stream"
-    if "reference" in names:
+    if columns or "reference" in names:
         return "pairs"
     raise FileError(
         f"{path}:1: is neither a file of pairs (columns value, reference, and u or lower, upper) "
@@ -325,6 +369,9 @@ def cell_text(value: object, *, decimal_comma: bool = False) -> str:
         return ""
     if decimal_comma and isinstance(value, float):
         return repr(value).replace(".", ",")
+    if isinstance(value, list):
+        members = (cell_text(each, decimal_comma=decimal_comma) or "null" for each in value)
+        return " ".join(members)
     if isinstance(value, date):
         return value.isoformat()
     return value if isinstance(value, str) else repr(value)

@@ -10,8 +10,11 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Protocol
 
+from monitor.core.formatting import instant
+from monitor.core.model import Float
 from monitor.decode.checks import VALUE_MAX, Rejected
 from monitor.decode.spec import MapError
 from monitor.decode.time import Reader, is_number, reader
@@ -19,8 +22,20 @@ from monitor.errors import USAGE, MonitorError
 from monitor.files.input_file import number, seconds
 from monitor.files.pair_fields import COLUMNS_HELP, USUAL, parse_columns
 
-_BLANKS: Final = str.maketrans("", "", " \u00a0\u202f\u2009'\u2019")
-_NO_THOUSANDS: Final = re.compile(r"\.(?!\d{3}(?!\d))")
+_BLANKS: Final = " \u00a0\u202f\u2009'\u2019"  # that separate thousands
+_EARLY: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
+
+
+def _number_pattern(separators: str, comma: str) -> re.Pattern[str]:
+    """Return the form of a number; one with separated thousands has no exponent."""
+    thousands = rf"[1-9]\d{{0,2}}(?P<separator>[{separators}])\d{{3}}((?P=separator)\d{{3}})*"
+    whole = rf"(?=.*\d)(?P<whole>[-+]?({thousands}|\d*))"
+    rest = rf"({comma}(?P<rest>\d*))?(?P<exponent>(?(separator)|([eE][-+]?\d+)?))"
+    return re.compile(whole + rest, re.ASCII)
+
+
+_NUMBER: Final = _number_pattern(_BLANKS, "[.,]")
+_COMMA_NUMBER: Final = _number_pattern(f"{_BLANKS}.", ",")
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
 
 
@@ -32,7 +47,7 @@ class TakesOptions(Protocol):
 
 
 class LayoutError(MonitorError):
-    """``--time-zone`` or ``--time-format`` cannot be used."""
+    """``--time-zone``, ``--time-format`` or ``--time-start`` cannot be used."""
 
     exit_code = USAGE
 
@@ -40,19 +55,21 @@ class LayoutError(MonitorError):
 class FileLayout(NamedTuple):
     """The column of each field, and how cells state times and numbers.
 
-    ``time_zone`` is that of times without one, ``time_format`` in the format of strptime. With
-    ``decimal_comma`` a point separates thousands.
+    ``time_zone`` is that of times without one, ``time_format`` in the format of strptime; numbers
+    are seconds after ``time_start`` (s since 1970 UTC) if that is given. With ``decimal_comma`` a
+    point separates thousands.
     """
 
     columns: Mapping[str, str] = _NO_COLUMNS
     time_zone: str = ""
     time_format: str = ""
     decimal_comma: bool = False
+    time_start: float | None = None
 
     @property
     def usual_times(self) -> bool:
         """Whether times are as RFC 3339 has them, with a zone."""
-        return not (self.time_zone or self.time_format)
+        return not (self.time_zone or self.time_format or self.time_start is not None)
 
     def reader(self) -> Reader:
         """Return what reads times; raises LayoutError."""
@@ -69,6 +86,8 @@ class FileLayout(NamedTuple):
         def stated(text: str) -> float:
             try:
                 text = text.strip()
+                if self.time_start is not None and is_number(text):
+                    return self.time_start + float(text)
                 is_usual = self.usual_times and not is_number(text)
                 return seconds(text) if is_usual else read(text, "time")
             except ValueError as error:
@@ -90,7 +109,7 @@ class FileLayout(NamedTuple):
         try:
             return number(text)
         except ValueError as error:
-            hint = ", or give --decimal-comma" if "," in text else ""
+            hint = ", or give --decimal-comma" if _COMMA_NUMBER.fullmatch(text.strip()) else ""
             raise ValueError(f"{error}{hint}") from error
 
 
@@ -115,18 +134,51 @@ def notation_arguments(parser: TakesOptions) -> None:
         "--time-format", default="", metavar="FORMAT", help="layout of times: '%%d.%%m.%%Y %%H:%%M'"
     )
     parser.add_argument(
+        "--time-start",
+        default="",
+        metavar="TIME",
+        help="times are numbers of seconds after this one: 2026-03-01T06:00Z",
+    )
+    parser.add_argument(
         "--decimal-comma",
         action="store_true",
         help="1.021,5 is 1021.5 (21,5 is understood without)",
     )
 
 
+def layout_options_given(options: argparse.Namespace) -> list[str]:
+    """Return the options given that say how a table is written."""
+    names = ("columns", "time_zone", "time_format", "time_start", "decimal_comma")
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(options, name, None)]
+
+
 def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> FileLayout:
     """Return what the options say; raises ColumnsError or LayoutError."""
     columns = parse_columns(getattr(options, "columns", ""), fields)
-    layout = FileLayout(columns, options.time_zone, options.time_format, options.decimal_comma)
+    start = None
+    if options.time_start:
+        try:
+            start = seconds(options.time_start)
+        except ValueError as error:
+            raise LayoutError(f"--time-start: {error}") from error
+    layout = FileLayout(
+        columns, options.time_zone, options.time_format, options.decimal_comma, start
+    )
     layout.reader()
     return layout
+
+
+def early_times(times: Float) -> str:
+    """Return what to do about times that seem to count from a start, not from 1970; else nothing.
+
+    ``times``: s since 1970 UTC.
+    """
+    if not times.size or not times.max() < _EARLY:
+        return ""
+    return (
+        f"its times end at {instant(float(times.max()))}: numbers are seconds since 1970; if they "
+        "count from a start, name it with --time-start"
+    )
 
 
 def typed_number(text: str, *, decimal_comma: bool = False) -> float:
@@ -135,17 +187,12 @@ def typed_number(text: str, *, decimal_comma: bool = False) -> float:
     Blanks and apostrophes separate thousands. A single comma without a point is a decimal comma;
     with ``decimal_comma`` every comma is, and points separate thousands. Raises ValueError.
     """
-    plain = text.strip().translate(_BLANKS)
-    wrong = decimal_comma and _NO_THOUSANDS.search(plain)
-    if decimal_comma:
-        plain = plain.replace(".", "").replace(",", ".")
-    elif plain.count(",") == 1 and "." not in plain:
-        plain = plain.replace(",", ".")
-    try:
-        stated = float(plain)
-    except ValueError:
-        stated = math.nan
-    if wrong or "_" in plain or not math.isfinite(stated):
+    match = (_COMMA_NUMBER if decimal_comma else _NUMBER).fullmatch(text.strip())
+    stated = math.nan
+    if match is not None:
+        whole = match["whole"].replace(match["separator"] or " ", "")
+        stated = float(f"{whole}.{match['rest'] or '0'}{match['exponent'] or ''}")
+    if not math.isfinite(stated):
         write = "1.021,5" if decimal_comma else "21.5 or 21,5"
         raise ValueError(f"{text[:40]!r}: is not a number; write {write}")
     return stated

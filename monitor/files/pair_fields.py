@@ -107,13 +107,16 @@ def known_column(path: Path, names: Sequence[str], name: str) -> str:
 
 
 def check_fields(
-    path: Path, names: Sequence[str], chosen: Mapping[str, str], *, stated: bool
+    path: Path, names: Sequence[str], chosen: Mapping[str, str], *, stated: bool, centred: bool
 ) -> None:
-    """Raise FileError unless the fields make pairs; ``stated``: those of distributions."""
+    """Raise FileError unless the fields make pairs.
+
+    ``stated``: there are distributions, ``centred``: with a value.
+    """
     remedy = "say which is meant, such as --columns value=y_pred,u=y_std,reference=y_true"
     bare = {"lower", "upper"} <= chosen.keys()
     for field in ("value", "reference"):
-        if field not in chosen and not (field == "value" and bare):
+        if field not in chosen and not (field == "value" and (bare or centred)):
             raise FileError(
                 f"{path}:1:{field}: this column is missing; there are {listing(names)}; {remedy}"
             )

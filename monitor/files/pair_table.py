@@ -33,7 +33,7 @@ from monitor.files.input_file import (
     says_nothing,
     unused_columns,
 )
-from monitor.files.layout import AS_USUAL, FileLayout
+from monitor.files.layout import AS_USUAL, FileLayout, early_times
 from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
 from monitor.files.pair_fields import check_fields, fields_of, known_column, overlooked
 from monitor.files.paired_columns import PairTable
@@ -65,11 +65,11 @@ def read_pairs(
     with table_chunks(path, mistakes, layout) as (names, chunks):
         fields = fields_of(path, names, layout.columns)
         claims = Claims(path, names, layout)
-        check_fields(path, names, fields, stated=bool(claims))
+        check_fields(path, names, fields, stated=bool(claims), centred=claims.have_value)
         covariates = [known_column(path, names, each) for each in covariates]
         refuse_doubled(path, names, {*fields.values(), *claims.columns, CRPS})
         gathered = _Gathered(path, names, fields, mistakes, claims, covariates, layout)
-        for chunk in chunks:
+        for chunk in chunks(gathered.used):
             gathered.add(chunk)
             watch(len(chunk.lines))
             if mistakes.enough:
@@ -107,6 +107,13 @@ class _Gathered:
         self._rows = self._lost = 0
         self._lacking = ""
 
+    @property
+    def used(self) -> dict[str, str]:
+        """The columns that are read, each with its field, or with its own name."""
+        others = (*self._claims.columns, CRPS, *self._covariates)
+        own = {name: name for name in others if name in self._names}
+        return own | {name: field for field, name in self._fields.items()}
+
     def add(self, chunk: Chunk) -> None:
         """Check and keep some rows."""
         lines = chunk.lines
@@ -134,14 +141,21 @@ class _Gathered:
     def _stated(self, chunk: Chunk) -> dict[str, Float]:
         """Return the numbers of some rows by field, NaN where one states none."""
         found = {name: self._numbers(name, chunk) for name in _NUMBERS}
-        found[CRPS] = self._column(CRPS, chunk) if CRPS in self._names else self._empty(chunk.lines)
+        rows = len(chunk.lines)
+        found[CRPS] = self._column(CRPS, chunk) if CRPS in self._names else empty_column(rows)
         if "value" not in self._fields:
             found["value"] = found["lower"] + (found["upper"] - found["lower"]) / 2.0
         if "alpha" in self._fields:
             found["p"] = np.where(np.isnan(found["p"]), 1.0 - found["alpha"], found["p"])
-        self._claims.fill(
-            found, chunk.cells, lambda name: self._column(name, chunk), chunk.lines, self._mistakes
-        )
+        if self._claims:
+            found = {name: np.array(column) for name, column in found.items()}  # arrow's: read only
+            self._claims.fill(
+                found,
+                chunk.cells,
+                lambda name: self._column(name, chunk),
+                chunk.lines,
+                self._mistakes,
+            )
         for at, field, what in row_faults(found):
             for row in np.flatnonzero(at).tolist():
                 self._mistakes.add(chunk.lines[row], self._fields.get(field, field), what)
@@ -192,24 +206,21 @@ class _Gathered:
         )
 
     def _notes(self) -> Iterator[str]:
-        used = {*self._fields.values(), *self._claims.columns, CRPS, *self._covariates}
-        unused = unused_columns(self._names, used)
+        unused = unused_columns(self._names, self.used)
         if unused:
             yield f"{self._path}: columns not used: {listing(unused)}"
         for field, name in overlooked(unused, self._fields):
             yield f"{self._path}: no column {field}; if {name} holds it: --columns {field}={name}"
+        if "time" in self._fields and (early := early_times(joined(self._columns["time"]))):
+            yield f"{self._path}: {early}"
         if self._lost:
             total = self._rows + self._lost
             yield f"{self._path}: {self._lost} of {total} rows lack a number and are left out"
 
     def _numbers(self, field: str, chunk: Chunk) -> Float:
         if field not in self._fields:
-            return self._empty(chunk.lines)
+            return empty_column(len(chunk.lines))
         return self._column(self._fields[field], chunk)
-
-    def _empty(self, lines: Sequence[int]) -> Float:
-        """Return a column that no row states; a distribution may still fill it in."""
-        return np.full(len(lines), NAN) if self._claims else empty_column(len(lines))
 
     def _column(self, name: str, chunk: Chunk) -> Float:
         """Return a column as numbers, NaN where it states none."""
@@ -297,14 +308,14 @@ class _Gathered:
         series = np.zeros(kinds.size, dtype=np.int64)
         for kind in np.argsort(first).tolist():
             sensor, quantity, unit = (
-                column.texts[code] for column, code in zip(columns, codes[kind], strict=True)
+                column.texts[code].strip()
+                for column, code in zip(columns, codes[kind], strict=True)
             )
             line, name = chunk.lines[first[kind]], (sensor, quantity)
             if name not in self._known:
                 self._check_name(name, line)
             at = series[kind] = self._known.setdefault(name, len(self._known))
-            was = self._units.setdefault(int(at), unit)
-            if was != unit:
+            if unit and (was := self._units.setdefault(int(at), unit)) != unit:
                 self._mistakes.add(line, "unit", f"is {unit!r}, was {was!r}; convert one of them")
         return series[kind_of]
 

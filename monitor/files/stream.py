@@ -27,6 +27,7 @@ from monitor.files.input_file import (
     EXPANDED,
     FileError,
     Mistakes,
+    cell_text,
     file_label,
     header,
     is_json_lines,
@@ -62,7 +63,7 @@ class _Stated(NamedTuple):
     kind: str
     value: float
     sensor: str = ""
-    quantity: str = "value"
+    quantity: str = ""
     lower: float = NAN
     upper: float = NAN
     alpha: float = NAN
@@ -83,11 +84,11 @@ class _Stated(NamedTuple):
 class _Line(msgspec.Struct, gc=False):
     """One line of JSON: the columns' names with their types."""
 
-    time: str
+    time: str | int | float
     kind: Literal["reading", "reference"]
     value: float
-    sensor: str = ""
-    quantity: str = "value"
+    sensor: str | int | None = ""
+    quantity: str | int | None = ""
     lower: float | None = None
     upper: float | None = None
     alpha: float | None = None
@@ -187,12 +188,13 @@ class Stream(Iterator[Reading | Reference]):
         return _Source(lines, partial(_of_json, unused=self._unused))
 
     def _observation(self, stated: _Stated) -> Reading | Reference:
-        name = (stated.sensor or file_label(self.path), stated.quantity or "value")
+        sensor, quantity = stated.sensor.strip(), stated.quantity.strip()
+        name = (sensor or file_label(self.path), quantity or "value")
         if name not in self._names:
             self._check_name(name)
-        if stated.unit and self.units.setdefault(name, stated.unit) != stated.unit:
-            was = self.units[name]
-            raise _MistakeError("unit", f"is {stated.unit!r}, was {was!r}; convert one of them")
+        unit = stated.unit.strip()
+        if unit and (was := self.units.setdefault(name, unit)) != unit:
+            raise _MistakeError("unit", f"is {unit!r}, was {was!r}; convert one of them")
         try:
             time = self._seconds(stated.time)
         except ValueError as error:
@@ -286,6 +288,12 @@ def _line(content: str, unused: dict[str, None]) -> _Line:
     return line
 
 
+def _time_text(time: str | float) -> str:
+    """Return the cell that a time would have in CSV, without an exponent."""
+    is_whole = isinstance(time, float) and time.is_integer()
+    return cell_text(int(time) if is_whole else time)
+
+
 def _stated(number: float | None) -> float:
     return NAN if number is None else number
 
@@ -303,11 +311,11 @@ def _of_json(content: str, unused: dict[str, None]) -> _Stated:
         if abs(getattr(line, name) or 0.0) > VALUE_MAX:
             raise _MistakeError(name, f"is larger than {VALUE_MAX:g}")
     return _Stated(
-        time=line.time,
+        time=_time_text(line.time),
         kind=line.kind,
         value=line.value,
-        sensor=line.sensor,
-        quantity=line.quantity,
+        sensor=cell_text(line.sensor),
+        quantity=cell_text(line.quantity),
         lower=_stated(line.lower),
         upper=_stated(line.upper),
         alpha=_stated(line.alpha),
@@ -316,6 +324,6 @@ def _of_json(content: str, unused: dict[str, None]) -> _Stated:
         u=_stated(line.u),
         u_reference=_stated(line.u_reference),
         unit=line.unit or "",
-        key="" if line.key is None else str(line.key),
-        sequence="" if line.sequence is None else str(line.sequence),
+        key=cell_text(line.key),
+        sequence=cell_text(line.sequence),
     )

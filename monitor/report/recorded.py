@@ -18,7 +18,7 @@ import numpy as np
 from monitor.core.analysis.remarks import outside, zms_in_bins
 from monitor.core.columns import Columns, columns, in_blocks
 from monitor.core.detector.full_replays import AlertChange
-from monitor.core.formatting import finite, instant
+from monitor.core.formatting import duration, finite, instant
 from monitor.core.model import (
     PAIR,
     Event,
@@ -30,6 +30,7 @@ from monitor.core.model import (
     in_event_order,
     time_of,
 )
+from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.reference_revisions import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
@@ -39,7 +40,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.files import FileError, FileLayout, PairTable, Watch, detect, read_pairs, read_stream
-from monitor.files.layout import AS_USUAL
+from monitor.files.layout import AS_USUAL, early_times
 from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import Batch
 from monitor.report.progress import rows_read, step
@@ -91,7 +92,11 @@ def read(
     ``layout`` says how it is written, ``covariates`` names further numeric columns.
     """
     with rows_read() as watch:
-        if detect(path, layout.columns) != "pairs":
+        kind = detect(path, layout.columns)
+        if kind == "messages":
+            how = "`monitor replay --direct` brings them into a journal, `monitor export` out of it"
+            raise FileError(f"{path}: holds raw messages, not pairs; {how}")
+        if kind == "stream":
             if covariates:
                 raise FileError(f"{path}: is a stream; only a file of pairs has a covariate")
             return _of_stream(path, rules, watch, layout)
@@ -219,13 +224,41 @@ def _of_stream(path: Path, rules: SeriesRules, watch: Watch, layout: FileLayout)
     def rules_of(sensor: str, quantity: str) -> SeriesRules:
         return rules._replace(unit=stream.units.get((sensor, quantity), ""))
 
-    memory = InMemoryNetwork(rules_of, 32)
+    observations: list[Observation] = []
     for batch in _batches(stream):
         watch(len(batch))
-        received = max(time_of(observation) for observation in batch)
-        memory.apply(memory.network.observe(batch, received).pairs, batch)
+        observations += batch
+    observations.sort(key=time_of)  # whatever the order of the rows, nothing waits too long
+    occasions = _occasions(observations)
+    memory, paired = InMemoryNetwork(rules_of, 32), set[int]()
+    for batch in _batches(observations):
+        received = time_of(batch[-1])
+        pairs = memory.network.observe(batch, received).pairs
+        identities = pairs["reference_id"].tolist()
+        paired.update(identities)
+        pairs["reference_id"] = [occasions[each] for each in identities]
+        memory.apply(pairs, batch)
         memory.network.expire(received)
-    return memory.recorded(stream.notes)
+    notes = [*stream.notes]
+    if early := early_times(np.array([time_of(each) for each in observations[-1:]])):
+        notes.append(f"{path}: {early}")
+    if alone := len(occasions) - len(paired):
+        within = duration(rules.pairing.tolerance_seconds)
+        what = f"{alone} of {len(occasions)} references found no reading within {within}"
+        notes.append(f"{path}: {what}")
+    return memory.recorded(notes)
+
+
+def _occasions(observations: Iterable[Observation]) -> dict[int, int]:
+    """Return by each reference's identity what those of several sensors share.
+
+    Measurements of one time, key and value are one event, whichever sensor's row says so.
+    """
+    return {
+        digest(*reference_identity(each)): digest(each.quantity, each.key, each.time, each.value)
+        for each in observations
+        if isinstance(each, Reference)
+    }
 
 
 def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]:
@@ -240,10 +273,12 @@ def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]
 def events_of(recorded: Recorded) -> Int:
     """Return the occasion of each pair: its reference's identity, or its time and reference."""
     rows = recorded.pairs
-    if rows["reference_id"].any():
-        return np.asarray(rows["reference_id"].astype(np.int64))
-    both = rows["time"] + 1j * rows["reference"]  # numbers sort ten times faster than rows
-    return np.unique(both, return_inverse=True)[1].ravel().astype(np.int64)
+    found = rows["reference_id"].astype(np.int64)
+    bare = np.flatnonzero(found == 0)
+    both = rows["time"][bare] + 1j * rows["reference"][bare]  # sort ten times faster than rows
+    numbers = np.unique(both, return_inverse=True)[1].ravel()
+    found[bare] = numbers if bare.size == found.size else -1 - numbers  # apart from identities
+    return np.asarray(found)
 
 
 def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[str, Any]]:

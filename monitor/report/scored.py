@@ -25,6 +25,7 @@ from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interv
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
+from monitor.files.input_file import column_name
 from monitor.report.incidents import Findings, findings_of, incident_document
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, wrong_references
@@ -40,8 +41,8 @@ def where_of(
 ) -> list[dict[str, Any]]:
     """Return where along each of ``names`` the series ``row`` is wrong.
 
-    ``windows`` are all pairs of each series. A name is one of the file's covariates, or one of
-    ``BUILT_IN``, which are made from the pairs; hours need times.
+    ``windows`` are all pairs of each series. A name is one of ``BUILT_IN``, which are made from the
+    pairs, or one of the file's covariates; hours need times.
     """
     if not names:
         return []
@@ -51,7 +52,7 @@ def where_of(
         for name, numbers in recorded.covariates.items()
     }
     timed = one if recorded.timed else replace(one, time=np.full(one.time.size, np.nan))
-    asked = (kept[name] if name in kept else BUILT_IN[name](timed, unit) for name in names)
+    asked = (BUILT_IN[name](timed, unit) if name in BUILT_IN else kept[name] for name in names)
     share = recorded.rules[row].systematic.share_of(one.u, one.u_ref).max(keepdims=True)
     return [
         where_document(calibrated_where(one, each, asked=len(names), systematic=share), unit)
@@ -60,8 +61,8 @@ def where_of(
 
 
 def covariates_of(told: str) -> tuple[str, ...]:
-    """Return the names of covariates in an option's text, each once, in lower case."""
-    return tuple(dict.fromkeys(each.strip().lower() for each in told.split(",") if each.strip()))
+    """Return the names of covariates in an option's text, each once, as those of columns."""
+    return tuple(dict.fromkeys(column_name(each) for each in told.split(",") if each.strip()))
 
 
 def in_file(names: Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from monitor.cli import main
@@ -141,6 +142,7 @@ def test_people_get_sentences_and_a_table(fleet, capsys):
         (["--sensors", "near", "near"], "the same sensor twice"),
         (["--sensors", "near", "far", "late"], "name two"),
         (["--sensors", "near", "--at", "2026-03-01"], "has no zone"),
+        (["--sensors", "near", "far", "--at", "2026-03-01T00:00Z"], "give one sensor"),
         (["--sensors", "near", "--miss", "1"], "between 0 and 1"),
     ],
 )
@@ -228,7 +230,12 @@ def test_bins_along_a_column_are_printed_with_what_they_say(humid, capsys):
 
 
 @pytest.mark.parametrize(
-    ("column", "told"), [("hum", "there is no such column"), ("sensor", "'a' is not a number")]
+    ("column", "told"),
+    [
+        ("hum", "there is no such column"),
+        ("value,u", "there is no such column"),
+        ("sensor", "'a' is not a number"),
+    ],
 )
 def test_a_column_that_cannot_be_binned_is_refused_with_the_reason(tmp_path, capsys, column, told):
     path = tmp_path / "pairs.csv"
@@ -236,6 +243,20 @@ def test_a_column_that_cannot_be_binned_is_refused_with_the_reason(tmp_path, cap
 
     assert main(["score", str(path), "--bins-by", column]) == 65
     assert told in capsys.readouterr().err
+
+
+def test_the_hour_is_that_of_the_times_whatever_a_column_is_called(tmp_path, capsys):
+    path = tmp_path / "pairs.csv"
+    times = pd.date_range("2026-03-01", periods=200, freq="h", tz="UTC")
+    error = np.random.default_rng(1).normal(size=200) + 5.0 * (times.hour < 6)
+    frame = pd.DataFrame({"time": times, "value": error, "u": 1.0, "reference": 0.0, "hour": 7.0})
+    frame.to_csv(path, index=False, date_format="%Y-%m-%dT%H:%M:%SZ")
+
+    def where(*more):
+        assert main(["score", str(path), "--json", "--covariates", "hour", *more]) == 0
+        return json.loads(capsys.readouterr().out)["series"][0]["where"]
+
+    assert where() == where("--bins-by", "hour")
 
 
 def test_a_stream_has_no_column_to_bin_by(tmp_path, capsys):

@@ -91,6 +91,7 @@ def test_a_calendar_keeps_characters_whole_and_names_the_same():
     [
         (["--tolerance", "-1"], "--tolerance"),
         (["--tolerance", "nan"], "--tolerance"),
+        (["--ics", "--order", "worth"], "--order"),
     ],
 )
 def test_bad_options_are_told(file, capsys, options, said):

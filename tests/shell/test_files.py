@@ -18,17 +18,21 @@ from hypothesis import strategies as st
 
 from monitor.cli import main
 from monitor.core.model import Reading, Reference
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import BAD_INPUT, USAGE
 from monitor.files import (
     FileError,
     FileLayout,
+    arrow_csv,
     detect,
     read_pairs,
     read_stream,
     write_stream,
 )
 from monitor.files.input_file import MISTAKES_MAX, seconds
+from monitor.files.layout import typed_number
 from monitor.files.pair_fields import ColumnsError, parse_columns
+from monitor.report.recorded import events_of, read
 
 SMALL = Path(__file__).parents[1] / "small"
 NUMBERS = st.floats(min_value=-1e15, max_value=1e15)
@@ -821,3 +825,192 @@ def test_a_column_that_may_hold_the_time_is_asked_about(tmp_path):
     )
     columns = {"time": "timestamp", "sensor": "station"}
     assert read_pairs(path, FileLayout(columns)).notes == ()
+
+
+# -- what others write --------------------------------------------------------------------------
+
+QUANTILES = pd.DataFrame(
+    {
+        "value": [10.0, 11.0, 12.5],
+        "u": [1.0, math.nan, 2.0],
+        "reference": [10.5, 10.0, 12.0],
+        "q0.05": [8.0, 9.0, 10.0],
+        "q0.5": [10.0, 11.0, 12.0],
+        "q0.95": [12.0, 13.0, 14.0],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    "stated", [{"p": 0.9}, {"lower": 5.0, "upper": 15.0}, {"crps_stated": 1.0}]
+)
+def test_quantiles_beside_other_claims_are_read_alike_in_every_format(
+    tmp_path, monkeypatch, stated
+):
+    frame = QUANTILES.assign(**stated).fillna({"u": 1.5})
+    frame.to_csv(tmp_path / "pairs.csv", index=False)
+    frame.to_parquet(tmp_path / "pairs.parquet")
+    plain = read_pairs(tmp_path / "pairs.csv")
+    monkeypatch.setattr(arrow_csv, "LEAST_BYTES", 0)
+    for path in ("pairs.parquet", "pairs.csv"):
+        found = read_pairs(tmp_path / path)
+        for name in ("value", "u", "lower", "upper", "p", "crps"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(plain, name), name)
+
+
+def test_the_median_or_the_mean_is_the_value_of_a_distribution_without_one(written):
+    whole = written(QUANTILES.to_csv(index=False))
+    bare = written(QUANTILES.drop(columns="value").to_csv(index=False), "bare.csv")
+    assert read_pairs(bare).value.tolist() == [10.0, 11.0, 12.0]
+    np.testing.assert_array_equal(read_pairs(bare).crps, read_pairs(whole).crps)
+    members = written('{"members": [1, 2, 4.5], "reference": 2}\n', "members.jsonl")
+    found = read_pairs(members)
+    assert (found.value[0], found.u[0]) == (2.5, np.std([1, 2, 4.5], ddof=1))
+    assert mistakes_of(lambda: read_pairs(written("q0.1,q0.9,reference\n1,2,1\n"))) == [
+        (
+            "1:value: this column is missing; there are q0.1, q0.9, reference; say which is meant, "
+            "such as --columns value=y_pred,u=y_std,reference=y_true"
+        )
+    ]
+
+
+def test_columns_of_parquet_that_are_not_used_stop_nothing(tmp_path):
+    path, rows = tmp_path / "pairs.parquet", 3
+    QUANTILES.assign(
+        created=pd.date_range("2026-01-01", periods=rows),
+        hash=np.full(rows, (1 << 62) + 1),
+        event=np.arange(rows) + (1 << 60) + 1,
+    ).to_parquet(path)
+
+    table = read_pairs(path, FileLayout({"reference_id": "event"}))
+
+    assert table.value.tolist() == [10.0, 11.0, 12.5]
+    assert table.reference_id.tolist() == [(1 << 60) + 1 + at for at in range(rows)]
+    assert table.notes == (f"{path}: columns not used: created, hash",)
+
+
+def test_thousands_beside_decimal_commas_are_asked_about(written):
+    path = written("value;u;reference\n998,4;2,5;996,9\n1.022;2,5;1.020\n")
+
+    assert mistakes_of(lambda: read_pairs(path)) == [
+        (
+            "3: '1.022' may be 1022 or 1.022 beside numbers with a decimal comma; give "
+            "--decimal-comma if points separate thousands, else write no commas"
+        )
+    ]
+    assert read_pairs(path, FileLayout(decimal_comma=True)).value.tolist() == [998.4, 1022.0]
+    assert read_pairs(written("value;u;reference\n1.022;2.5;1.020\n")).value.tolist() == [1.022]
+
+
+@pytest.mark.parametrize("text", ["0.125", "1234.567", "1.234e-05", "1,021.500", "21 5", "", ","])
+def test_what_is_no_number_with_decimal_commas_is_refused(text):
+    with pytest.raises(ValueError, match=r"write 1\.021,5"):
+        typed_number(text, decimal_comma=True)
+
+
+def test_the_hint_at_decimal_commas_is_given_where_they_help(written):
+    def told(cell):
+        path = written(f'value,u,reference\n"{cell}",1,1\n')
+        return mistakes_of(lambda: read_pairs(path))[0]
+
+    assert told("21,5").endswith("or give --decimal-comma")
+    assert not told("1,021.500").endswith("--decimal-comma")
+
+
+def test_a_blank_first_line_and_empty_units_and_blanks_around_names_are_harmless(written):
+    table = read_pairs(
+        written("\nsensor;value;u;reference;unit\nA;1;1;1;kg\nA ;2;1;2; \nA;3;1;3;kg \n")
+    )
+
+    assert table.names == (("A", "value"),)
+    assert table.units == ("kg",)
+
+
+def test_times_that_count_from_a_start_are_remarked_on_and_may_be_given_one(written):
+    text = "time,value,u,reference\n0,1,1,1\n60,2,1,2\n"
+    (note,) = read_pairs(written(text)).notes
+    assert note.endswith(
+        "its times end at 1970-01-01T00:01:00Z: numbers are seconds since 1970; if they count from "
+        "a start, name it with --time-start"
+    )
+    start = seconds("2026-03-01T06:00:00Z")
+    found = read_pairs(written(text), FileLayout(time_start=start))
+    assert (found.time.tolist(), found.notes) == ([start, start + 60.0], ())
+    readings = written("time,kind,value,u\n0,reading,1,1\n60,reading,2,1\n", "stream.csv")
+    stream = read_stream(readings, FileLayout(time_start=start))
+    assert [each.time for each in stream] == [start, start + 60.0]
+
+
+def test_a_stream_in_json_may_have_numbers_for_times_and_names(written):
+    rows = [
+        (1772298600, 12, "reading"),
+        (1772298600500, 12, "reading"),
+        (1.7722986e18, 7, "reading"),
+    ]
+    text = "".join(
+        json.dumps({"time": time, "sensor": sensor, "kind": kind, "value": 1, "u": 1, "unit": None})
+        + "\n"
+        for time, sensor, kind in rows
+    )
+
+    found = [*read_stream(written(text, "stream.jsonl"))]
+
+    assert [each.time for each in found] == [1772298600.0, 1772298600.5, 1772298600.0]
+    assert [each.sensor for each in found] == ["12", "12", "7"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns", "told"),
+    [
+        ("m.jsonl", '{"topic": "a/b", "payload": "1", "time": 1}\n', "", "holds raw messages"),
+        ("p.jsonl", '{"y_pred": 1, "y_std": 1, "y_true": 1}\n', "", "say which column holds what"),
+        ("s.csv", "timestamp,kind,value\n1,reading,1\n", "time=timestamp", "is a stream"),
+    ],
+)
+def test_a_file_that_is_something_else_is_called_by_its_name(
+    written, capsys, name, text, columns, told
+):
+    assert main(["score", str(written(text, name)), "--columns", columns]) == 65
+    assert told in capsys.readouterr().err
+
+
+def test_a_file_of_pairs_may_have_a_kind(written):
+    assert detect(written("kind,value,u,reference\nNTC,1,1,1\n")) == "pairs"
+
+
+# -- streams as recorded data -------------------------------------------------------------------
+
+
+def test_a_stream_gives_the_same_pairs_in_any_order_and_counts_references_alone(written):
+    minutes = range(0, 3 * 24 * 60 * 7, 30)
+    start = seconds("2026-03-01T00:00:00Z")
+    readings = [f"{start + 60 * at},a,reading,{at % 7},1\n" for at in minutes]
+    references = [f"{start + 60 * at},a,reference,{at % 5},\n" for at in minutes if at % 90 == 0]
+    references.append(f"{start + 950.0},a,reference,1,\n")
+    head = "time,sensor,kind,value,u\n"
+
+    def of(rows):
+        return read(written(head + "".join(rows), "stream.csv"), SeriesRules())
+
+    found, mixed = of([*readings, *references]), of([*references, *readings[::-1]])
+
+    assert found.pairs.size == len(references) - 1
+    assert found.pairs.tobytes() == mixed.pairs.tobytes()
+    assert found.notes[-1].endswith(
+        f"1 of {len(references)} references found no reading within 1 min"
+    )
+
+
+def test_sensors_of_a_stream_share_the_events_that_sensors_of_pairs_share(written):
+    rows = [
+        f"{1772298600 + 600 * at},{sensor},{kind},{value},1\n"
+        for at in range(3)
+        for sensor in "ab"
+        for kind, value in (("reading", at + 0.5), ("reference", at))
+    ]
+
+    found = read(written("time,sensor,kind,value,u\n" + "".join(rows), "s.csv"), SeriesRules())
+
+    events = events_of(found)
+    assert events[:3].tolist() == events[3:].tolist()
+    assert np.unique(events).size == 3

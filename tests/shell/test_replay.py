@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.cli import main
 from monitor.core.model import (
     Collocation,
     Event,
@@ -209,3 +210,39 @@ def test_a_recorded_stream_reaches_the_decoder_bit_for_bit_with_its_units():
         msgspec.json.encode(observation) for observation in observations
     ]
     assert {json.loads(payload)["unit"] for _, payload in received} == {"kg"}
+
+
+ARRIVING = """
+journal: {{path: {folder}/journal.sqlite}}
+sources:
+  - topic: "{{sensor}}/value"
+    kind: reading
+    decoder: json
+    map: {{time: arrival, series: [{{quantity: mass, value: $, u: 1}}]}}
+  - topic: "{{subject}}/reference"
+    kind: reference
+    decoder: json
+    map: {{time: arrival, series: [{{quantity: mass, value: $}}]}}
+"""
+
+
+def test_recorded_messages_without_times_arrive_when_they_did(tmp_path, capsys):
+    settings, file = tmp_path / "monitor.yaml", tmp_path / "messages.jsonl"
+    settings.write_text(ARRIVING.format(folder=tmp_path))
+    sent = [(0, "a/value", "10"), (600, "a/value", "20"), (600, "a/reference", "20.5")]
+    start = 1_772_298_600
+    file.write_text(
+        "".join(
+            json.dumps({"time": start + at, "topic": topic, "payload": payload}) + "\n"
+            for at, topic, payload in sent
+        )
+    )
+
+    assert main(["replay", str(file), "--config", str(settings), "--direct"]) == 0
+    assert main(["export", "--config", str(settings), "--out", "-"]) == 0
+
+    printed = capsys.readouterr().out
+    assert "3 messages in the journal" in printed
+    (pair,) = [line for line in printed.splitlines() if line.startswith("2026-")]
+    assert ",20.0," in pair
+    assert ",20.5," in pair

@@ -246,6 +246,8 @@ def test_the_command_says_the_truth_when_asked(tmp_path, capsys):
         (("--start", "2026-03-01T06:00:00"), "has no zone"),
         (("--broker", "localhost"), "write HOST:PORT"),
         (("--out", "/nowhere/at/all"), "cannot be written"),
+        (("--seed", "-1"), "must be 0 or above"),
+        (("--trade", "air"), "--seconds is for the fleet"),
     ],
 )
 def test_the_command_refuses_what_it_cannot_do(given, said):
