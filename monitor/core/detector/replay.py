@@ -296,11 +296,11 @@ class Replayer:
 
     def _steps_of(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
         """Return the series of some pairs, the number of each, the detector's input, and times."""
-        series, starts, _ = grouped(pairs)
+        series, starts, counts, _ = grouped(pairs)
         rows = self._windows.as_kept(pairs)
         self._rings.choose(series, rows[starts])
         inputs = self._rings.input_of(series, starts, rows)
-        return series, np.diff(starts, append=pairs.size), inputs, pairs["time"].copy()
+        return series, counts, inputs, pairs["time"].copy()
 
     def _replay_old(
         self, series: Int, far: Starts, histories: Sequence[Records], seen: list[AlertChange]

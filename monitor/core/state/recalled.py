@@ -59,7 +59,7 @@ class Recalled:
         """Yield the last pairs of each series, so many at most, and the time of its first one."""
         firsts = self._pairs["time"][self._standing[self._starts]]
         for portion in self._from(np.maximum(self._stops - most, self._starts)):
-            series, _, _ = grouped(portion)
+            series, *_ = grouped(portion)
             yield portion, firsts[np.searchsorted(self.series, series)]
 
     def without(self, series: Int) -> Iterator[Records]:
@@ -72,7 +72,7 @@ class Recalled:
         own = np.array([ranks.get(row, -1) for row in self.series.tolist()], dtype=np.int64)
         starts = np.where(own < 0, self._stops, self._starts + own)
         for portion in self._from(starts, most):
-            rows, firsts, _ = grouped(portion)
+            rows, firsts, *_ = grouped(portion)
             yield dict(zip(rows.tolist(), np.split(portion, firsts[1:]), strict=True))
 
     # -- inside -----------------------------------------------------------------------------

@@ -18,16 +18,15 @@ from monitor.core.windows.rings import Names, Precision, Rings, window_rows
 
 
 class GroupedChanges(NamedTuple):
-    """Changes of pairs in the order (series, time, id): the series, their first rows, the rows."""
+    """Changes of pairs in the order (series, time, id).
+
+    The series, the first row of each, how many it has, and the rows.
+    """
 
     series: Int
     starts: Int
+    counts: Int
     rows: Records
-
-    @property
-    def counts(self) -> Int:
-        """How many rows there are of each series."""
-        return np.diff(self.starts, append=self.rows.size)
 
     def of(self, which: Bool) -> GroupedChanges:
         """Return those of some of the series."""
@@ -47,7 +46,10 @@ def grouped(ordered: Records) -> GroupedChanges:
     first = np.ones(names.size, dtype=np.bool_)
     np.not_equal(names[1:], names[:-1], out=first[1:])
     starts = np.flatnonzero(first)
-    return GroupedChanges(names[starts], starts, ordered)
+    counts = np.empty_like(starts)
+    np.subtract(starts[1:], starts[:-1], out=counts[:-1])
+    counts[-1:] = names.size - starts[-1:]
+    return GroupedChanges(names[starts], starts, counts, ordered)
 
 
 def reckoned_changes(pairs: Records) -> GroupedChanges:
@@ -198,17 +200,18 @@ class SeriesRings:
 
     def append(self, changes: GroupedChanges) -> None:
         """Add pairs that are newer than all that their series hold."""
-        series, starts, pairs = changes
-        counts = changes.counts
-        kept = np.minimum(counts, self.length)
-        first = self._next[series] + counts - kept
-        rank = np.arange(kept.sum()) - np.repeat(np.cumsum(kept) - kept, kept)
-        if kept.size and (kept < counts).any():
-            last = np.repeat(starts + counts - kept, kept) + rank
-            pairs = some_rows(pairs, last)
-        places = (np.repeat(first, kept) + rank) % self.length
+        series, starts, counts, pairs = changes
+        first, kept = self._next[series], counts
+        if (counts > self.length).any():
+            kept = np.minimum(counts, self.length)
+            first = first + counts - kept
+            skipped = starts + counts - kept
+            starts = np.cumsum(kept) - kept
+            pairs = some_rows(pairs, np.arange(kept.sum()) + np.repeat(skipped - starts, kept))
+        of = np.repeat(np.arange(series.size), kept)
+        places = ((first - starts)[of] + np.arange(of.size)) % self.length
         slots, names = self._slot[series], self.names[series]
-        self._rings.write_pairs(np.repeat(slots, kept), places, np.repeat(names, kept), pairs)
+        self._rings.write_pairs(slots[of], places, names[of], pairs)
         self._grow(series, counts)
 
     def rewrite(self, series: Int, size: Int, ends: Ends, which: Bool) -> None:
@@ -240,5 +243,6 @@ class SeriesRings:
     def _grow(self, series: Int, counts: Int) -> None:
         """Note that so many rows were written behind those of each of ``series``."""
         self._next[series] = (self._next[series] + counts) % self.length
-        self.truncated[series] |= self.held[series] + counts > self.length
-        self.held[series] = np.minimum(self.held[series] + counts, self.length)
+        held = self.held[series] + counts
+        self.truncated[series] |= held > self.length
+        self.held[series] = np.minimum(held, self.length)

@@ -110,8 +110,11 @@ class Windows:
         """
         changes = reckoned_changes(pairs)
         newest, epochs = self._newest_or_none(changes.series), self._epoch[changes.series]
-        changes = without_passing(changes, newest, epochs)
-        only_newer = self._only_newer(changes)
+        seen = without_passing(changes, newest, epochs)
+        if seen is not changes:
+            changes, at = seen, np.isin(changes.series, seen.series)
+            newest, epochs = newest[at], epochs[at]
+        only_newer = _are_only_newer(changes, newest, epochs)
         newer = changes if only_newer.all() else changes.of(only_newer)
         before(newer.rows)
         self.rings.assign(changes.series)
@@ -215,16 +218,6 @@ class Windows:
         held = self.rings.held[series]
         self._count[series] = held - self.rings.ranks(series, self._epoch[series])
 
-    def _only_newer(self, changes: GroupedChanges) -> Bool:
-        """Whether all changes of each series are new pairs after the newest one it holds."""
-        series, starts, ordered = changes
-        if not series.size:
-            return np.zeros(0, dtype=np.bool_)
-        times = ordered["time"]
-        disturbing = ordered["removed"] | (times < self._epoch[ordered["series"]])
-        newest = self._newest_or_none(series)
-        return (times[starts] > newest) & ~np.logical_or.reduceat(disturbing, starts)
-
     def _newest_or_none(self, series: Int) -> Float:
         """Event time of the newest pair in the window of each of ``series``, -inf if empty."""
         newest = self.newest(series)
@@ -281,3 +274,15 @@ def no_history(series: int) -> Records:
     """Stand in for a journal where every pair is in memory."""
     del series
     return np.zeros(0, dtype=PAIR)
+
+
+def _are_only_newer(changes: GroupedChanges, newest: Float, epochs: Float) -> Bool:
+    """Whether all changes of each series are new pairs of its epoch after the newest it holds.
+
+    ``newest`` and ``epochs`` as in :func:`without_passing`.
+    """
+    first, removed = changes.rows["time"][changes.starts], changes.rows["removed"]
+    found: Bool = (first > newest) & (first >= epochs)
+    if removed.any():
+        found &= ~np.logical_or.reduceat(removed, changes.starts)
+    return found
