@@ -4,7 +4,7 @@
 # `make test-long` runs further seeds and kinds of the simulations,
 # `make test T=tests/core` runs a part, `make test-3.13` uses another Python, `make test-lowest` and
 # `make test-newest` other versions of the libraries, `make test-bare` hides every other program.
-# `make bench` runs every row of the table in docs/performance.md (about half an hour), `make bench
+# `make bench` runs every row of the table in docs/performance.md (about forty minutes), `make bench
 # ROW=name` one; `make bench ROW=--list` names them. It needs Debian's mosquitto, mosquitto-clients,
 # prometheus and prometheus-mqtt-exporter, and fetches two peers from PyPI into build/peers.
 # `make verdicts` holds what is said of simulated and recorded sensors to the truth (some minutes;

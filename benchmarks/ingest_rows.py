@@ -138,10 +138,10 @@ def qos_1() -> list[Line]:
     return against(
         found,
         {
-            "mqtt2prometheus": Goal(f"QoS 1, {_WHOLE}", "mqtt2prometheus (Go)", 7, 12, _OBJECTS),
-            "mqtt-exporter": Goal("the same", "mqtt-exporter (Python, QoS 0)", 18, 30, _OBJECTS),
+            "mqtt2prometheus": Goal(f"QoS 1, {_WHOLE}", "mqtt2prometheus (Go)", 9, 12, _OBJECTS),
+            "mqtt-exporter": Goal("the same", "mqtt-exporter (Python, QoS 0)", 20, 30, _OBJECTS),
             "mosquitto_sub": Goal(
-                "the same", "mosquitto_sub (C), which only prints", 2, 3, _OBJECTS
+                "the same", "mosquitto_sub (C), which only prints", 4, 5, _OBJECTS
             ),
         },
     )
@@ -210,7 +210,7 @@ def tls() -> list[Line]:
         peer = mosquitto_sub(port, 1, authority.ca_file)
         found = warmed_up(broker.port, [own, peer])
         broker.stop()
-    goal = Goal("TLS, QoS 1", "mosquitto_sub (C)", 2, 3, _OBJECTS + "; a record of TLS a message")
+    goal = Goal("TLS, QoS 1", "mosquitto_sub (C)", 3, 4, _OBJECTS + "; a record of TLS a message")
     return against(found, {"mosquitto_sub": goal})
 
 

@@ -27,7 +27,7 @@ def live() -> list[Line]:
     ours, theirs = _measured(BEFORE, is_peer_too=True)
     goal = Goal(
         f"{RATE:,} messages a second, one in ten a reference, nearest reading before",
-        "mqtt2prometheus (Go)", limit=_LIMIT,
+        "mqtt2prometheus (Go)", 3, 6, _LIMIT,
     )  # fmt: skip
     return [line(goal, ours, theirs, "us", 1e6)]
 
