@@ -11,6 +11,7 @@ import pytest
 from core.test_former_suspicions import ONSET, REPAIR, WRONG, world
 
 from monitor.core.pairing.series_rules import SeriesRules
+from monitor.report import corrections
 from monitor.report.recorded import read
 from monitor.report.scored import Scored
 
@@ -66,6 +67,18 @@ def test_a_reference_that_is_wrong_to_the_end_is_told_in_the_present(tmp_path):
     assert len(explained) >= len(found.incidents) - 1
     assert all(each.startswith("its reference looks 0.90 ppb high (0.80 to") for each in explained)
     assert sum(bool(each.fault) for each in found.verdicts) <= 1
+
+
+def test_a_wrong_reference_corrects_no_sensor(tmp_path, monkeypatch):
+    found = scored(tmp_path, *world("offset", 5, SENSORS, ROUNDS))
+
+    def changed():
+        every = corrections.corrections(found.recorded, 0.9)
+        return {each.name.sensor for each in every if len(each.corrected.adopted.steps) > 1}
+
+    assert changed() == set()
+    monkeypatch.setattr(corrections, "explaining", lambda *_: None)
+    assert len(changed()) == 1
 
 
 def test_honest_references_explain_nothing_and_nothing_is_left_out(tmp_path):

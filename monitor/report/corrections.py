@@ -1,7 +1,8 @@
 """Recorded pairs as a corrected stream would have had them, and the gain.
 
 Rules of this file: a remedy is published while an alert of the file's own pairs fires, at its alarm
-and every ``LOOKS_APART`` pairs after it, by the daemon's own function; it ends with the alert.
+and every ``LOOKS_APART`` pairs after it, by the daemon's own function; it ends with the alert. An
+alert that a wrong reference explains publishes none.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from monitor.core.verdict.remedy import crps
 from monitor.report.incidents import AlertSpan, alert_spans
 from monitor.report.recorded import Recorded
 from monitor.report.scored import figure
+from monitor.report.wrong_references import explaining, wrong_references
 
 LOOKS_APART: Final = 8  # pairs
 _AT_ONCE: Final = 64
@@ -59,9 +61,12 @@ class CorrectedSeries(NamedTuple):
 def corrections(recorded: Recorded, level: float) -> list[CorrectedSeries]:
     """Return every series of a file corrected, with intervals of ``level``."""
     windows = recorded.columns(recorded.rules[0].level)
+    wrong = wrong_references(recorded, windows)
     spans: dict[int, list[AlertSpan]] = defaultdict(list)
     for each in alert_spans(recorded):
-        spans[each.began.series].append(each)
+        row = each.began.series
+        if explaining(wrong.get(row, []), each.began.time) is None:
+            spans[row].append(each)
     found = []
     for row, name in enumerate(recorded.names):
         one, rules = windows.take(np.array([row])), recorded.rules[row]
