@@ -175,8 +175,8 @@ def sizes(found: list[Cell]) -> str:
             line += [f"{whole:.2f} (worst cell {worst:.2f})", goal(whole, atleast=0.88)]
         rows.append(line)
     return table(["95 % interval contains the true size", "+50", "goal", "+200", "goal"], rows) + (
-        f"\n\nLowest: {least:.2f}. Levels count whatever the name, "
-        "other sizes if the name is right."
+        f"\n\nLowest: {least:.2f}. Intervals of a level count whatever the fault was called, "
+        "other sizes only if it was named correctly."
     )
 
 
