@@ -38,7 +38,7 @@ class ClockGuard:
 
     **In doubt** it is from the moment that
 
-    * it says a year before the program's release (no clock yet, before NTP: 1970); or
+    * it says a time before 2025 (no clock yet, before NTP: 1970); or
     * at the start, it is more than 300 s before the newest arrival in the journal; or
     * it steps by more than a minute against the monotonic clock (set by hand or by NTP; the
       monotonic clock stands still while the machine is suspended); or
