@@ -278,3 +278,18 @@ def test_the_page_of_the_interface_has_every_route_with_its_query():
         path: {each["name"] for each in what["get"].get("parameters", ()) if each["in"] == "query"}
         for path, what in described.items()
     }
+
+
+def test_the_page_of_commands_has_every_command_with_its_purpose():
+    page = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8")
+
+    assert dict(re.findall(r"(?m)^\| `monitor ([\w-]+)` \| (.*) \|$", page)) == COMMANDS
+
+
+def test_the_page_of_metrics_has_every_reason_for_a_refusal_with_its_meaning():
+    from monitor.decode import REASONS
+
+    page = (PROJECT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    table = page.partition("| reason | meaning |")[2]
+
+    assert dict(re.findall(r"(?m)^\| `(\w+)` \| (.+) \|$", table)) == REASONS

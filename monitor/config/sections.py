@@ -182,7 +182,7 @@ class Alerts(Section):
     reference_stale_hours: float = setting(
         24.0,
         "A series that still sends readings is no longer judged once its last pair is older than "
-        "this and than three of its usual gaps between pairs; increase it if references arrive "
+        "both this and three times its usual gap between pairs; increase it if references arrive "
         "late.",
         gt=0,
         le=87_840,

@@ -106,7 +106,7 @@ class Settings(Section):
     scoring: Scoring = setting(Scoring(), "How stated uncertainties are interpreted.")
     alerts: Alerts = setting(Alerts(), "When alerts are raised.")
     fleet: Annotated[FleetRules, Derived()] = setting(
-        FleetRules(), "When the evidence of all sensors together calls out a person (a page)."
+        FleetRules(), "When the evidence of the whole fleet is strong enough to page a person."
     )
     thresholds: Annotated[
         tuple[Annotated[Threshold, Derived(threshold_contradictions)], ...],
@@ -128,8 +128,8 @@ class Settings(Section):
     covariates: Annotated[tuple[WatchedCovariate, ...], Field(max_length=20, strict=False)] = (
         setting(
             (),
-            "Quantities to search for parts where a sensor is wrong, such as {name: "
-            "hour}, {name: rh, unit: '%', field: rh} or {name: temperature, topic: "
+            "Quantities along which to look for the ranges in which a sensor is wrong, such as "
+            "{name: hour}, {name: rh, unit: '%', field: rh} or {name: temperature, topic: "
             "'site/{sensor}/temperature'} (docs/beyond.md).",
         )
     )

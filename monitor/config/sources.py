@@ -114,13 +114,13 @@ class Source(Section):
     unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
     certificate: ReferenceCertificate | None = setting(
         None,
-        "Calibration certificate of these references: gives u to those that state none, and the "
-        "date when its calibration expires.",
+        "Calibration certificate of these references: gives u to references that state none, and "
+        "the date on which the calibration expires.",
     )
     map: Annotated[MapSpec, Derived()] | None = setting(
         None,
-        "Where the fields are in a payload; required by every decoder except native "
-        "(docs/formats.md).",
+        "Where the fields are in a payload: a text is a path, a number in its place a constant. "
+        "Required by every decoder except native (docs/formats.md).",
     )
 
     @property

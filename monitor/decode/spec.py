@@ -174,10 +174,13 @@ class MapSpec(NamedTuple):
     identity: Annotated[Path, doc("Path of the identity of a reference.")] = ""
     reference_id: Annotated[
         Path,
-        doc("Path of the name of what measured it, where that is not the subject: a station, say."),
+        doc(
+            "Path of the name of the instrument or station that measured the reference, if that is "
+            "not the subject."
+        ),
     ] = ""
-    revision: Annotated[Path, doc("Path of its revision, a whole number.")] = ""
-    status: Annotated[Path, doc("Path of its status: prelim, final or void.")] = ""
+    revision: Annotated[Path, doc("Path of the reference's revision, a whole number.")] = ""
+    status: Annotated[Path, doc("Path of the reference's status: prelim, final or void.")] = ""
     start: Annotated[
         Path,
         doc(
@@ -185,9 +188,13 @@ class MapSpec(NamedTuple):
             "collocation."
         ),
     ] = ""
-    end: Annotated[Path, doc("Path of its end; also the reference's time, if it has no other.")] = (
-        ""
-    )
+    end: Annotated[
+        Path,
+        doc(
+            "Path of the end of that interval; also the time of the reference, if it states no "
+            "other."
+        ),
+    ] = ""
     duration_seconds: Annotated[
         float,
         Ge(0.0),

@@ -58,7 +58,7 @@ OF_CORRECTIONS: Final = (
     Live(
         "corrected_coverage_ratio",
         "Share of the last 1000 references that lay within the interval of the corrected reading; "
-        "`correct.level` is wanted.",
+        "it should be near `correct.level`.",
     ),
     Live(
         "corrected_interval_factor",

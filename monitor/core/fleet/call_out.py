@@ -22,7 +22,7 @@ _TAIL_FROM: Final = 30.0
 
 
 class FleetRules(NamedTuple):
-    """When the evidence of all sensors together calls out a person (a page)."""
+    """When the evidence of the whole fleet is strong enough to page a person."""
 
     q: Annotated[
         float,

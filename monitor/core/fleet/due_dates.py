@@ -47,8 +47,8 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 OF_DUE_DATES: Final = (
     Live(
         "due_lower_seconds",
-        "Seconds until the error is beyond its tolerance with a probability of 5 %: when a "
-        "reference is wanted. Below 0 it is wanted already.",
+        "Seconds until the error is beyond its tolerance with a probability of 5 %: a reference is "
+        "needed by then. Below 0: overdue.",
     ),
     Live("due_upper_seconds", "The same with a probability of 95 %, if it ever is."),
     Live("out_of_tolerance_ratio", "Probability that the error is beyond its tolerance now."),

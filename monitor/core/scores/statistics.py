@@ -67,7 +67,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         Live("calibration_z_mean"),
     ),
     "z_var": Statistic(
-        _C.z_var, "none", "Scatter of errors over that stated, squared.", "B-08", "1"
+        _C.z_var, "none", "Variance of z.", "B-08", "1"
     ),
     "zms": Statistic(
         _C.zms, "none", "Mean squared error in units of the uncertainty; 1 when right.", "B-09",
@@ -77,18 +77,18 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "zms_lower": Statistic(
         intervals.zms_lower, "none",
-        "Lower end of the 95 % interval of ZMS, autocorrelation counted.", "B-13",
+        "Lower end of the 95 % interval of ZMS, allowing for autocorrelation.", "B-13",
         live=Live(
             "calibration_zms_lower",
-            "Lower end of the 95 % interval of ZMS, autocorrelation counted.",
+            "Lower end of the 95 % interval of ZMS, allowing for autocorrelation.",
         ),
     ),
     "zms_upper": Statistic(
         intervals.zms_upper, "none",
-        "Upper end of the 95 % interval of ZMS, autocorrelation counted.", "B-13",
+        "Upper end of the 95 % interval of ZMS, allowing for autocorrelation.", "B-13",
         live=Live(
             "calibration_zms_upper",
-            "Upper end of the 95 % interval of ZMS, autocorrelation counted.",
+            "Upper end of the 95 % interval of ZMS, allowing for autocorrelation.",
         ),
     ),
     "zms_zeta": Statistic(
@@ -127,7 +127,10 @@ STATISTICS: Final[dict[str, Statistic]] = {
         threshold=True,
     ),
     "uce": Statistic(
-        bins.uce, "quantity^2", "Mean gap of squares in ten bins of u.", "B-06", "low"
+        bins.uce, "quantity^2",
+        "Mean absolute difference between mean squared error and mean squared u, over ten bins of "
+        "u.",
+        "B-06", "low",
     ),
     "beta_gm": Statistic(
         _C.beta_gm, "none", "Skewness of the stated u; RCE fails from 0.4.", "B-16"
@@ -136,7 +139,10 @@ STATISTICS: Final[dict[str, Statistic]] = {
         summaries.log_finite_mean, "log", "Mean log width of the hits.", "A-06", "low"
     ),
     "log_infinite_count": Statistic(
-        summaries.log_infinite_count, "none", "References it had called impossible.", "A-06", "low"
+        summaries.log_infinite_count, "none",
+        "Number of references outside the stated interval, where the top-hat log score is "
+        "infinite.",
+        "A-06", "low",
     ),
     "coverage": Statistic(
         _C.coverage, "none", "Share of intervals that hold the reference.", "A-12", "as stated",
@@ -225,7 +231,10 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "n_effective": Statistic(
         _C.n_effective, "none", "Pairs that count as independent.", "Bayley 1946", "high",
-        Live("window_pairs_effective", "Pairs in the window, less what autocorrelation takes."),
+        Live(
+            "window_pairs_effective",
+            "Effective number of pairs in the window, allowing for autocorrelation.",
+        ),
     ),
     "convention_en_last": Statistic(
         conventions.en_last, "none", "Size of En of the last pair; beyond 1 it fails.",

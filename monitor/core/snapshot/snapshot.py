@@ -109,7 +109,8 @@ STATE_MEANINGS: Final = {
     "pending": "evidence gathers, not yet enough to fire",
     "firing": "it is not as right as it says; `monitor_alert_active` says which way",
     "stale": "no reading came for longer than `series.stale_after_seconds`, or no reference for "
-    "longer than `alerts.reference_stale_hours`; `unknown` after twice that",
+    "longer than `alerts.reference_stale_hours` (after twice that time without a reference: "
+    "`unknown`)",
 }
 STATE_NAMES: Final = (*STATES, "unknown", "stale")
 _UNKNOWN, _STALE = STATE_NAMES.index("unknown"), STATE_NAMES.index("stale")
