@@ -37,9 +37,7 @@ LIKE_MIN: Final = 5  # series of a group and quantity before they have a median
 class Threshold(NamedTuple):
     """One limit on one statistic; its name is the alert's."""
 
-    name: Annotated[
-        str, doc("Name of the alert: 1 to 32 of a-z 0-9 _, a letter first.")
-    ]
+    name: Annotated[str, doc("Name of the alert: 1 to 32 of a-z 0-9 _, a letter first.")]
     statistic: Annotated[
         StatisticName,
         doc(

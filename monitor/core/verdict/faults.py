@@ -3,8 +3,8 @@
 Whatever lists faults takes the list from here: sentences and advice; the alerts of the snapshot and
 the metrics; the names that the settings refuse for a threshold; the enumerations of ``/api/v1``;
 the table in docs/metrics.md; the rules for Prometheus and the inhibitions for Alertmanager that
-deploy/prometheus/fault_rules.py writes. docs/runbook.md has a section for each fault under the name of
-its rule, and a test compares the two.
+deploy/prometheus/fault_rules.py writes. docs/runbook.md has a section for each fault under the name
+of its rule, and a test compares the two.
 
 To add a fault, add an entry and let :func:`.naming.named_verdict` return its label. The detector's
 families of bets are faults too, because an alert carries the name of the family while the verdict
