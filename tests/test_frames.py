@@ -146,6 +146,18 @@ def test_a_row_that_is_left_out_needs_no_time(as_library):
         monitor.score(as_library(pairs))
 
 
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1e300])
+def test_a_number_that_is_no_time_is_refused_with_its_row(library, wrong):
+    columns = {name: frame()[name].to_list() for name in ("sensor", "value", "u", "reference")}
+    columns["time"] = [1.7e9 + 60.0 * row for row in range(480)]
+    columns["time"][12] = wrong
+    columns["value"][3] = np.nan
+
+    with pytest.raises(monitor.FrameError, match=r"column 'time', row 12: .*leave such rows out"):
+        monitor.score(library(columns))
+
+
 def test_a_row_without_the_references_u_means_what_it_means_in_a_file(capsys, tmp_path):
     pairs = frame()
     pairs["u_reference"] = 0.3

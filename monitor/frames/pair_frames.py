@@ -15,7 +15,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from monitor.core.model import NAN, Float, Int
-from monitor.decode.checks import VALUE_MAX
+from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
@@ -197,6 +197,18 @@ def _refuse_faults(numbers: dict[str, Float], chosen: dict[str, str]) -> None:
 
 def _times(table: Any, name: str, kept: Int) -> Float:  # noqa: ANN401
     """Return the times of the kept rows as s UTC."""
+    times = _seconds(table, name, kept)
+    wrong = np.flatnonzero(~((times >= TIME_MIN) & (times < TIME_END)))
+    if wrong.size:
+        at = int(wrong[0])
+        raise FrameError(
+            f"column {name!r}, row {int(kept[at])}: {times[at]:g} s since 1970 is not finite, or "
+            "its year is not 1 to 9999; leave such rows out"
+        )
+    return times
+
+
+def _seconds(table: Any, name: str, kept: Int) -> Float:  # noqa: ANN401
     column = table[name]
     if kept.size < len(table):
         column = column.filter(np.isin(np.arange(len(table)), kept).tolist())
