@@ -497,6 +497,21 @@ def test_a_service_that_is_gone_is_said_and_what_is_shown_stays(visit, yard):
     visit.wrong[:] = [each for each in visit.wrong if "ERR_" not in each]
 
 
+def test_a_page_whose_stream_is_refused_says_so_and_is_asked_for_until_it_is_not(visit, yard):
+    tab = visit.open("/about")
+    tab.route("**/live/**", lambda route: route.fulfill(status=503))
+    tab.goto(yard.service.url)
+    expect(tab.locator("#asof")).to_contain_text("not live", timeout=20_000)
+    yard.offsets["cart-01"] = 25.0
+    yard.run()
+
+    chip = tab.locator("tr[data-key='cart-01/mass'] .chip")
+    expect(chip).to_have_text("firing", timeout=20_000)
+    expect(tab.locator("#asof")).to_contain_text("not live")
+    tab.unroute("**/live/**")
+    expect(tab.locator("#asof")).not_to_contain_text("not live", timeout=20_000)
+
+
 def test_before_the_first_reading_it_says_what_to_do_and_then_shows_it(visit, service):
     empty = fleet(0)
     published(service, empty)

@@ -12,6 +12,8 @@
   let waiting = 0;
   let request = null;
   let losing = 0;
+  let lost = false; // what is shown does not follow by itself
+  const NOT_LIVE = ", not live";
 
   const kind = () => document.body.dataset.live || "";
   const shown = () => location.pathname + location.search; // a part of the same page is no other page
@@ -40,11 +42,16 @@
     }
   }
 
-  function say(time, lost) {
+  function say(time) {
     const place = document.getElementById("asof");
-    if (time) place.textContent = time + besides(time.replace(" UTC", "Z").replace(" ", "T"), ", ");
-    place.classList.toggle("lost", Boolean(lost));
-    if (lost && !place.textContent.endsWith("not live")) place.textContent += ", not live";
+    const told = time ? time + besides(time.replace(" UTC", "Z").replace(" ", "T"), ", ") : place.textContent.replace(NOT_LIVE, "");
+    place.textContent = lost ? told + NOT_LIVE : told;
+    place.classList.toggle("lost", lost);
+  }
+
+  function sayLost() {
+    lost = true;
+    say("");
   }
 
   // -- the fleet's lines -----------------------------------------------------------------------
@@ -72,7 +79,8 @@
   }
 
   function applyFleet(change) {
-    say(change.time, false);
+    lost = false;
+    say(change.time);
     const body = document.getElementById("rows");
     const rows = new Map();
     for (const row of body ? body.rows : []) rows.set(row.dataset.key, row);
@@ -119,8 +127,8 @@
     if (field) field.focus({ preventScroll: true });
     document.title = fresh.title;
     document.body.dataset.live = fresh.body.dataset.live || "";
-    const time = fresh.getElementById("asof");
-    if (time) say(time.textContent, false);
+    if (!kind()) lost = false; // such a page never follows
+    say(fresh.getElementById("asof").textContent);
     last = shown();
   }
 
@@ -141,19 +149,20 @@
       const headers = mark && address === location.href ? { "If-None-Match": mark } : {};
       const answer = await fetch(address, { headers, signal: request.signal });
       if (answer.status === 304) return;
-      if (!answer.ok) { if (noted) location.assign(address); else say("", true); return; }
+      if (!answer.ok) { if (noted) location.assign(address); else sayLost(); return; }
       const text = await answer.text();
       mark = answer.headers.get("ETag") || "";
       if (noted) history.pushState(null, "", address);
       take(text);
       listen();
     } catch (error) {
-      if (error.name !== "AbortError") say("", true);
+      if (error.name !== "AbortError") sayLost();
     }
   }
 
   function applyPublished(change) {
-    say(change.time, false);
+    lost = false;
+    say(change.time);
     const now = Date.now();
     clearTimeout(waiting);
     waiting = setTimeout(() => { asked = Date.now(); reload(location.href, false); }, Math.max(0, asked + AGAIN_MS - now));
@@ -175,13 +184,14 @@
     stream.addEventListener("fleet", (event) => applyFleet(JSON.parse(event.data)));
     stream.addEventListener("published", (event) => applyPublished(JSON.parse(event.data)));
     const mine = stream;
-    stream.onopen = () => { clearTimeout(losing); losing = 0; };
+    stream.onopen = () => { clearTimeout(losing); losing = 0; lost = false; say(""); };
     // A new stream is told what is shown by now, which the browser's own repetition is not.
     stream.onerror = () => {
       mine.close();
       if (mine !== stream) return;
       stream = null;
-      if (!losing) losing = setTimeout(() => { say("", true); reload(location.href, false); }, LOST_MS);
+      // Without a stream the page is still asked for now and then, and says that it does not follow.
+      if (!losing) losing = setTimeout(() => { losing = 0; sayLost(); reload(location.href, false); }, LOST_MS);
       setTimeout(() => { if (!stream) listen(); }, AGAIN_MS / 5);
     };
   }
@@ -221,6 +231,6 @@
   addEventListener("popstate", () => { if (shown() !== last) reload(location.href, false); });
 
   localize(document.getElementById("main"));
-  say(document.getElementById("asof").textContent, false);
+  say(document.getElementById("asof").textContent);
   requestAnimationFrame(() => setTimeout(listen)); // what is there is painted first
 })();
