@@ -126,8 +126,8 @@ async def doctor(shared: Published) -> Mapping[str, Any]:
     return await _evaluated(shared, lambda page: page.doctor or None)
 
 
-async def unpaired(shared: Published, page: Page) -> Sequence[str]:
-    """Return the doctor's findings on a series without pairs; empty if not made in time."""
+async def unpaired(shared: Published, page: Page) -> Sequence[str] | None:
+    """Return the doctor's findings on series without pairs; None if not made in time."""
     without = page.snapshot.window_pairs == 0
     if not without[page.snapshot.present()].any():
         return ()
@@ -135,7 +135,7 @@ async def unpaired(shared: Published, page: Page) -> Sequence[str]:
     try:
         found = await _evaluated(shared, lambda page: page.doctor or None, _GLANCE_SECONDS)
     except HTTPException:
-        return ()
+        return None
     return found["pairing"]
 
 

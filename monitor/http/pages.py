@@ -105,7 +105,8 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             return answers.gzipped(request, text.encode(), answers.HTML)
         shown = renderer.fleet(page, query)
         rows = "".join(shown.rows.values())
-        unpaired = await answers.unpaired(shared, page)
+        unpaired = await answers.unpaired(shared, page) or ()
+        warnings = rendering.warnings_mark(page.notices, unpaired)
         values: dict[str, Any] = {
             "here": "/",
             "live": "fleet" if page.snapshot.names else "page",
@@ -115,6 +116,7 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "notices": page.notices,
             "unpaired": unpaired[:_UNPAIRED_SHOWN],
             "unpaired_more": max(len(unpaired) - _UNPAIRED_SHOWN, 0),
+            "warnings": warnings,
             "selection": shown.selection,
             "query": query,
             "columns": _COLUMNS,
@@ -125,9 +127,8 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "mark": shown.mark,
         }
         text = renderer.text("fleet.html", values)
-        told = f"{unpaired} {page.notices}"
         return unless_known(
-            request, text, f"{request.url.query} {shown.summary} {shown.mark} {told}"
+            request, text, f"{request.url.query} {shown.summary} {shown.mark} {warnings}"
         )
 
 

@@ -118,6 +118,12 @@ PAIRS_SHOWN: Final = 50
 HISTORY_SHOWN: Final = 100
 
 
+def warnings_mark(notices: Sequence[str], unpaired: Sequence[str]) -> str:
+    """Return what names the warnings above the fleet: the same mark, the same warnings."""
+    content = "\n".join((*notices, "", *unpaired))
+    return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
+
+
 def after_name(sentence: str) -> str:
     """Return a sentence in a form that can follow a sensor's name."""
     return f"is {sentence}" if sentence.startswith("as right") else sentence

@@ -16,9 +16,9 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from monitor.core.formatting import date_time
-from monitor.http.answers import PageQuery
+from monitor.http.answers import PageQuery, unpaired
 from monitor.http.published import Page, Published
-from monitor.http.rendering import Renderer
+from monitor.http.rendering import Renderer, warnings_mark
 from monitor.http.selection import SeriesQuery
 from monitor.http.server import ANSWER_SECONDS
 
@@ -116,7 +116,7 @@ async def _fleet(
 ) -> AsyncIterator[bytes]:
     """Yield the lines that changed, the order if it changed, and the content above them.
 
-    The reader already has the lines with the mark ``seen``.
+    The reader already has the lines with the mark ``seen``. Of warnings only the mark is sent.
     """
     sent: dict[str, str] = {}
     async for page in _pages(shared):
@@ -128,6 +128,9 @@ async def _fleet(
         content["rows"] = changed
         content["mark"] = shown.mark
         content["firing"] = shown.selection.states["firing"]
+        found = await unpaired(shared, page)
+        if found is not None:
+            content["warnings"] = warnings_mark(page.notices, found)
         if list(sent) != list(shown.rows):
             content["order"] = list(shown.rows)
         sent = shown.rows

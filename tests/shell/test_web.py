@@ -886,6 +886,32 @@ def test_a_stream_begins_with_all_lines_and_goes_on_with_those_that_changed(serv
     assert "&lt;b&gt;trouble" in second["rows"]["node-00007/pm25"]
 
 
+def test_a_stream_says_when_the_warnings_above_the_fleet_change(service):
+    snapshot = fleet(3)
+    snapshot = replace(snapshot, window_pairs=np.array([0, 5, 5]))
+    doctor = {"pairing": ["no reference fits"]}
+
+    def marked(notices: tuple[str, ...], doctor: dict[str, list[str]]) -> str:
+        published(service, snapshot, notices=notices, doctor=doctor)
+        found = re.search(rb'data-warnings="(\w+)"', get(service, "/")[1])
+        assert found
+        return found[1].decode()
+
+    known = [
+        marked(("certificate ends",), doctor),
+        marked((), doctor),
+        marked((), {"pairing": ["the keys differ"]}),
+    ]
+    events = stream(service, "/live/fleet")
+    last = next(events)["warnings"]
+    published(service, snapshot, notices=("certificate ends",), doctor=doctor)
+    again = next(events)["warnings"]
+    events.close()
+
+    assert len(set(known)) == 3
+    assert (last, again) == (known[2], known[0])
+
+
 def test_streams_leave_connections_for_others():
     # Nobody is dropped for having said nothing, however long the others take.
     service = Service("127.0.0.1", 0, connections_max=20, header_timeout_seconds=WAIT_SECONDS)

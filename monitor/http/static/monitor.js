@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const AGAIN_MS = 5000; // a page but the fleet's is asked for anew at most this often
+  const AGAIN_MS = 5000; // a page is asked for anew at most this often
   const TYPING_MS = 200;
   const LOST_MS = 4000; // a stream ends now and then; one that does not come back is lost
   let stream = null;
@@ -81,6 +81,8 @@
   function applyFleet(change) {
     lost = false;
     say(change.time);
+    const fleet = document.getElementById("fleet");
+    if (fleet && change.warnings && change.warnings !== fleet.dataset.warnings) reloadSoon();
     const body = document.getElementById("rows");
     const rows = new Map();
     for (const row of body ? body.rows : []) rows.set(row.dataset.key, row);
@@ -163,6 +165,10 @@
   function applyPublished(change) {
     lost = false;
     say(change.time);
+    reloadSoon();
+  }
+
+  function reloadSoon() {
     const now = Date.now();
     clearTimeout(waiting);
     waiting = setTimeout(() => { asked = Date.now(); reload(location.href, false); }, Math.max(0, asked + AGAIN_MS - now));
