@@ -1,8 +1,8 @@
 """A client of a running daemon's HTTP interface, with TLS and a password if its settings ask.
 
 Rules of this file: it only reads; a certificate is always checked; a password comes from a file or
-the environment, never from the command line, and is never shown; a daemon that answers but rejects
-the client is an error, one that does not answer is not: its journal can be read instead.
+the environment, never from the command line, and is never shown; any answer but the document is an
+error, and only without an answer the journal can be read instead.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from monitor.mqtt.connection import is_loopback
 USER: Final = "MONITOR_HTTP_USER"
 PASSWORD: Final = "MONITOR_HTTP_PASSWORD"  # noqa: S105 - the name of a variable
 _TIMEOUT_SECONDS: Final = 30.0
+_SAID_CHARACTERS_MAX: Final = 300
 _CERTIFICATE_END: Final = "-----END CERTIFICATE-----"
 
 
@@ -68,7 +69,7 @@ class DaemonClient(NamedTuple):
     def get(self, path: str) -> dict[str, Any] | None:
         """Return the document at a path below /api/v1/, None if no daemon answers.
 
-        Raises ClientError if one answers that is not trusted, or that rejects the credentials.
+        Raises ClientError if one answers that is not trusted, or with anything but the document.
         """
         try:
             status, body = self._get(f"/api/v1/{path}")
@@ -79,10 +80,12 @@ class DaemonClient(NamedTuple):
         if status in _CLOSED:
             raise ClientError(f"{self.url}: {_CLOSED[status]}")
         try:
-            found: dict[str, Any] = orjson.loads(body)
+            found = orjson.loads(body)
         except ValueError:
-            return None
-        return found if status == HTTPStatus.OK else None
+            found = None
+        if status != HTTPStatus.OK or not isinstance(found, dict):
+            raise ClientError(f"{self.url}: {_refusal(status, found, body)}")
+        return found
 
     def unreachable(self, journal: str | Path) -> ClientError:
         """Return the error for a daemon that holds the journal but does not answer at this URL."""
@@ -117,6 +120,14 @@ class DaemonClient(NamedTuple):
             ssl_context=self.tls,
             assert_hostname=None if self.tls.check_hostname else False,
         )
+
+
+def _refusal(status: int, found: object, body: bytes) -> str:
+    """Return what an answer says that is not the document."""
+    if status == HTTPStatus.OK:
+        return "what answers there is no monitor; give the daemon's address with --url"
+    said = found.get("detail") if isinstance(found, dict) else body.decode("utf-8", "replace")
+    return f"answers {status}: {' '.join(str(said).split())[:_SAID_CHARACTERS_MAX]}"
 
 
 _CUT_OFF: Final = "closed the connection; does it require a client certificate (--cert and --key)?"

@@ -6,7 +6,7 @@ that have not expired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,7 +42,8 @@ def current_pairs(settings: Settings, client: DaemonClient | None = None) -> Rec
     ``client`` is by default that of the settings.
     """
     client = client or DaemonClient.of(settings)
-    return _of_daemon(settings, client) or _of_journal(settings, client)
+    found = _of_daemon(settings, client)
+    return _of_journal(settings, client) if found is None else found
 
 
 def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, str], SeriesRules]:
@@ -54,32 +55,42 @@ def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, st
 
 
 def _of_daemon(settings: Settings, client: DaemonClient) -> Recorded | None:
+    series = _series(client)
+    if series is None:
+        return None
+    if not series:
+        return Recorded((), np.zeros(0, dtype=PAIR), [], (), ())
     units: dict[SeriesKey, str] = {}
     made: list[tuple[Any, ...]] = []
-    for each in _series(client):
+    for each in series:
         key = SeriesKey(each["sensor"], each["quantity"])
         path = f"{series_path(key.sensor, key.quantity)[1:]}/pairs"
-        found = client.get(path)
-        if found is None:
-            raise ClientError(f"{client.url} no longer answers; try again")
+        found = _asked(client, path)
         made += (
             _pair(len(units), len(made) + at, pair)
             for at, pair in enumerate(reversed(found["pairs"]))
         )
         units[key] = each["unit"]
-    if not units:
-        return None
     return replayed(list(units), pair_records(made), _rules(settings, units), (), (WINDOWS_ONLY,))
 
 
-def _series(client: DaemonClient) -> Iterator[dict[str, Any]]:
-    page, pages = 1, 1
-    while page <= pages:
-        found = client.get(f"series?page={page}")
-        if found is None:
-            return
-        yield from found["series"]
-        page, pages = page + 1, found["pages"]
+def _series(client: DaemonClient) -> list[dict[str, Any]] | None:
+    """Return the entries of all series, None if no daemon answers."""
+    first = client.get("series?page=1")
+    if first is None:
+        return None
+    found = [*first["series"]]
+    for page in range(2, first["pages"] + 1):
+        found += _asked(client, f"series?page={page}")["series"]
+    return found
+
+
+def _asked(client: DaemonClient, path: str) -> dict[str, Any]:
+    """Return a document of a daemon that has answered before; raises ClientError."""
+    found = client.get(path)
+    if found is None:
+        raise ClientError(f"{client.url} no longer answers; try again")
+    return found
 
 
 def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:

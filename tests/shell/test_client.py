@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import bcrypt
 import pytest
@@ -21,6 +25,7 @@ from monitor.client.client import (
     client_arguments,
     client_of,
 )
+from monitor.client.current_pairs import current_pairs
 from monitor.config import parse
 from monitor.mqtt.publish import BrokerPublisher
 
@@ -193,3 +198,49 @@ def test_what_cannot_be_used_is_told(words, said):
     with pytest.raises(ClientError, match=said) as refused:
         given(*words, environment=environment)
     assert refused.value.exit_code == 2
+
+
+@contextmanager
+def answering(status: int, body: bytes) -> Iterator[DaemonClient]:
+    """Give a client of a server that answers everything alike."""
+
+    class Alike(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Alike) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield DaemonClient(f"http://127.0.0.1:{server.server_port}")
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (503, b'{"detail": "the daemon is still starting"}', "answers 503: the daemon is still"),
+        (421, b"the name in this address\nis not known\n", "421: the name in this address is not"),
+        (404, b'{"detail": "there is no such series"}', "answers 404: there is no such series"),
+        (500, b"[1]", r"answers 500: \[1\]"),
+        (200, b"<html>", "no monitor; give the daemon's address"),
+    ],
+)
+def test_an_answer_that_is_not_the_document_is_told_and_no_journal_is_read(status, body, said):
+    with answering(status, body) as client, pytest.raises(ClientError, match=said):
+        client.get("doctor")
+
+
+def test_a_daemon_that_has_heard_nothing_answers_with_no_pairs(tmp_path):
+    settings = parse(f'journal: {{path: "{tmp_path}/none"}}'.encode(), "settings.yaml")
+    with answering(200, b'{"series": [], "pages": 1}') as client:
+        found = current_pairs(settings, client)
+
+    assert (found.names, found.pairs.size) == ((), 0)
