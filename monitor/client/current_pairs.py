@@ -26,6 +26,7 @@ from monitor.core.model import (
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey
+from monitor.core.snapshot.details import PAIRS_MAX
 from monitor.journal.failures import JournalBusyError
 from monitor.journal.journal import Journal
 from monitor.report.recorded import Recorded, replayed
@@ -62,16 +63,24 @@ def _of_daemon(settings: Settings, client: DaemonClient) -> Recorded | None:
         return Recorded((), np.zeros(0, dtype=PAIR), [], (), ())
     units: dict[SeriesKey, str] = {}
     made: list[tuple[Any, ...]] = []
+    cut = 0
     for each in series:
         key = SeriesKey(each["sensor"], each["quantity"])
         path = f"{series_path(key.sensor, key.quantity)[1:]}/pairs"
         found = _asked(client, path)
+        cut += found["total"] > len(found["pairs"])
         made += (
             _pair(len(units), len(made) + at, pair)
             for at, pair in enumerate(reversed(found["pairs"]))
         )
         units[key] = each["unit"]
-    return replayed(list(units), pair_records(made), _rules(settings, units), (), (WINDOWS_ONLY,))
+    notes = (WINDOWS_ONLY, _cut_note(cut)) if cut else (WINDOWS_ONLY,)
+    return replayed(list(units), pair_records(made), _rules(settings, units), (), notes)
+
+
+def _cut_note(cut: int) -> str:
+    of = "of 1 series that has" if cut == 1 else f"of {cut} series that have"
+    return f"{of} more than {PAIRS_MAX} pairs in the window, only the last {PAIRS_MAX} are here"
 
 
 def _series(client: DaemonClient) -> list[dict[str, Any]] | None:

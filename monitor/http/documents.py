@@ -146,6 +146,7 @@ def ucc(detail: Detail, axes: str) -> models.Ucc:
     document = models.Ucc(
         axes={"x": across, "y": up},
         unit=detail.name.unit,
+        total=detail.total,
         pairs=0,
         statistics={},
         curve=[],
@@ -172,6 +173,7 @@ def conventional(detail: Detail) -> models.Conventions:
     document = models.Conventions(
         sensor=detail.name.sensor,
         quantity=detail.name.quantity,
+        total=detail.total,
         pairs=0,
         en={},
         zeta={},

@@ -224,7 +224,8 @@ class Ucc(TypedDict):
 
     axes: dict[str, str]
     unit: str
-    pairs: int
+    total: Annotated[int, about("Pairs in the window.")]
+    pairs: Annotated[int, about("The last pairs of the window, which all numbers here are of.")]
     statistics: dict[str, Number]
     curve: list[Point]
     constant: list[Point]
@@ -257,7 +258,8 @@ class Conventions(TypedDict):
 
     sensor: str
     quantity: str
-    pairs: int
+    total: Annotated[int, about("Pairs in the window.")]
+    pairs: Annotated[int, about("The last pairs of the window, which all numbers here are of.")]
     en: Annotated[dict[str, Number], about("The last, how many beyond 1, how many expected.")]
     zeta: Annotated[
         dict[str, Number],

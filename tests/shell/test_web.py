@@ -515,6 +515,22 @@ def test_the_pairs_as_csv_score_as_they_do_here(service, yard, tmp_path):
     assert (z * z).mean() == pytest.approx(snapshot.statistics["calibration_zms"][row], rel=1e-12)
 
 
+def test_a_window_of_more_pairs_than_are_given_says_so_where_they_are_downloaded(service, yard):
+    key = SeriesKey("cart-04", "mass")
+    yard.stop()
+    service.requests.request_series(key)
+    page = yard.publish()
+    service.publish(replace(page, details={key: replace(page.details[key], total=7000)}))
+
+    assert (
+        b"Download the window (the last 5000 of its 7000 pairs)"
+        in get(service, "/series/cart-04/mass")[1]
+    )
+    for what in ("ucc", "conventions"):
+        found = document(service, f"/api/v1/series/cart-04/mass/{what}")
+        assert found["total"] == 7000 > found["pairs"] > 0
+
+
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t"])
 def test_no_key_becomes_a_formula_in_a_spreadsheet(begin):
     assert documents.safe_cell(f"{begin}1+1") == f"'{begin}1+1"
