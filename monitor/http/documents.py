@@ -38,8 +38,8 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def entry(now: Snapshot, row: int) -> models.SeriesEntry:
-    """Return the interface's entry for one series."""
-    name = now.names[row]
+    """Return the interface's entry for one series; one that is withdrawn has no numbers."""
+    name, is_shown = now.names[row], not now.withdrawn[row]
     return models.SeriesEntry(
         sensor=name.sensor,
         quantity=name.quantity,
@@ -51,13 +51,17 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         advice=now.advice[row],
         corrected=None if now.corrected is None else now.corrected[row],
         where=where_documents(now, row),
-        evidence=finite(now.evidence[row]),
+        withdrawn=not is_shown,
+        evidence=finite(now.evidence[row]) if is_shown else None,
         pairs=int(now.window_pairs[row]),
         uncertainty="assumed" if _is_assumed(now, row) else "stated",
         last_reading=finite(now.last_reading[row]),
         last_pair=finite(now.last_pair[row]),
         verdict=verdict_of_row(now, row),
-        statistics={name: finite(values[row]) for name, values in now.statistics.items()},
+        statistics={
+            name: finite(values[row]) if is_shown else None
+            for name, values in now.statistics.items()
+        },
     )
 
 

@@ -156,6 +156,12 @@ class SeriesEntry(TypedDict):
             "none, empty until it has been examined."
         ),
     ]
+    withdrawn: Annotated[
+        bool,
+        about(
+            "Whether it stopped, or is no longer compared: evidence and statistics are then null."
+        ),
+    ]
     evidence: Annotated[Number, about("Evidence that it is not as right as it says.")]
     pairs: Annotated[int, about("Pairs in its window.")]
     uncertainty: Annotated[

@@ -52,7 +52,7 @@ class _Documents:
         from monitor.http.documents import entry  # noqa: PLC0415 - slow, and not for the start
 
         found = entry(self._now, row)
-        is_shown = not self._now.withdrawn[row]
+        is_shown = not found["withdrawn"]
         return {
             "sensor": found["sensor"],
             "quantity": found["quantity"],
@@ -70,8 +70,8 @@ class _Documents:
                 "lower": finite(self._lower[row]) if is_shown else None,
                 "upper": finite(self._upper[row]) if is_shown else None,
             },
-            **_numbers(found, is_shown=is_shown),
-            "evidence": found["evidence"] if is_shown else None,
+            **_numbers(found),
+            "evidence": found["evidence"],
             "uncertainty": found["uncertainty"],
             "pairs": found["pairs"],
             "last_pair": None
@@ -80,9 +80,9 @@ class _Documents:
         }
 
 
-def _numbers(found: models.SeriesEntry, *, is_shown: bool) -> dict[str, Any]:
-    """Return ZMS and the three mean scores, null for a series whose numbers are withdrawn."""
-    of = found["statistics"] if is_shown else {}
+def _numbers(found: models.SeriesEntry) -> dict[str, Any]:
+    """Return ZMS and the three mean scores."""
+    of = found["statistics"]
     return {
         "zms": {
             "value": of.get("calibration_zms"),

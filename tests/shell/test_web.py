@@ -435,6 +435,18 @@ def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
     ]
 
 
+def test_a_series_that_stopped_has_no_numbers_in_the_interface(service):
+    published(service, replace(fleet(2), withdrawn=np.array([False, True])))
+    here, stopped = document(service, "/api/v1/series")["series"]
+
+    assert (here["withdrawn"], stopped["withdrawn"]) == (False, True)
+    assert any(value is not None for value in here["statistics"].values())
+    assert here["evidence"] is not None
+    assert stopped["evidence"] is None
+    assert set(stopped["statistics"]) == set(here["statistics"])
+    assert set(stopped["statistics"].values()) == {None}
+
+
 @pytest.mark.parametrize("order", sorted({*ORDERS, *WORDS}))
 @pytest.mark.parametrize("turned", ["", "-"])
 def test_what_has_no_number_comes_last_in_every_order(order, turned):
