@@ -93,7 +93,9 @@ def shown_page(shared: Published) -> Page:
 def unknown_series() -> HTTPException:
     """Return the refusal of an unknown series."""
     return HTTPException(
-        404, "there is no such series; /api/v1/series lists those that sent a reading"
+        404,
+        "there is no such series, or it was silent for longer than series.forget_after_days and is "
+        "forgotten; /api/v1/series lists all that are known",
     )
 
 

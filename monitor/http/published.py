@@ -55,9 +55,13 @@ class Page:
 
     @cached_property
     def rows(self) -> dict[SeriesKey, int]:
-        """The row of each series in the snapshot."""
-        names = self.snapshot.names
-        return {SeriesKey(name.sensor, name.quantity): row for row, name in enumerate(names)}
+        """The row of each series in the snapshot that is present."""
+        names, gone = self.snapshot.names, self.snapshot.gone
+        return {
+            SeriesKey(name.sensor, name.quantity): row
+            for row, name in enumerate(names)
+            if row not in gone
+        }
 
 
 class Published:

@@ -435,6 +435,15 @@ def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
     ]
 
 
+@pytest.mark.parametrize("path", ["/series/", "/api/v1/series/"])
+def test_a_series_that_was_forgotten_is_no_longer_there_and_that_is_said(service, path):
+    published(service, replace(fleet(3), gone=frozenset({1})))
+    status, body, _ = get(service, f"{path}node-00001/pm25")
+
+    assert status == 404
+    assert b"is forgotten" in body
+
+
 def test_a_series_that_stopped_has_no_numbers_in_the_interface(service):
     published(service, replace(fleet(2), withdrawn=np.array([False, True])))
     here, stopped = document(service, "/api/v1/series")["series"]
