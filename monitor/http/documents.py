@@ -119,13 +119,13 @@ def pairs(detail: Detail, most: int) -> list[models.Pair]:
     return listed[: -most - 1 : -1]
 
 
-def pairs_csv(detail: Detail) -> str:
-    """Return the pairs as a file that ``monitor score`` reads, in event order."""
+def pairs_csv(detail: Detail, most: int) -> str:
+    """Return the last ``most`` pairs as a file that ``monitor score`` reads, in event order."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(CSV_COLUMNS)
     name = detail.name
-    for each in _pairs(detail.pairs, detail.origins) if detail.pairs is not None else ():
+    for each in reversed(pairs(detail, most)):
         told = map(safe_cell, (name.sensor, name.quantity, name.unit))
         numbers = [each["value"], each["u"], each["lower"], each["upper"]]
         alpha = round(1.0 - each["p"], 12)

@@ -136,7 +136,7 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
         """The pairs in the window of a series."""
         found = await answers.detail(shared, SeriesKey(sensor, quantity))
         if format == "csv":
-            text = documents.pairs_csv(found)
+            text = documents.pairs_csv(found, limit)
             headers = {"Content-Disposition": attachment(f"{sensor}_{quantity}.csv")}
             return answers.gzipped(request, text.encode(), "text/csv; charset=utf-8", headers)
         content = models.Pairs(

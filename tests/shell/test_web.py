@@ -536,6 +536,17 @@ def test_the_pairs_as_csv_score_as_they_do_here(service, yard, tmp_path):
     assert (z * z).mean() == pytest.approx(snapshot.statistics["calibration_zms"][row], rel=1e-12)
 
 
+def test_the_limit_holds_for_csv_too(service, yard):
+    yard.stop()
+    service.requests.request_series(SeriesKey("cart-04", "mass"))
+    yard.publish()
+    path = "/api/v1/series/cart-04/mass/pairs?format=csv"
+    head, *rows = get(service, path)[1].splitlines()
+
+    assert get(service, f"{path}&limit=3")[1].splitlines() == [head, *rows[-3:]]
+    assert len(rows) > 3
+
+
 def test_a_window_of_more_pairs_than_are_given_says_so_where_they_are_downloaded(service, yard):
     key = SeriesKey("cart-04", "mass")
     yard.stop()
