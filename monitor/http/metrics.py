@@ -23,7 +23,7 @@ from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import STATE_MEANINGS, Snapshot
-from monitor.core.verdict import REFERENCE_STALE
+from monitor.core.verdict import REFERENCE_STALE, REJECTED_SHARE
 from monitor.http.text_format import Family, escape, family_header, labelled, render
 
 
@@ -226,6 +226,8 @@ def _families(
             yield name, metric.help, [_Column(values, shown)]
     # A series that is no longer compared loses its numbers and keeps its alerts.
     told, paged = shown | snapshot.alerts.get(REFERENCE_STALE, shown), snapshot.paged
+    # One that is silent because its messages are refused keeps the alert that says so.
+    refused = told | (every & snapshot.alerts.get(REJECTED_SHARE, told))
     others: dict[str, Iterable[_Column]] = {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],
@@ -233,7 +235,11 @@ def _families(
         "monitor_series_last_pair_timestamp_seconds": [_Column(snapshot.last_pair, every)],
         "monitor_series_state": _states(snapshot, every, essential=essential),
         "monitor_alert_active": (
-            _Column(active.view(np.uint8), told, b',alert="%b"' % escape(alert).encode())
+            _Column(
+                active.view(np.uint8),
+                refused if alert == REJECTED_SHARE else told,
+                b',alert="%b"' % escape(alert).encode(),
+            )
             for alert, active in snapshot.alerts.items()
         ),
         "monitor_alert_page": [] if paged is None else [_Column(paged.view(np.uint8), told)],

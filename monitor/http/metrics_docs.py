@@ -35,7 +35,8 @@ labels have the values listed here, and `sensor` and `quantity` those of the ser
   20 pairs has no interval of ZMS.
 * A series that **stopped** is withdrawn at the next page, not frozen: it keeps
   `monitor_series_state` (`stale` is 1), `monitor_series_info` and the times of its last reading
-  and pair, and loses everything else. It comes back with its next pair.
+  and pair, and loses everything else but an alert `rejected_share` that fires: it may be silent
+  because its messages are refused. It comes back with its next pair.
 * With `http.metrics: essential` a series has only the metrics marked *essential*, and of
   `monitor_series_state` only the sample of the state it is in: what the shipped alerting rules
   need. Dashboards then lack what is not on the page.

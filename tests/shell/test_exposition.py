@@ -154,6 +154,18 @@ def test_a_series_that_stopped_keeps_its_state_and_times_only():
     }
 
 
+def test_a_series_that_is_silent_because_it_is_refused_keeps_that_alert():
+    stopped = snapshot(values=(1.0, 2.0), withdrawn=(True, True))
+    alerts = {"offset": np.array([True, True]), "rejected_share": np.array([True, False])}
+    page = Exposition().render(replace(stopped, alerts=alerts))
+    gone = Exposition().render(replace(stopped, alerts=alerts, gone=frozenset({0})))
+
+    told = [(dict(labels), each) for (name, labels), each in samples(page).items()]
+    active = [each for each in told if "alert" in each[0]]
+    assert active == [({"sensor": "a", "quantity": "x", "alert": "rejected_share"}, 1.0)]
+    assert b"monitor_alert_active" not in gone
+
+
 def test_states_are_one_hot_and_alerts_say_which():
     page = Exposition().render(snapshot())
     series = {"sensor": "a", "quantity": "x"}
