@@ -28,7 +28,7 @@ from monitor.daemon.corrector import Corrector
 from monitor.daemon.covariate_keeper import CovariateKeeper, KeptNumbers
 from monitor.daemon.redeliveries import Redeliveries
 from monitor.daemon.stamps import Delays, stamps_of
-from monitor.decode.checks import REASONS, Rejected, refusal
+from monitor.decode.checks import NO_FAULT, REASONS, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded, Router
 from monitor.decode.units import Units
@@ -42,7 +42,6 @@ HOUSEKEEPING_SECONDS: Final = 60.0  # between two rounds in which what waited to
 UNITS: Final = "units"  # name of the journal's note
 SILENT: Final = "silent"  # another one, of series whose readings have left the journal
 _DELAYS_A_BATCH: Final = 8
-_NO_FAULT: Final = frozenset(("quality", "maintenance", "no_reading"))  # not the sensor's fault
 _MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 _NO_NUMBERS: Final = KeptNumbers()
@@ -216,7 +215,7 @@ class Intake:
 
     def _note_refusals(self, topics: Sequence[str], decoded: Decoded) -> None:
         """Report to the network whose messages were rejected."""
-        faulty = {at for at, refused in decoded.refused if refused.reason not in _NO_FAULT}
+        faulty = {at for at, refused in decoded.refused if refused.reason not in NO_FAULT}
         for at in faulty:
             self._network.refusals.refuse(self._router.sensor_of(topics[at]))
 

@@ -82,6 +82,8 @@ REASONS: Final[Mapping[str, str]] = {
     "unknown_alias": "the birth message that names this Sparkplug alias was never received",
     "unexpected": "the decoder failed in a way it should not; please report this payload",
 }
+# Reasons that are no fault of the sensor: no alert counts them.
+NO_FAULT: Final = frozenset(("maintenance", "no_reading", "quality"))
 
 
 # Places of refusals that concern no part of the payload.

@@ -14,6 +14,7 @@ from installation import DEPLOY, PROJECT, changed, run
 from test_dashboards import TARGET, metrics
 
 from monitor.core.verdict import FAULTS
+from monitor.decode.checks import NO_FAULT
 
 PROMETHEUS = DEPLOY / "prometheus"
 ALERTS = PROMETHEUS / "alerts.yml"
@@ -80,6 +81,12 @@ def test_every_fault_has_a_rule_that_passes_its_alert_on():
     }
 
     assert passed_on == {label: {"severity": each.severity} for label, each in FAULTS.items()}
+
+
+def test_refusals_that_are_no_fault_count_neither_here_nor_in_the_daemon():
+    (excluded,) = re.findall(r'reason!~"([^"]+)"', RULES["MonitorRejected"]["expr"])
+
+    assert set(excluded.split("|")) == NO_FAULT
 
 
 def test_promtool_finds_that_every_alert_fires_when_it_should_and_not_else():
