@@ -37,6 +37,7 @@ from monitor.topics.verdict_topics import VerdictTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 CLIENT_ID: Final = "client_id"  # another one
+SESSION_OF: Final = "session_of"  # another one, the identifier last used
 FORMER_CLIENT_ID: Final = "monitor"  # of all daemons whose settings named none
 _LEFT_MAX: Final = 100
 _CLIENT_ID_BYTES: Final = 4
@@ -132,6 +133,18 @@ def client_id_of(parts: Parts) -> str:
         noted = FORMER_CLIENT_ID if is_former else made
         parts.journal.append(Batch(notes={CLIENT_ID: noted.encode()}))
     return named or noted
+
+
+def has_session(parts: Parts, client_id: str) -> bool:
+    """Return whether the broker should hold a session of this client from before; note the client.
+
+    It should if messages came in an earlier life, under the same identifier.
+    """
+    former = parts.journal.note(SESSION_OF).decode()
+    if former != client_id:
+        parts.journal.append(Batch(notes={SESSION_OF: client_id.encode()}))
+    is_kept = parts.settings.mqtt.session_expiry_seconds > 0
+    return is_kept and former == client_id and parts.intake.counts.received > 0
 
 
 def note_subscriptions(parts: Parts) -> list[str]:

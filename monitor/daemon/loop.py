@@ -28,6 +28,7 @@ from monitor.daemon.assembly import (
     assemble,
     client_id_of,
     corrected_topics,
+    has_session,
     mqtt_settings,
     note_subscriptions,
     open_journal,
@@ -312,6 +313,8 @@ class ReloadingDaemon:
         client_id = client_id_of(parts)
         source.identify(client_id)
         source.leave(note_subscriptions(parts))
+        if has_session(parts, client_id):
+            source.expect_session()
         topics = verdict_topics(settings, credentials, client_id)
         daemon = Daemon(
             parts,

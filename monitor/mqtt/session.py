@@ -85,6 +85,7 @@ class Session:
         self._left: tuple[str, ...] = ()
         self._refused: SourceRefusedError | None = None
         self._ever_connected = self._ever_subscribed = self._is_answered = False
+        self._has_session = False  # as far as this client knows
         self._next_attempt = self._complained = self._up_since = -_NEVER
         self._sent_at = self._received_at = -_NEVER
         self._deadline = _NEVER  # for the broker's answer
@@ -98,6 +99,10 @@ class Session:
     def identify(self, client_id: str) -> None:
         """Connect under this client identifier from now on."""
         self._settings = replace(self._settings, client_id=client_id)
+
+    def expect_session(self) -> None:
+        """Count the session as lost if the broker has none at the first connection either."""
+        self._has_session = True
 
     def leave(self, filters: Sequence[str]) -> None:
         """End former subscriptions at every connection from now on."""
@@ -269,10 +274,10 @@ class Session:
             self._confirmations.session_lost()
         if self._ever_connected:
             self.reconnects += 1
-            if not answer.session_present:
-                self.sessions_lost += 1
-                _log.error("the broker lost this client's session; messages may be missing")
-        self._ever_connected = True
+        if self._has_session and not answer.session_present:
+            self.sessions_lost += 1
+            _log.error("the broker lost this client's session; messages may be missing")
+        self._ever_connected = self._has_session = True
         self._keepalive = float(answer.keepalive_seconds or self._settings.keepalive_seconds)
         self._deadline = self._monotonic() + SUBACK_SECONDS
         filters = tuple((each.filter, each.qos) for each in self._settings.subscriptions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from harness import mqtt_packets
@@ -15,7 +16,7 @@ from harness.publishing import round_of
 from harness.wires import CONNACK, SUBACK, ScriptedWire, source_on_wire
 
 from monitor.config import parse
-from monitor.daemon.assembly import assemble, client_id_of, note_subscriptions
+from monitor.daemon.assembly import assemble, client_id_of, has_session, note_subscriptions
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.wire import EndedError
 
@@ -28,6 +29,11 @@ journal: {{path: "{folder}/journal.sqlite"}}
 http: {{port: 0}}
 publish: {{interval_seconds: 0.2}}
 """
+
+
+class Message(NamedTuple):
+    topic: str
+    payload: bytes
 
 
 def life(folder: Path, name: str = "null", *, is_earlier: bool = False) -> str:
@@ -70,6 +76,24 @@ def test_a_name_in_the_settings_counts_and_without_it_the_journal_has_its_own(tm
     assert life(tmp_path, "plant") == "plant"
     assert MADE.fullmatch(life(tmp_path))
     assert life(tmp_path, "plant") == "plant"
+
+
+def test_a_session_is_expected_once_messages_came_under_the_same_name(tmp_path):
+    def is_expected(name: str, messages: int) -> bool:
+        text = SETTINGS.format(folder=tmp_path, name=name)
+        parts = assemble(parse(text.encode(), "s.yaml"), NOW)
+        found = has_session(parts, name)
+        if messages:
+            heard = [Message("no/source/reads/this", b"")] * messages
+            parts.intake.commit(parts.intake.prepare(heard, NOW))
+        parts.journal.close()
+        return found
+
+    assert not is_expected("plant", 0)  # a new journal
+    assert not is_expected("plant", 1)  # the broker may never have been reached
+    assert is_expected("plant", 0)
+    assert not is_expected("other", 0)
+    assert is_expected("other", 0)
 
 
 def nameless(folder: Path, port: int) -> Daemon:

@@ -252,6 +252,20 @@ def test_a_lost_session_is_counted(tmp_path):
     broker.stop()
 
 
+@pytest.mark.parametrize("present", [False, True])
+@pytest.mark.parametrize("is_expected", [False, True])
+def test_a_session_lost_while_away_is_counted_at_the_start(present, is_expected, monkeypatch):
+    wire = ScriptedWire()
+    wire.chunks[0] = bytes([0x20, 3, present, 0, 0])
+    monkeypatch.setattr(Wire, "connect", lambda *_: wire)
+    source = source_on(1)
+    if is_expected:
+        source.expect_session()
+    connect(source)
+
+    assert (source.reconnects, source.sessions_lost) == (0, int(is_expected and not present))
+
+
 def test_two_clients_of_one_name_are_told_so(mosquitto):
     one, other = connect(source_on(mosquitto.port)), source_on(mosquitto.port)
     assert one.connected
