@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
+import numpy as np
 import orjson
 from fastapi import Depends, HTTPException, Path, Query, Request
 from fastapi.responses import Response
@@ -144,12 +145,18 @@ async def unpaired(shared: Published, page: Page) -> Sequence[str] | None:
 async def opponents(shared: Published, quantity: str, a: str, b: str) -> Contenders:
     """Return two sensors of a quantity in this order, or ``a`` alone if ``b`` is empty or the same.
 
-    An empty ``a`` is the first sensor. Raises HTTPException if one is unknown or has no pairs.
+    An empty ``a`` is the first with pairs. Raises HTTPException if one is unknown or has no pairs.
     """
-    names = shown_page(shared).snapshot.names
-    known = [name.sensor for name in names if name.quantity == quantity]
-    wanted = list(dict.fromkeys(each for each in (a or next(iter(known), ""), b) if each))
-    if not wanted or not set(wanted) <= set(known):
+    now = shown_page(shared).snapshot
+    pairs = {
+        now.names[row].sensor: int(now.window_pairs[row])
+        for row in np.flatnonzero(now.present()).tolist()
+        if now.names[row].quantity == quantity
+    }
+    paired = [sensor for sensor, count in pairs.items() if count]
+    first = a or next(iter(paired or pairs), "")
+    wanted = list(dict.fromkeys(each for each in (first, b) if each))
+    if not wanted or not set(wanted) <= set(pairs):
         raise unknown_series()
     found = await contenders(shared, Contest(quantity, None, tuple(wanted)))
     if len(found.names) < len(wanted):

@@ -16,6 +16,7 @@ from monitor.http.interface import GroupText, QuantityText, described, known_par
 from monitor.http.published import Published
 from monitor.http.rankings import usual_quantity
 from monitor.http.rendering import Renderer
+from monitor.http.selection import names_shown
 
 NO_PAIRS = "no sensor of this quantity has pairs yet"
 
@@ -36,8 +37,7 @@ def budget_routes(shared: Published, renderer: Renderer) -> APIRouter:
     router, turn = APIRouter(), asyncio.Lock()
 
     async def made(quantity: str, group: str | None) -> tuple[Budget, float]:
-        names = shown_page(shared).snapshot.names
-        contest = Contest(quantity or usual_quantity(names), group)
+        contest = Contest(quantity or usual_quantity(shown_page(shared).snapshot), group)
         found = await contenders(shared, contest)
         async with turn:
             return await asyncio.to_thread(budget_of, found), found.time
@@ -55,7 +55,7 @@ def budget_routes(shared: Published, renderer: Renderer) -> APIRouter:
     async def budget_page(
         request: Request, quantity: GroupName = "", group: GroupName = ""
     ) -> Response:
-        names = shown_page(shared).snapshot.names
+        names = names_shown(shown_page(shared).snapshot)
         found, time = await made(quantity, group or None)
         values = {
             "here": "/budget",

@@ -40,7 +40,7 @@ ROWS_MAX: Final = 10_000
 
 GroupText = Annotated[str | None, Query(max_length=128, description="Name of a group.")]
 QuantityText = Annotated[
-    str, Query(max_length=128, description="By default the one most series have.")
+    str, Query(max_length=128, description="By default that of most series with pairs.")
 ]
 
 
@@ -202,8 +202,8 @@ def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -
         profile: ProfileText = None,
     ) -> Response:
         """Sensors of one quantity, ranked by their scores on the events that all of them saw."""
-        names = shown_page(shared).snapshot.names
-        contest = Contest(quantity or usual_quantity(names), group, tuple(sensor or ()))
+        now = shown_page(shared).snapshot
+        contest = Contest(quantity or usual_quantity(now), group, tuple(sensor or ()))
         found = await answers.contenders(shared, contest)
         return json_answer(request, await rankings.table(found, profile))
 
@@ -214,7 +214,7 @@ def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache
         request: Request,
         quantity: QuantityText = "",
         a: Annotated[
-            str, Query(max_length=128, description="A sensor; by default the first.")
+            str, Query(max_length=128, description="A sensor; by default the first with pairs.")
         ] = "",
         b: Annotated[
             str,
@@ -228,7 +228,7 @@ def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache
         miss: MissNumber = MISS,
     ) -> Response:
         """Two sensors on their common events, or one sensor before and after."""
-        quantity = quantity or usual_quantity(shown_page(shared).snapshot.names)
+        quantity = quantity or usual_quantity(shown_page(shared).snapshot)
         found = await answers.opponents(shared, quantity, a, b)
         return json_answer(request, await rankings.comparison(found, profile, miss, at))
 

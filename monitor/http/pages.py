@@ -43,6 +43,7 @@ from monitor.http.selection import (
     STATES,
     Selection,
     SeriesQuery,
+    names_shown,
     select,
 )
 
@@ -208,8 +209,9 @@ def _add_ranking(
         group: GroupName = "",
         profile: ProfileText = None,
     ) -> Response:
-        names = shown_page(shared).snapshot.names
-        contest = Contest(quantity or usual_quantity(names), group or None)
+        now = shown_page(shared).snapshot
+        names = names_shown(now)
+        contest = Contest(quantity or usual_quantity(now), group or None)
         found = await answers.contenders(shared, contest)
         table = await rankings.table(found, profile)
         for each in table["series"]:
@@ -240,8 +242,8 @@ def _add_comparison(
         profile: ProfileText = None,
         miss: MissNumber = MISS,
     ) -> Response:
-        names = shown_page(shared).snapshot.names
-        quantity = quantity or usual_quantity(names)
+        now = shown_page(shared).snapshot
+        quantity = quantity or usual_quantity(now)
         found = await answers.opponents(shared, quantity, a, b)
         told = await rankings.comparison(found, profile, miss, None)
         sensors = [name.sensor for name in found.names]
@@ -249,7 +251,9 @@ def _add_comparison(
             "told": told,
             "a": sensors[0],
             "b": sensors[1] if len(sensors) == 2 else "",
-            "sensors": sorted(name.sensor for name in names if name.quantity == quantity),
+            "sensors": sorted(
+                name.sensor for name in names_shown(now) if name.quantity == quantity
+            ),
             "profiles": PROFILES,
             "links": [(each, series_path(each, quantity)) for each in sensors],
             "query": {"quantity": quantity, "profile": told["profile"], "miss": miss}

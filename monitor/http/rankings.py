@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final
+
+import numpy as np
 
 from monitor.core.analysis.comparison import of_parts, of_two
 from monitor.core.analysis.correlation import P_VALUE_SENSORS, correlation
@@ -32,6 +33,7 @@ from monitor.core.registry import SeriesName
 from monitor.core.scores.intervals import LEVEL, abc_rce, zms_interval
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import Contenders, Contest
+from monitor.core.snapshot.snapshot import Snapshot
 
 _KEPT: Final = 8
 # The bootstrap draws fewer replicates if there are many sensors.
@@ -39,9 +41,12 @@ _DRAWN: Final = 100_000
 _REPLICATES: Final = (500, 2_000)
 
 
-def usual_quantity(names: Sequence[SeriesName]) -> str:
-    """Return the quantity that most series have, empty if there are none."""
-    counts = Counter(name.quantity for name in names)
+def usual_quantity(now: Snapshot) -> str:
+    """Return the quantity of most series with pairs, else of most; empty if there are none."""
+    present = now.present()
+    paired = present & (now.window_pairs > 0)
+    rows = np.flatnonzero(paired if paired.any() else present).tolist()
+    counts = Counter(now.names[row].quantity for row in rows)
     return min(counts, key=lambda quantity: (-counts[quantity], quantity), default="")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from monitor.core.analysis.ranking import PROFILES, score_of
 from monitor.core.model import Bool, Float, Int
+from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 
 STATES: Final = ("firing", "pending", "stale", "unknown", "ok")  # the most urgent first
@@ -39,7 +40,7 @@ class SeriesQuery(NamedTuple):
 class Selection(NamedTuple):
     """Rows of the snapshot on one page, the number of all matches, and how many in each state.
 
-    ``states`` counts the matches for any state; ``groups`` are all that exist.
+    ``states`` counts the matches for any state; ``groups`` are those of all series present.
     """
 
     rows: Int
@@ -65,8 +66,13 @@ def select(now: Snapshot, query: SeriesQuery) -> Selection:
         pages=pages,
         matching=int(ordered.size),
         states=counts,
-        groups=tuple(sorted({name.group for name in now.names})),
+        groups=tuple(sorted({name.group for name in names_shown(now)})),
     )
+
+
+def names_shown(now: Snapshot) -> list[SeriesName]:
+    """Return the names of all series that are present, in their order."""
+    return [name for row, name in enumerate(now.names) if row not in now.gone]
 
 
 def _mentioned(now: Snapshot, query: SeriesQuery) -> Bool:

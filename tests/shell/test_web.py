@@ -48,10 +48,12 @@ from monitor.http.published import (
     OnDemandRequests,
     Page,
 )
+from monitor.http.rankings import usual_quantity
 from monitor.http.selection import (
     ORDERS,
     WORDS,
     SeriesQuery,
+    names_shown,
     select,
 )
 from monitor.http.server import LimitedProtocol, QuietServer
@@ -784,6 +786,31 @@ def test_the_page_draws_both_curves_of_two_claims_about_the_same_values(service,
     assert "area under the curve" in body
     assert "Solid: fine; dashed: twin" in body
     assert body.count('class="line seen"') == body.count('class="line other"') == 1
+
+
+def test_who_has_no_pairs_is_not_compared_by_default(service):
+    made = Yard(service, carts=(), match_on=frozenset({"key"}))
+    made.take([Reading("aside", "mass", START, 1.0, u=1.0)])
+    made.take([Reading(f"rh-{at}", "rh", START, 1.0, u=1.0) for at in range(9)])
+    made.race(SPREADS, 20)
+    made.run(0.0)
+    try:
+        until("the race is published", lambda: service.page() is not None)
+        found = document(service, "/api/v1/compare")
+    finally:
+        made.stop()
+
+    assert (found["quantity"], found["first"]) == ("mass", "coarse (first half)")
+
+
+def test_who_is_forgotten_can_no_longer_be_chosen():
+    names = [SeriesName(str(at), "rh" if at < 2 else "mass", "", f"g{at}") for at in range(3)]
+    now = replace(fleet(3), names=tuple(names))
+    later = replace(now, gone=frozenset({0, 1}))
+
+    assert [usual_quantity(each) for each in (now, later)] == ["rh", "mass"]
+    assert select(later, SeriesQuery()).groups == ("g2",)
+    assert names_shown(later) == names[2:]
 
 
 def test_ranking_and_series_lead_to_the_comparison(service, race):
