@@ -98,7 +98,12 @@ def run(options: argparse.Namespace) -> int:
 def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> str:
     found = Scored(recorded, level, bca=options.bca, covariates=covariates_of(options.covariates))
     in_time = [
-        blocks(found.windows.take(np.array([row])), options.blocks, options.density)
+        blocks(
+            found.windows.take(np.array([row])),
+            options.blocks,
+            options.density,
+            timed=recorded.timed,
+        )
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
     binned = _bins(found, column_name(options.bins_by))
@@ -153,7 +158,7 @@ def _block_lines(recorded: Recorded, in_time: list[list[dict[str, Any]]]) -> lis
     for name, parts in zip(recorded.names, in_time, strict=False):
         rows = [
             (
-                *(part["since"], part["until"], str(part["n"])),
+                *(part["since"] or "-", part["until"] or "-", str(part["n"])),
                 *map(_number, part["statistics"].values()),
             )
             for part in parts

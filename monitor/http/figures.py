@@ -29,10 +29,13 @@ class Figure(NamedTuple):
     drawing: Markup
 
 
-def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Figure]:
+def figures(
+    detail: Detail, score: str, fired: Sequence[float] = (), *, timed: bool = True
+) -> list[Figure]:
     """Return the plots of a series that has pairs.
 
     ``score`` is the one that counts first; ``fired`` are the times at which an alert began, s UTC.
+    Pairs that are not ``timed`` have numbers in place of times.
     """
     c, unit = detail.pairs, detail.name.unit
     if c is None:
@@ -43,12 +46,12 @@ def figures(detail: Detail, score: str, fired: Sequence[float] = ()) -> list[Fig
     marks = plots.Marks(detail.events, since, tuple(fired))
     fit = f"{signal_plots.fitted_in_words(c, unit)} {_FIT}"
     drawings = {
-        ("Signal and references.", _SIGNAL): signal_plots.signal(c, unit, marks),
+        ("Signal and references.", _SIGNAL): signal_plots.signal(c, unit, marks, timed=timed),
         ("Value against reference.", fit): signal_plots.against_reference(c, unit),
-        **_drift(detail),
-        ("Error over time.", _ERRORS): plots.errors(c, unit, marks),
+        **(_drift(detail) if timed else {}),
+        ("Error over time.", _ERRORS): plots.errors(c, unit, marks, timed=timed),
         ("z in order.", _CHART): plots.levey_jennings(c),
-        (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per),
+        (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per, timed=timed),
         ("Coverage by level.", _COVERAGE): plots.coverage_by_level(c),
         ("Characteristics curve.", _UCC): ucc_plots.ucc_plot(
             ucc_plots.characteristics(c, scale), unit
@@ -147,9 +150,10 @@ def _saving(what: str, saved: float | None) -> str:
     return f"{what}: {100.0 * abs(saved):.3g} % {'less' if saved >= 0.0 else 'more'} in the first"
 
 
-def block_figure(c: Columns, score: str, unit: str) -> Figure:
+def block_figure(c: Columns, score: str, unit: str, *, timed: bool = True) -> Figure:
     """Return the plot of a mean score by blocks in time (C-32)."""
-    drawn = plots.by_blocks(c, score, "" if score.startswith("quadratic") else unit)
+    of = "" if score.startswith("quadratic") else unit
+    drawn = plots.by_blocks(c, score, of, timed=timed)
     return Figure(f"Mean {WORDS[score]} block by block.", _BLOCKS, Markup(drawn))  # noqa: S704
 
 

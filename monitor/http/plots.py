@@ -50,11 +50,11 @@ def too_few(needed: int, there: int) -> str:
     return empty(f"Needs {needed} pairs; there {'is' if there == 1 else 'are'} {there}.")
 
 
-def errors(c: Columns, unit: str, marks: Marks) -> str:
+def errors(c: Columns, unit: str, marks: Marks, *, timed: bool = True) -> str:
     """Return errors over time; bars are the intervals in which they were stated to lie."""
     low, high = c.value - c.upper, c.value - c.lower
     y = robust_axis(np.concatenate([c.error, low, high]), axis_label("error", unit))
-    chart = Chart("error of each pair over time", time_axis(c), y, 260.0)
+    chart = Chart("error of each pair over time", time_axis(c, timed=timed), y, 260.0)
     chart.bars(c.time, low, high, "band")
     chart.level(0.0, "zero")
     chart.dots(c.time[c.inside], c.error[c.inside], "hit")
@@ -89,7 +89,7 @@ def levey_jennings(c: Columns) -> str:
     return chart.render()
 
 
-def rolling_score(c: Columns, score: str, unit: str) -> str:
+def rolling_score(c: Columns, score: str, unit: str, *, timed: bool = True) -> str:
     """Return the mean of a score over the last pairs, beside the mean that the claims predict."""
     entry = SCORES[score]
     if c.value.size < ROLLING or entry.expected is None:
@@ -97,7 +97,7 @@ def rolling_score(c: Columns, score: str, unit: str) -> str:
     seen, told = (_rolling(function(c)) for function in (entry.rows, entry.expected))
     time = c.time[ROLLING - 1 :]
     y = robust_axis(np.concatenate([seen, told, [0.0]]), axis_label("mean score", unit))
-    chart = Chart(f"mean of the last {ROLLING} scores over time", time_axis(c), y)
+    chart = Chart(f"mean of the last {ROLLING} scores over time", time_axis(c, timed=timed), y)
     chart.line(time, told, "expected")
     chart.line(time, seen, "seen")
     return chart.render()
@@ -227,7 +227,7 @@ def zetas(zms_: Float, rce: Float, names: Sequence[str]) -> str:
     return chart.render()
 
 
-def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
+def by_blocks(c: Columns, score: str, unit: str, count: int = 10, *, timed: bool = True) -> str:
     """Return the mean score of blocks in time, beside the mean that the claims predict."""
     entry = SCORES[score]
     if c.value.size < 2 * count or entry.expected is None:
@@ -239,7 +239,7 @@ def by_blocks(c: Columns, score: str, unit: str, count: int = 10) -> str:
     middle = 0.5 * (parts.time[parts.starts] + parts.time[ends])
     low, high = seen - 2.0 * spread, seen + 2.0 * spread
     y = robust_axis(np.concatenate([low, high, told]), axis_label("mean score", unit))
-    chart = Chart(f"mean score of {count} blocks in time", time_axis(c), y)
+    chart = Chart(f"mean score of {count} blocks in time", time_axis(c, timed=timed), y)
     chart.bars(middle, low, high, "whisker")
     chart.line(middle, told, "expected")
     chart.dots(middle, seen, "seen")
@@ -269,9 +269,12 @@ def axis_label(what: str, unit: str) -> str:
     return f"{what} / {unit}" if unit else what
 
 
-def time_axis(c: Columns) -> svg.Axis:
-    """Return the axis of the pairs' times."""
-    return svg.times(float(c.time.min()), float(c.time.max()))
+def time_axis(c: Columns, *, timed: bool = True) -> svg.Axis:
+    """Return the axis of the pairs' times, or of the numbers that they have instead."""
+    low, high = float(c.time.min()), float(c.time.max())
+    if timed:
+        return svg.times(low, high)
+    return svg.number_axis(low, max(high, low + 1.0), "pair, in order of the file", margin=0.0)
 
 
 def robust_axis(values: Float, label: str) -> svg.Axis:

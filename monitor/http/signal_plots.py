@@ -24,12 +24,13 @@ from monitor.http.svg import Chart
 _JOINED: Final = 0.5
 
 
-def signal(c: Columns, unit: str, marks: Marks) -> str:
+def signal(c: Columns, unit: str, marks: Marks, *, timed: bool = True) -> str:
     """Return values over time with their stated intervals, and the references over them."""
     y = robust_axis(
         np.concatenate([c.value, c.reference, c.lower, c.upper]), axis_label("value", unit)
     )
-    chart = Chart("values with their intervals and references over time", time_axis(c), y, 260.0)
+    across = time_axis(c, timed=timed)
+    chart = Chart("values with their intervals and references over time", across, y, 260.0)
     chart.bars(c.time, c.lower, c.upper, "band")
     if lag_one(c.value) > _JOINED:
         chart.line(c.time, c.value, "seen thin")

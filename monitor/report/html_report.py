@@ -208,7 +208,10 @@ def _chapter(
             if math.isfinite(each.value)
         ),
         trials=tuple(trial for trial in trials if trial is not None),
-        figures=(*figures(detail, leading), block_figure(one, leading, name.unit)),
+        figures=(
+            *figures(detail, leading, timed=recorded.timed),
+            block_figure(one, leading, name.unit, timed=recorded.timed),
+        ),
         drawn=last.value.size,
     )
 

@@ -281,10 +281,12 @@ def events_of(recorded: Recorded) -> Int:
     return np.asarray(found)
 
 
-def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[str, Any]]:
+def blocks(
+    one: Columns, count: int, density: Density = "normal", *, timed: bool = True
+) -> list[dict[str, Any]]:
     """Return the figures of the only series of ``one`` block by block in time (C-32).
 
-    Blocks have nearly equal counts, at most one per pair.
+    Blocks have nearly equal counts, at most one per pair; without times they have no ends in time.
     """
     parts = in_blocks(one, count)
     hat = "_tophat" if density == "tophat" else ""
@@ -301,8 +303,8 @@ def blocks(one: Columns, count: int, density: Density = "normal") -> list[dict[s
     ends = parts.starts + parts.counts - 1
     return [
         {
-            "since": instant(float(parts.time[first])),
-            "until": instant(float(parts.time[last])),
+            "since": instant(float(parts.time[first])) if timed else None,
+            "until": instant(float(parts.time[last])) if timed else None,
             "n": int(last - first + 1),
             "statistics": {key: finite(found[name][at]) for key, name in wanted.items()},
         }

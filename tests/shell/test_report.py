@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -97,6 +98,24 @@ def test_three_sensors_have_their_scores_drawn_against_each_other_and_their_verd
     assert "the primary score is crps" in text
     other = made(file, tmp_path / "other.html", "--profile", "coverage")
     assert "the primary score is quadratic" in other
+
+
+def test_a_file_without_times_is_given_no_dates(pairs, tmp_path, capsys):
+    lines = [line.partition(",")[2] for line in pairs.read_text().splitlines()]
+    pairs.write_text("\n".join(lines) + "\n")
+    page = made(pairs, tmp_path / "report.html")
+    drawn = re.sub(r"<code>.*?</code>", "", page.partition("<main")[2])
+    capsys.readouterr()
+    assert main(["score", str(pairs), "--json", "--blocks", "3"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert main(["score", str(pairs), "--blocks", "3"]) == 0
+
+    assert drawn.count("pair, in order of the file") == 2 * 4
+    assert "1970" not in drawn
+    assert "UTC" not in drawn
+    blocks = document["series"][0]["blocks"]
+    assert [(each["since"], each["until"]) for each in blocks] == [(None, None)] * 3
+    assert "1970" not in capsys.readouterr().out
 
 
 def test_a_page_fetches_nothing_and_runs_nothing(pairs, tmp_path):
