@@ -134,8 +134,13 @@ def statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
     found = []
     for metric, (name, meaning) in METRICS.items():
         value = finite(now.statistics[name][row]) if name in now.statistics else None
-        found.append((metric, "absent" if value is None else f"{value:.5g}", meaning))
+        found.append((metric, "absent" if value is None else _told(metric, value), meaning))
     return found
+
+
+def _told(metric: str, value: float) -> str:
+    is_time = metric.endswith("_timestamp_seconds")
+    return f"{date_time(value)} UTC" if is_time else f"{value:.5g}"
 
 
 def dead_letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
@@ -180,9 +185,13 @@ def alert_history(
     ]
 
 
-def time_element(time: float) -> Markup:
-    """Return a time in UTC, to which the script adds the reader's local time."""
-    return Markup('<time datetime="{}">{}</time>').format(instant(time, "seconds"), date_time(time))
+def time_element(time: float, zone: str = "") -> Markup:
+    """Return a time in UTC, to which the script adds the reader's local time.
+
+    ``zone`` is " UTC" where no heading says so.
+    """
+    stated = instant(time, "seconds")
+    return Markup('<time datetime="{}">{}{}</time>').format(stated, date_time(time), zone)
 
 
 def series_href(of: models.NamedPair | models.Alert | models.Transition) -> str:

@@ -33,7 +33,7 @@ from transitions import transition
 
 from monitor.config import parse, settings_hash, shown_settings
 from monitor.core.formatting import amount
-from monitor.core.model import Reading
+from monitor.core.model import Event, Reading
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.details import Contest
 from monitor.core.snapshot.snapshot import Snapshot
@@ -411,6 +411,8 @@ def test_one_sentence_error_and_advice_stand_in_the_interface_and_on_the_page(se
     assert verdict["advice"] in body
     assert f"<dt>bias</dt><dd>+{amount(verdict['estimate'], 'kg')}</dd>" in body
     assert body.count('class="rule fired"') == 2
+    since = r'fault_since_timestamp_seconds</code></th><td class="n">20[-0-9]+ [:0-9]+ UTC<'
+    assert re.search(since, body)
 
 
 def test_the_score_of_a_series_is_the_one_that_its_profile_sets_first(service):
@@ -554,8 +556,11 @@ def test_a_window_of_more_pairs_than_are_given_says_so_where_they_are_downloaded
     yard.stop()
     service.requests.request_series(key)
     page = yard.publish()
-    service.publish(replace(page, details={key: replace(page.details[key], total=7000)}))
+    moved = Event("cart-04", START, "moved")
+    detail = replace(page.details[key], total=7000, events=(moved,))
+    service.publish(replace(page, details={key: detail}))
 
+    assert b" UTC</time>: moved" in get(service, "/series/cart-04/mass")[1]
     assert (
         b"Download the window (the last 5000 of its 7000 pairs)"
         in get(service, "/series/cart-04/mass")[1]
