@@ -62,7 +62,7 @@ def budget_routes(shared: Published, renderer: Renderer) -> APIRouter:
             "found": found,
             "group": group,
             "quantities": sorted({name.quantity for name in names}),
-            "groups": sorted({name.group for name in names if name.group}),
+            "groups": sorted({name.group for name in names}),
             "drawing": budget_bars(found),
             "time": time,
         }

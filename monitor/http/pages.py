@@ -101,7 +101,7 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
         page = shared.page()
         if page is None:
             nothing = {"selection": _NOTHING, "total": 0, "notices": ()}
-            nothing |= {"not_ready": "still starting"}
+            nothing |= {"not_ready": "still starting", "title": rendering.fleet_title(_NOTHING)}
             text = renderer.text("fleet.html", nothing | {"here": "/", "live": "page"})
             return answers.gzipped(request, text.encode(), answers.HTML)
         shown = renderer.fleet(page, query)
@@ -117,6 +117,7 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "notices": page.notices,
             "unpaired": unpaired[:_UNPAIRED_SHOWN],
             "unpaired_more": max(len(unpaired) - _UNPAIRED_SHOWN, 0),
+            "title": rendering.fleet_title(shown.selection),
             "warnings": warnings,
             "selection": shown.selection,
             "query": query,
@@ -139,15 +140,15 @@ def _add_picture(router: APIRouter, shared: Published, renderer: Renderer) -> No
         request: Request, group: GroupName = "", text: answers.WordsText = ""
     ) -> Response:
         now = shown_page(shared).snapshot
-        chosen = select(now, SeriesQuery(group=group or None, text=text, rows=DOTS_MAX))
+        query = SeriesQuery(group=group or None, text=text)
+        chosen = select(now, query._replace(rows=DOTS_MAX))
         shown = fleet_dots(now, chosen.rows.tolist())
         values = {
             "here": "/picture",
             "live": "page",
             "time": now.time,
             "selection": chosen,
-            "group": group,
-            "text": text,
+            "query": query,
             "without": sum(not np.isfinite(each.offset) for each in shown),
             "drawing": Markup(fleet_picture(shown)),  # noqa: S704 - it escapes its words
         }
@@ -221,7 +222,7 @@ def _add_ranking(
             "table": table,
             "contest": contest,
             "quantities": sorted({name.quantity for name in names}),
-            "groups": sorted({name.group for name in names if name.group}),
+            "groups": sorted({name.group for name in names}),
             "profiles": PROFILES,
             "drawings": rendering.scatters(table),
             "time": found.time,
@@ -256,6 +257,7 @@ def _add_comparison(
             ),
             "profiles": PROFILES,
             "links": [(each, series_path(each, quantity)) for each in sensors],
+            "usual_miss": MISS,
             "query": {"quantity": quantity, "profile": told["profile"], "miss": miss}
             | dict(zip("ab", sensors, strict=False)),
             "time": found.time,

@@ -118,6 +118,12 @@ PAIRS_SHOWN: Final = 50
 HISTORY_SHOWN: Final = 100
 
 
+def fleet_title(selection: Selection) -> str:
+    """Return the title of a part of the fleet: how many need a look, of those in any state."""
+    states = selection.states
+    return f"{states['firing']} of {sum(states.values())} need a look · monitor"
+
+
 def warnings_mark(notices: Sequence[str], unpaired: Sequence[str]) -> str:
     """Return what names the warnings above the fleet: the same mark, the same warnings."""
     content = "\n".join((*notices, "", *unpaired))
@@ -291,6 +297,7 @@ class Renderer:
             version=__version__,
             marks=marks,
             address=address,
+            usual=SeriesQuery(),
             moment=date_time,
             utc=time_element,
             placed=placed,

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from monitor.core.formatting import date_time
 from monitor.http.answers import PageQuery, unpaired
 from monitor.http.published import Page, Published
-from monitor.http.rendering import Renderer, warnings_mark
+from monitor.http.rendering import Renderer, fleet_title, warnings_mark
 from monitor.http.selection import SeriesQuery
 from monitor.http.server import ANSWER_SECONDS
 
@@ -127,7 +127,7 @@ async def _fleet(
         content: dict[str, object] = {"time": _told(page), "summary": shown.summary}
         content["rows"] = changed
         content["mark"] = shown.mark
-        content["firing"] = shown.selection.states["firing"]
+        content["title"] = fleet_title(shown.selection)
         found = await unpaired(shared, page)
         if found is not None:
             content["warnings"] = warnings_mark(page.notices, found)

@@ -316,6 +316,24 @@ def test_series_are_filtered_sorted_and_paged_by_the_query(service):
     assert len(document(service, "/api/v1/series")["series"]) == 1000
 
 
+def test_forms_and_links_keep_what_they_do_not_ask_for(service):
+    snapshot = fleet(30)
+    published(service, snapshot)
+    firing, here = snapshot.states[::7].count("firing"), len(snapshot.states[::7])
+    body = get(service, "/?rows=7&group=model-0&state=ok")[1].decode()
+    first = next(stream(service, "/live/fleet?rows=7&group=model-0&state=ok"))
+    picture = html.unescape(get(service, "/picture?group=model-0&text=node")[1].decode())
+
+    assert '<input type="hidden" name="rows" value="7">' in body
+    assert 'name="rows"' not in get(service, "/")[1].decode()
+    assert first["title"] == f"{firing} of {here} need a look · monitor"
+    assert f"<title>{first['title']}</title>" in body
+    links = re.findall(r'class="chip (\w+)" href="([^"]+)"', picture)
+    assert links
+    for state, link in links:
+        assert link == f"/?state={state}&group=model-0&text=node"
+
+
 def test_the_fleet_says_what_changed_since_yesterday(service):
     now = fleet(3)
     ago = {"quantity": "pm25", "time": START}
@@ -816,6 +834,21 @@ def test_who_is_forgotten_can_no_longer_be_chosen():
     assert [usual_quantity(each) for each in (now, later)] == ["rh", "mass"]
     assert select(later, SeriesQuery()).groups == ("g2",)
     assert names_shown(later) == names[2:]
+
+
+@pytest.mark.parametrize("path", ["/ranking", "/budget"])
+def test_the_only_group_can_be_given_up_where_it_was_chosen(service, race, path):
+    chosen, every = (get(service, f"{path}{query}")[1] for query in ("?group=yard", ""))
+
+    assert b"<option selected>yard</option>" in chosen
+    assert b">yard</option>" not in every
+
+
+def test_the_form_of_a_comparison_keeps_the_miss_rate(service, race):
+    path = "/compare?quantity=mass&a=fine&b=coarse"
+
+    assert b'name="miss" value="0.25"' in get(service, f"{path}&miss=0.25")[1]
+    assert b'name="miss"' not in get(service, path)[1]
 
 
 def test_ranking_and_series_lead_to_the_comparison(service, race):

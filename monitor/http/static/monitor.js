@@ -112,7 +112,7 @@
       fresh.innerHTML = change.summary;
       replaceKeepingFocus(summary, fresh);
     }
-    document.title = document.title.replace(/^\d+/, change.firing);
+    document.title = change.title;
   }
 
   // -- whole pages -----------------------------------------------------------------------------
