@@ -148,9 +148,13 @@ class LimitedProtocol(H11Protocol):
             self._limit(ANSWER_SECONDS)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request's head."""
+        """Wait for the next request's head, or answer one that has already come."""
+        before = self.cycle
         super().on_response_complete()
-        self._await_head()
+        if self.cycle is before:
+            self._await_head()
+        else:
+            self._limit(ANSWER_SECONDS)
 
     def _refuse_tls(self) -> None:
         """Close a connection that speaks TLS to a plain server; the log says so once."""

@@ -1162,6 +1162,21 @@ def test_an_idle_connection_may_ask_again_within_the_limit(service):
     connection.close()
 
 
+def test_a_request_that_came_with_another_has_the_time_of_an_answer(service, monkeypatch):
+    monkeypatch.setattr("monitor.http.answers.WAIT_SECONDS", 1.0)  # twice the head's
+    service.publish(page())
+    host, port = service.url.removeprefix("http://").split(":")
+    paths = ("/healthz", "/api/v1/series/cart-01/mass/pairs")
+    asked = "".join(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n" for path in paths)
+    with socket.create_connection((host, int(port)), WAIT_SECONDS) as asking:
+        asking.sendall(asked.encode())
+        answers, told = b"", b"ask again"
+        while told not in answers and (more := asking.recv(4096)):
+            answers += more
+
+    assert told in answers
+
+
 def test_a_taken_address_is_said_with_what_to_do():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         service = Service("127.0.0.1", taken.getsockname()[1])
