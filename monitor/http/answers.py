@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
@@ -164,19 +165,34 @@ async def opponents(shared: Published, quantity: str, a: str, b: str) -> Contend
     return found if [name.sensor for name in found.names] == wanted else found.turned()
 
 
+@asynccontextmanager
+async def turn(lock: asyncio.Lock) -> AsyncIterator[None]:
+    """Hold a lock; raises HTTPException if others hold it for longer than an answer may wait."""
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            await lock.acquire()
+    except TimeoutError:
+        raise _busy() from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _busy() -> HTTPException:
+    said = "the daemon is busy and has not made this yet; ask again in a few seconds"
+    return HTTPException(503, said, {"Retry-After": "3"})
+
+
 async def _evaluated(
-    shared: Published, look: Callable[[Page], T | None], seconds: float = WAIT_SECONDS
+    shared: Published, look: Callable[[Page], T | None], seconds: float | None = None
 ) -> T:
     """Return what ``look`` finds on the page once the data's thread has put it there."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + seconds
+    deadline = loop.time() + (WAIT_SECONDS if seconds is None else seconds)
     while (found := look(shown_page(shared))) is None:
         if loop.time() > deadline:
-            raise HTTPException(
-                503,
-                "the daemon is busy and has not made this yet; ask again in a few seconds",
-                {"Retry-After": "3"},
-            )
+            raise _busy()
         await asyncio.sleep(_LOOK_SECONDS)
     return found
 

@@ -10,7 +10,15 @@ from fastapi.responses import Response
 
 from monitor.core.analysis.uncertainty_budget import uncertainty_budget
 from monitor.core.snapshot.details import Contenders, Contest
-from monitor.http.answers import HTML, GroupName, contenders, gzipped, json_answer, shown_page
+from monitor.http.answers import (
+    HTML,
+    GroupName,
+    contenders,
+    gzipped,
+    json_answer,
+    shown_page,
+    turn,
+)
 from monitor.http.budget_documents import Budget, budget_bars, budget_document
 from monitor.http.interface import GroupText, QuantityText, described, known_parameters
 from monitor.http.published import Published
@@ -34,12 +42,12 @@ def budget_of(found: Contenders) -> Budget:
 
 def budget_routes(shared: Published, renderer: Renderer) -> APIRouter:
     """Return the routes."""
-    router, turn = APIRouter(), asyncio.Lock()
+    router, lock = APIRouter(), asyncio.Lock()
 
     async def made(quantity: str, group: str | None) -> tuple[Budget, float]:
         contest = Contest(quantity or usual_quantity(shown_page(shared).snapshot), group)
         found = await contenders(shared, contest)
-        async with turn:
+        async with turn(lock):
             return await asyncio.to_thread(budget_of, found), found.time
 
     @router.get(

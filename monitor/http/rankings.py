@@ -34,6 +34,7 @@ from monitor.core.scores.intervals import LEVEL, abc_rce, zms_interval
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import Contenders, Contest
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http.answers import turn
 
 _KEPT: Final = 8
 # The bootstrap draws fewer replicates if there are many sensors.
@@ -177,7 +178,7 @@ class RankingCache:
         self, found: Contenders, profile: Profile | None, miss: float, at: float | None
     ) -> dict[str, Any]:
         """Return two contenders side by side."""
-        async with self._lock:
+        async with turn(self._lock):
             return await asyncio.to_thread(comparison, found, profile or found.profile, miss, at)
 
     async def table(self, found: Contenders, wanted: Profile | None = None) -> dict[str, Any]:
@@ -186,7 +187,7 @@ class RankingCache:
         Without ``wanted``, by the profile of their settings.
         """
         profile = wanted or found.profile
-        async with self._lock:
+        async with turn(self._lock):
             key = (found.contest, profile)
             made = self._made.pop(key, None)
             if made is None or made["time"] != found.time:

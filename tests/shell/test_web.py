@@ -25,6 +25,7 @@ import jsonschema
 import numpy as np
 import pytest
 import uvicorn
+from fastapi import HTTPException
 from harness.programs import WAIT_SECONDS, until
 from harness.yard import DOCTOR, RULES, START, Yard, fleet
 from markupsafe import escape
@@ -905,6 +906,36 @@ def test_a_busy_daemon_is_said_and_waited_for_no_longer_than_a_few_seconds(servi
     monkeypatch.setattr("monitor.http.answers.WAIT_SECONDS", 0.1)
     service.publish(page())
     status, body, headers = get(service, "/api/v1/series/cart-01/mass/pairs")
+
+    assert (status, headers["Retry-After"]) == (503, "3")
+    assert b"ask again" in body
+
+
+@pytest.mark.parametrize(
+    ("made", "path"),
+    [("rankings.table", "/api/v1/ranking"), ("budget_pages.budget_of", "/api/v1/budget")],
+)
+def test_no_reader_waits_longer_for_what_another_has_made(service, race, monkeypatch, made, path):
+    race.stop()
+    service.requests.request_contest(Contest("mass"))
+    race.publish()
+    begun, done = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> None:
+        begun.set()
+        done.wait(WAIT_SECONDS)
+        raise HTTPException(500)
+
+    monkeypatch.setattr(f"monitor.http.{made}", slow)
+    first = threading.Thread(target=get, args=(service, path))
+    first.start()
+    try:
+        assert begun.wait(WAIT_SECONDS)
+        monkeypatch.setattr("monitor.http.answers.WAIT_SECONDS", 0.1)
+        status, body, headers = get(service, path)
+    finally:
+        done.set()
+        first.join()
 
     assert (status, headers["Retry-After"]) == (503, "3")
     assert b"ask again" in body
