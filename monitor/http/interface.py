@@ -243,10 +243,9 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
         reason: Annotated[str, Query(max_length=64, description="Why they were refused.")] = "",
     ) -> Response:
         """The newest messages that could not be used, with the reason."""
-        page = shared.page()
         letters = [
             documents.dead_letter(letter)
-            for letter in (() if page is None else page.dead_letters)
+            for letter in shown_page(shared).dead_letters
             if documents.concerns(letter, sensor) and reason in ("", letter.reason)
         ]
         return json_answer(request, models.DeadLetters(deadletters=letters))

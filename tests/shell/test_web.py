@@ -141,6 +141,7 @@ def test_before_the_first_page_it_is_alive_but_not_ready(service):
     assert get(service, "/healthz")[0] == 200
     assert get(service, "/readyz")[:2] == (503, b"still starting\n")
     assert get(service, "/metrics")[0] == 503
+    assert get(service, "/api/v1/deadletters")[0] == 503
     assert b"No readings yet" in get(service, "/")[1]
 
 
