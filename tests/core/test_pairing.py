@@ -20,7 +20,7 @@ from monitor.core.model import (
     event_order,
     in_event_order,
 )
-from monitor.core.pairing import buffers
+from monitor.core.pairing import buffers, identities
 from monitor.core.pairing.buffers import ReadingBuffer, Watermarks
 from monitor.core.pairing.engine import Concern, Pairing
 from monitor.core.pairing.identities import encode
@@ -370,6 +370,36 @@ def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
     assert take(msgspec.structs.replace(revised, revision=6, void=True), 4e9) == "accepted"
     assert standing(store.pairs()) == set()
     assert pairing.corrections == 2
+
+
+def test_a_reference_revised_without_end_costs_the_same_each_time(monkeypatch):
+    """Live and when a journal is restored: of its contents only the last ones are remembered."""
+    count, encoded = 20_000, itertools.count()
+
+    def counting(message: object) -> bytes:
+        next(encoded)
+        return encode(message)
+
+    monkeypatch.setattr(identities, "encode", counting)
+    revisions = [
+        Reference("a", "x", 1.0, float(at), identity="r", revision=at) for at in range(count)
+    ]
+    live, restored = make("nearest"), make("nearest")
+    feed(live, [Reading("a", "x", 1.0, 5.0, u=1.0), *revisions])
+    before = live.drain_changes()
+    with restored.recalling():
+        feed(restored, [Reading("a", "x", 1.0, 5.0, u=1.0), *revisions])
+    names = [("a", "x")]
+    restored.recall(before, event_order(before), names)
+
+    assert next(encoded) < 2 * 10 * count
+    for pairing in (live, restored):
+        (held,) = (held for _, held in pairing.references)
+        assert len(held.seen) <= 64
+        assert [pairing.add_reference(each, 1.0) for each in revisions[-50:]] == ["duplicate"] * 50
+        assert pairing.add_reference(revisions[7], 1.0) == "accepted"
+        assert [row[8] for _, row in pairing.pairs_of_series(0)] == [count - 1.0]
+        assert pairing.drain_changes().size == 0
 
 
 def sample(subject: str, quantity: str, revision: int = 0) -> Reference:

@@ -203,16 +203,17 @@ class Pairing:
         known, references = self.references.get(identity), self._index.references_of(effective)
         superseded = () if effective is came else (came,)
         if known is None:
-            held = HeldReference(effective, references, received, superseded)
+            held = HeldReference(effective, references, received)
+            held = msgspec.structs.replace(held, seen=held.seen_with(*superseded))
             return self._ingest_unknown(came, held, identity)
         if known.has_seen(came):
             return "duplicate"
         if rank(effective) <= rank(known.reference):
-            held = msgspec.structs.replace(known, superseded=(*known.superseded, came))
+            held = msgspec.structs.replace(known, seen=known.seen_with(came))
             self.references.put(identity, held)
             return "accepted"
-        superseded = (*known.superseded, known.reference, *superseded)
-        held = HeldReference(effective, references, received, superseded)
+        seen = known.seen_with(known.reference, *superseded)
+        held = HeldReference(effective, references, received, seen)
         if identity in self._recalled_references:
             self.references.put(identity, held)
         else:

@@ -96,18 +96,28 @@ def names_nobody(reference: Reference) -> bool:
 
 # -- references held ------------------------------------------------------------------------------
 
+_SEEN_MAX: Final = 64  # contents that are remembered of one reference
+
 
 class HeldReference(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """A reference, its buffer, its time of arrival, and the revisions it superseded."""
+    """A reference, its buffer, its time of arrival, and the last contents it superseded.
+
+    ``seen`` holds their digests, the newest last. A content that has left it and comes again
+    changes nothing, as its rank is too low, but counts as committed.
+    """
 
     reference: Reference
     references: ReferenceBuffer
     received: float
-    superseded: tuple[Reference, ...] = ()
+    seen: tuple[int, ...] = ()
 
     def has_seen(self, reference: Reference) -> bool:
         """Return whether the same message came before."""
-        return any(same_content(reference, each) for each in (self.reference, *self.superseded))
+        return same_content(reference, self.reference) or digest(reference) in self.seen
+
+    def seen_with(self, *superseded: Reference) -> tuple[int, ...]:
+        """Return what was seen once these are superseded too."""
+        return (*self.seen, *map(digest, superseded))[-_SEEN_MAX:]
 
 
 class ReferenceStore:
