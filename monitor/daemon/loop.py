@@ -213,7 +213,7 @@ class Daemon:
         if (newest := clock.retention_time()) is not None:
             pairs_before = newest - settings.journal.retention_days * 86_400.0
             self._evict(newest)
-            self._parts.self_check.kept_from = pairs_before
+            self._parts.self_check.dropped(pairs_before)
         try:
             self._note_silent(held_before)
             is_less = self._parts.journal.forget(

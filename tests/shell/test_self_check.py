@@ -109,10 +109,13 @@ def test_a_long_series_is_checked_in_steps_whatever_comes_between(is_damaged):
     assert check.results == {"same": 2 - is_damaged, "different": int(is_damaged)}
 
 
-def test_evidence_is_not_held_against_a_journal_that_has_forgotten_pairs():
+@pytest.mark.parametrize("clock_is_set_back", [False, True])
+def test_evidence_is_not_held_against_a_journal_that_has_forgotten_pairs(clock_is_set_back):
     live = network()
     check = SelfCheck(live, Random(1))
-    check.kept_from = 1.0
+    check.dropped(1.0)
+    if clock_is_set_back:
+        check.dropped(-1e9)
     evidence(live)
     check.work(0.0)
 
