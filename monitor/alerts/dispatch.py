@@ -23,6 +23,7 @@ from monitor.alerts.transition import (
     SHOWN,
     Transition,
 )
+from monitor.core.detector.full_replays import AlertChange
 from monitor.journal.failures import JournalError, JournalFullError
 from monitor.journal.store import AlertLog, Notification
 
@@ -47,6 +48,7 @@ class Dispatch:
         self._done: Final = self._log.delivered()
         self._started_at: Final = self._ledger.last
         self._new: Final[dict[str, frozenset[int]]] = {}
+        self._changes: dict[int, AlertChange] = {}  # the last one of each series
         self._taken_back: set[int] = set()
         self._history: Final = deque(map(self._decode, self._log.newest(SHOWN)), SHOWN)
         self.history: tuple[Transition, ...] = tuple(self._history)
@@ -59,13 +61,14 @@ class Dispatch:
 
         While the journal is full nothing is sent; sending resumes once there is space.
         """
-        self._taken_back |= view.taken_back
-        taken_back = frozenset(self._taken_back)
-        found = self._ledger.differences(view._replace(taken_back=taken_back))
+        self.hold(view)
+        changes, taken_back = [*self._changes.values()], frozenset(self._taken_back)
+        found = self._ledger.differences(view._replace(changes=changes, taken_back=taken_back))
         try:
             self._write(found)
         except JournalFullError:
             return
+        self._changes.clear()
         self._taken_back.clear()
         self._ledger.record(found)
         for each in found:
@@ -75,6 +78,11 @@ class Dispatch:
             self.history = tuple(self._history)
         for outlet in self._outlets:
             self._fill(outlet)
+
+    def hold(self, view: View) -> None:
+        """Keep what happened for the next :meth:`notify`, which tells of it."""
+        self._changes.update((change.series, change) for change in view.changes)
+        self._taken_back |= view.taken_back
 
     def flush(self) -> None:
         """Record how far the sinks are, and queue the transitions that had no room before."""

@@ -116,6 +116,7 @@ class Daemon:
         self._silent = parts.journal.note(SILENT)
         self._housekeeping_due = monotonic() + HOUSEKEEPING_SECONDS
         self._is_reloading = False
+        self._is_durable = True  # all that memory has taken
         self._doubt = ""
 
     @property
@@ -133,8 +134,9 @@ class Daemon:
         try:
             while not self.stopping:
                 self._work()
-            self._publisher.finish(self._now(), self._source, _LAST_PUBLICATION_SECONDS)
-            self._parts.evidence.finish()
+            if self._is_durable:
+                self._publisher.finish(self._now(), self._source, _LAST_PUBLICATION_SECONDS)
+                self._parts.evidence.finish()
         finally:
             self._source.close()
             self._publisher.close()
@@ -145,9 +147,11 @@ class Daemon:
         messages = self._source.receive(0.0 if self._publisher.is_busy else _RECEIVE_SECONDS)
         if messages:
             batch = self._parts.intake.prepare(messages, self._now())
-            if self._commit(batch):
-                self._source.acknowledge(messages)
-                self._source.confirm(self._parts.intake.redeliveries.round)
+            self._is_durable = self._commit(batch)
+            if not self._is_durable:
+                return
+            self._source.acknowledge(messages)
+            self._source.confirm(self._parts.intake.redeliveries.round)
         self._parts.intake.redeliveries.confirm(self._source.confirmed)
         if self.signals.reload:
             self.signals.reload = False
@@ -172,17 +176,18 @@ class Daemon:
 
     def _commit(self, batch: Batch) -> bool:
         """Make ``batch`` durable, waiting while the disk is full; False if stopped meanwhile."""
-        while not self.stopping:
+        while True:
             try:
                 self._parts.intake.commit(batch)
             except JournalFullError as error:
                 _log.error("%s", error)
                 self._publish(str(error))
                 self._supervisor.alive(str(error))
+                if self.stopping:
+                    return False
                 time.sleep(_FULL_RETRY_SECONDS)
             else:
                 return True
-        return False
 
     def _publish(self, trouble: str = "") -> None:
         self._publisher.publish(self._now(), self._source, trouble)

@@ -2,8 +2,9 @@
 
 Rules of this file: it runs once per publish interval, on the data's thread, in steps of a few
 milliseconds between two reads; a page is immutable and carries the time at which its publication
-began; nothing here waits for a sink. Series that HTTP asks for are evaluated anew at every
-publication; what needs a search or many windows, every few seconds at most.
+began; nothing here waits for a sink, and no sink learns of what is not durable yet. Series that
+HTTP asks for are evaluated anew at every publication; what needs a search or many windows, every
+few seconds at most.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ class Publisher:
         self.reload_successful = True
         self._page: Page | None = None
         self._connection: SourceStatus | None = None
+        self._trouble = ""
         self._work: Steps[None] | None = None
         self._worked_seconds = 0.0
         self._publish_seconds = 0.0
@@ -121,8 +123,8 @@ class Publisher:
 
         :meth:`work` continues it. The page carries ``now`` as its time.
         """
-        self._connection = connection
-        self._work = self._steps(now, connection, trouble)
+        self._connection, self._trouble = connection, trouble
+        self._work = self._steps(now, connection)
         self._worked_seconds = 0.0
 
     def work(self, seconds: float = math.inf) -> None:
@@ -144,6 +146,7 @@ class Publisher:
 
     def publish(self, now: float, connection: SourceStatus, trouble: str = "") -> None:
         """Publish the state at ``now`` at once, after completing a publication under way."""
+        self._trouble = trouble
         self.work()
         self.begin(now, connection, trouble)
         self.work()
@@ -182,7 +185,7 @@ class Publisher:
             each.stop(max(ends_at - time.monotonic(), 0.0))
         self._dispatch.close(max(ends_at - time.monotonic(), 0.0))
 
-    def _steps(self, now: float, connection: SourceStatus, trouble: str) -> Steps[None]:
+    def _steps(self, now: float, connection: SourceStatus) -> Steps[None]:
         parts = self._parts
         most = None if self._page is None else JUDGED_MOST
         snapshot = yield from parts.network.steps(now, most)
@@ -190,14 +193,16 @@ class Publisher:
             snapshot = parts.intake.corrector.see(snapshot)
         if parts.where is not None:
             snapshot = replace(snapshot, where=parts.where.found)
-        self._dispatch.notify(
-            View(
-                snapshot,
-                parts.network.fault_report,
-                parts.network.drain_transitions(),
-                frozenset(parts.network.replayer.taken_back),
-            )
+        view = View(
+            snapshot,
+            parts.network.fault_report,
+            parts.network.drain_transitions(),
+            frozenset(parts.network.replayer.taken_back),
         )
+        if self._trouble:  # memory has an event, say, that is not durable
+            self._dispatch.hold(view)
+        else:
+            self._dispatch.notify(view)
         if self._topics is not None:
             self._topics.offer(snapshot)
         yield
@@ -205,11 +210,11 @@ class Publisher:
         yield
         self._page = Page(
             snapshot=snapshot,
-            figures=self._measure(connection, trouble),
-            not_ready=trouble
+            figures=self._measure(connection),
+            not_ready=self._trouble
             or ("" if connection.connected else connection.status)
             or parts.clock.doubt,
-            dead_letters=self._refused(trouble),
+            dead_letters=self._refused(),
             doctor=self._examined(now),
             notices=tuple(notices_of(parts, now)),
             details=answers.details,
@@ -221,14 +226,14 @@ class Publisher:
         )
         self._show.publish(self._page)
 
-    def _refused(self, trouble: str) -> tuple[DeadLetter, ...]:
+    def _refused(self) -> tuple[DeadLetter, ...]:
         """Return the newest dead letters, read again only if another message was rejected."""
         counts = self._parts.intake.counts
         refused = sum(counts.rejected.values()) + sum(counts.records_rejected.values())
         if refused != self._letters_read:
             self._letters = tuple(self._parts.journal.dead_letters(DEAD_LETTERS_SHOWN))
             # While the journal is full, a rejected message is counted but not in it yet.
-            self._letters_read = -1 if trouble else refused
+            self._letters_read = -1 if self._trouble else refused
         return self._letters
 
     def _is_doctor_behind(self) -> bool:
@@ -248,7 +253,7 @@ class Publisher:
             self._doctor_due = now + DOCTOR_SECONDS
         return self._doctor
 
-    def _measure(self, connection: SourceStatus, trouble: str) -> Figures:
+    def _measure(self, connection: SourceStatus) -> Figures:
         parts, counts = self._parts, self._parts.intake.counts
         pairing, covariates = parts.network.pairing, parts.intake.covariates
         return Figures(
@@ -277,7 +282,7 @@ class Publisher:
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,
             self_checks=dict(parts.self_check.results),
-            journal_writable=not trouble,
+            journal_writable=not self._trouble,
             clock_trusted=not parts.clock.doubt,
             clock_doubts=parts.clock.doubts,
             reload_successful=self.reload_successful,

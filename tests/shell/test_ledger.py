@@ -298,9 +298,11 @@ def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, m
     assert [each.after for each in dispatch.history] == ["firing"]
     with monkeypatch.context() as patch:
         patch.setattr(alerts, "record", _full)
-        dispatch.notify(view(seen(["ok"], {}), taken_back=frozenset({0})))
+        over = AlertChange(0, 977.0, "firing", "ok", "offset")
+        dispatch.notify(view(seen(["ok"], {}), changes=[over], taken_back=frozenset({0})))
     dispatch.notify(view(seen(["ok"], {})))
-    assert (dispatch.history[0].after, dispatch.history[0].corrected) == ("resolved", True)
+    told = dispatch.history[0]
+    assert (told.after, told.corrected, told.time) == ("resolved", True, 977.0)
     assert dispatch.transitions == {("offset", "firing"): 1, ("offset", "resolved"): 1}
     dispatch.close()
 

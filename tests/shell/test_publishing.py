@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
 
 from monitor.config import Settings
+from monitor.core.model import Event, Reading, Reference
 from monitor.daemon import publisher as publishing
 from monitor.daemon.assembly import assemble
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
 from monitor.http.metrics import Exposition
 from monitor.http.published import OnDemandRequests, Page
+from monitor.journal import Batch, JournalFullError
 from monitor.mqtt.source import InboxMessage
 
 NOW = 1_780_000_000.0
@@ -104,8 +107,33 @@ def test_to_publish_at_once_ends_what_is_under_way_and_says_the_newest(parts):
     publisher.publish(NOW + 1.0, connection, "the journal is full")
 
     assert not publisher.is_busy
-    assert [page.not_ready for page in screen.pages] == ["", "the journal is full"]
+    assert [page.not_ready for page in screen.pages] == ["the journal is full"] * 2
     assert screen.pages[-1].snapshot.window_pairs.tolist() == [2] * 300
+
+
+def test_no_sink_learns_of_an_event_before_it_is_durable(parts):
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    publisher, network = Publisher(parts, screen), parts.network
+    chance = random.Random(1)
+    for second in range(60):
+        at = NOW - 100.0 + second
+        reading = Reading("s0", "mass", at, 9.0 + chance.gauss(0.0, 1.0), u=1.0)
+        outcome = network.observe([reading, Reference("s0", "mass", at, 5.0)], NOW)
+        parts.journal.append(Batch(pairs=outcome.pairs, series=outcome.series))
+        network.apply(outcome.pairs)
+    publisher.publish(NOW, connection)
+    assert [each.after for each in screen.pages[-1].history] == ["firing"]
+
+    publisher.begin(NOW, connection)
+    event = Event("s0", NOW - 1.0, "adjusted")
+    network.observe([event], NOW)
+    for _ in range(2):
+        publisher.publish(NOW, connection, "the journal is full")
+    assert [each.after for each in screen.pages[-1].history] == ["firing"]
+    parts.journal.append(Batch(events=[event]))
+    publisher.publish(NOW + 5.0, connection)
+    (told, _) = screen.pages[-1].history
+    assert (told.after, told.time) == ("unknown", event.time)
 
 
 def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
@@ -185,9 +213,23 @@ def test_the_daemon_reads_between_two_slices_and_waits_only_when_there_is_nothin
     assert source.timeouts[0] > 0.0
     assert source.timeouts[-1] > 0.0
     assert len(screen.pages) == 2  # the first, and the last at the end
-    assert (
-        screen.pages[-1].snapshot.window_pairs.sum() == 600 + 38 * 3
-    )  # it stopped with the last batch in hand
+    assert screen.pages[-1].snapshot.window_pairs.sum() == 600 + 39 * 3  # with the batch in hand
+
+
+def test_what_a_full_disk_keeps_from_being_durable_is_not_published_at_the_end(tmp_path):
+    parts = assemble(Settings(journal={"path": str(tmp_path / "journal.sqlite")}), NOW)
+    source, screen, finished = Crowd(1), Screen(), []
+
+    def full(_batch: object) -> None:
+        raise JournalFullError("no space left")
+
+    parts.intake.commit = full
+    parts.evidence.finish = lambda: finished.append("evidence")
+    source.daemon = daemon = Daemon(parts, source, Publisher(parts, screen), clock=lambda: NOW)
+    daemon.run()
+
+    assert [page.not_ready for page in screen.pages] == ["no space left"]
+    assert finished == []
 
 
 class Line:
