@@ -27,7 +27,7 @@ from monitor.core.pairing.identities import encode
 from monitor.core.pairing.pairing_rule import is_nearest, nearest
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Rules
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch, InMemoryStore, Journal
 
 TOLERANCE = 3.0
 SERIES = {"a": 0, "b": 1}
@@ -400,6 +400,33 @@ def test_a_reference_revised_without_end_costs_the_same_each_time(monkeypatch):
         assert pairing.add_reference(revisions[7], 1.0) == "accepted"
         assert [row[8] for _, row in pairing.pairs_of_series(0)] == [count - 1.0]
         assert pairing.drain_changes().size == 0
+
+
+@pytest.mark.parametrize("is_durable", [False, True])
+@pytest.mark.parametrize("subject", ["a", "S3"])
+@pytest.mark.parametrize("more", [{"revision": 1}, {"void": True}, {"void": True, "revision": 1}])
+def test_a_correction_without_an_identity_reaches_pairs_of_a_reference_let_go(
+    more, subject, is_durable, tmp_path
+):
+    store = Journal(tmp_path / "journal.sqlite") if is_durable else InMemoryStore()
+    rules, beside = Rules("nearest", tolerance_seconds=2.0), Concern("S3")
+    pairing = Pairing(
+        lambda _s, _q: rules, frozenset(("subject",)), lambda _sensor: (beside,), store
+    )
+    feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("b", "x", 9.0, 6.0, u=1.0)])
+    first = Reference(subject, "x", 3.0, 4.0)
+    for reference in (first, Reference("b", "x", 9.0, 4.0)):
+        pairing.add_reference(reference, 3.0)
+        store.append(Batch(observations=[reference], pairs=pairing.drain_changes()))
+    pairing.expire(2e9)
+    late = msgspec.structs.replace(first, value=4.5, **more)
+    assert pairing.add_reference(late, 3e9) == "accepted"
+    store.append(Batch(observations=[late], pairs=pairing.drain_changes()))
+    assert pairing.add_reference(late, 3e9) == "duplicate"
+
+    stands = set() if late.void else {(0, 1.0, 5.0, 4.5, 0.0)}
+    assert standing(store.pairs()) == stands | {(1, 9.0, 6.0, 4.0, 0.0)}
+    assert pairing.corrections == 1
 
 
 def sample(subject: str, quantity: str, revision: int = 0) -> Reference:

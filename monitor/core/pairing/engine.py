@@ -71,6 +71,7 @@ class Pairing:
         self._held: Final = ReadingCount()
         self._recalled: Final[dict[BufferKey, _Recalled]] = {}
         self._recalled_references: Final[dict[Identity, None]] = {}
+        self._expired_before = -inf
         self.corrections = 0
         self.expired_unpaired = 0
 
@@ -265,15 +266,25 @@ class Pairing:
 
         Returns None if ``came`` was already superseded.
         """
-        if not is_revisable(came):
+        if not (is_revisable(came) or came.void):
             return []
         if self.references.evicted_revision(identity) >= came.revision:
             return None
-        evicted = self.references.evicted_pairs(identity).tolist()
-        rows = [revised(row, effective) for row in evicted]
+        rows = [revised(row, effective) for row in self._evicted_pairs(came, identity).tolist()]
         self.corrections += bool(rows)
         self._reconciler.emit(rows)
         return [] if effective.void else rows
+
+    def _evicted_pairs(self, came: Reference, identity: Identity) -> Records:
+        """Return the pairs of an evicted reference.
+
+        One that stated neither identity nor revision is in no index. Its pairs are looked for where
+        a correction is so late that the reference may have been evicted.
+        """
+        found = self.references.evicted_pairs(identity)
+        if found.size or came.identity or came.time >= self._expired_before:
+            return found
+        return self.references.evicted_pairs_of(identity, *self._index.may_have_paired(came))
 
     def add_concern(self, sensor: str, concern: Concern) -> None:
         """Make the references of a subject concern a sensor from now on, whenever they came."""
@@ -291,6 +302,7 @@ class Pairing:
 
     def expire(self, received_before: float) -> None:
         """Evict what arrived before a time; pairs stay, unpaired readings are counted."""
+        self._expired_before = max(self._expired_before, received_before)
         self._insert_recalled()
         leaving = self.references.arrived_before(received_before)
         for name, readings in list(self.reading_buffers.items()):

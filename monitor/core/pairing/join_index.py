@@ -147,6 +147,26 @@ class JoinIndex:
             references = self.reference_buffers[match] = ReferenceBuffer(digest(*match), scope)
         return references
 
+    def may_have_paired(self, reference: Reference) -> tuple[list[int], float]:
+        """Return the series with which a reference may have made pairs, and their earliest time.
+
+        Among them are series of which nothing is held any more.
+        """
+        subject = reference.subject
+        rows = [
+            row
+            for row, (sensor, quantity) in self.names.items()
+            if quantity == reference.quantity
+            and (
+                not self._by_subject
+                or sensor == subject
+                or any(each.subject == subject for each in self._concerns_of(sensor))
+            )
+        ]
+        rules = [self._rules_of(*self.names[row]) for row in rows]
+        reach = max((each.tolerance_seconds + abs(each.lag_seconds) for each in rules), default=0.0)
+        return rows, min(reference.time, reference.start) - reach  # not of a start that is NaN
+
     def drop_empty_buffers(self) -> None:
         """Drop the buffers that are empty and joined to no reading buffer."""
         for key, references in list(self.reference_buffers.items()):

@@ -37,7 +37,7 @@ class History(Protocol):
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made, in event order.
 
-        It may return none for a reference that cannot be revised: nobody asks for its pairs.
+        It may return none for a reference that came without an identity and a revision.
         """
 
     def named(self, identity: str) -> Iterable[tuple[str, str]]:
@@ -237,6 +237,16 @@ class ReferenceStore:
     def evicted_pairs(self, identity: Identity) -> Records:
         """Return the pairs of an evicted reference."""
         return self._history.made_by(digest(*identity))
+
+    def evicted_pairs_of(self, identity: Identity, series: Sequence[int], since: float) -> Records:
+        """Return the same, found among the pairs of some series from an event time on.
+
+        It takes longer, and finds the pairs of a reference that nobody was expected to revise.
+        """
+        reference_id = np.uint64(digest(*identity))
+        found = self._history.pairs_of_each(series, since).values()
+        pairs = np.concatenate([np.zeros(0, dtype=PAIR), *found])
+        return pairs[pairs["reference_id"] == reference_id]
 
 
 def _void_of(void: Reference, subject: str, quantity: str) -> Reference:
