@@ -338,8 +338,9 @@ class InMemoryAlertLog:
         self._delivered.update(delivered)
 
     def last_seq(self) -> int:
-        """Return the number of the last transition, 0 if there is none."""
-        return max(self._transitions, default=0)
+        """Return the number of the last transition, 0 if there was none."""
+        known = (*self._transitions, *self._active.values(), *self._delivered.values())
+        return max(known, default=0)
 
     def after(self, seq: int, limit: int) -> list[bytes]:
         """Return the first transitions after a number, oldest first."""

@@ -266,8 +266,13 @@ class JournalAlerts:
                 db.insert("deliveries", [(sink, seq)])
 
     def last_seq(self) -> int:
-        """Return the number of the last transition, 0 if there is none."""
-        return max((seq for seq, _ in self._read("order by seq desc limit 1")), default=0)
+        """Return the number of the last transition, 0 if there was none.
+
+        A repair may have lost the last ones themselves, but not how far the sinks were.
+        """
+        found = [seq for seq, _ in self._read("order by seq desc limit 1")]
+        standing = (seq for *_, seq in self._database.read("standing"))
+        return max([*found, *standing, *self.delivered().values()], default=0)
 
     def after(self, seq: int, limit: int) -> list[bytes]:
         """Return the first transitions after a number, oldest first."""

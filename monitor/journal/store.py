@@ -171,7 +171,7 @@ class AlertLog(Protocol):
         """
 
     def last_seq(self) -> int:
-        """Return the number of the last transition, 0 if there is none."""
+        """Return the number of the last transition, also of one that is lost; 0 for none."""
 
     def after(self, seq: int, limit: int) -> list[bytes]:
         """Return the first transitions after a number, oldest first."""

@@ -427,6 +427,8 @@ def test_a_correction_without_an_identity_reaches_pairs_of_a_reference_let_go(
     stands = set() if late.void else {(0, 1.0, 5.0, 4.5, 0.0)}
     assert standing(store.pairs()) == stands | {(1, 9.0, 6.0, 4.0, 0.0)}
     assert pairing.corrections == 1
+    if is_durable:
+        store.close()
 
 
 def sample(subject: str, quantity: str, revision: int = 0) -> Reference:

@@ -573,6 +573,14 @@ def test_the_last_transition_of_each_alert_says_whether_it_is_active(alerts):
     assert alerts.newest(2) == [b"4", b"3"]
 
 
+def test_numbers_go_on_after_the_last_that_a_sink_was_told_though_a_repair_lost_it(alerts):
+    alerts.record([], {"web": 7, "mail": 5})
+    assert alerts.last_seq() == 7
+
+    alerts.record([moved(8, "offset", is_active=True)], {})
+    assert alerts.last_seq() == 8
+
+
 def test_only_the_newest_transitions_are_kept_and_those_of_active_alerts(alerts):
     alerts.record([moved(1, "offset", is_active=True)], {})
     for seq in range(2, 10):
