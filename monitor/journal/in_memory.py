@@ -93,7 +93,11 @@ class InMemoryStore:
         self._events.update((_event_key(each), each) for each in batch.events)
         self._collocations.update((_collocation_key(each), each) for each in batch.collocations)
         self._totals.update(batch.totals)
-        self._notes.update(batch.notes)
+        for name, body in batch.notes.items():
+            if body:
+                self._notes[name] = body
+            else:
+                self._notes.pop(name, None)
         self._dead_letters += batch.dead_letters
 
     def _replace_series(self, series: Iterable[KnownSeries]) -> None:

@@ -71,7 +71,8 @@ class Writer:
     def _replace_notes(self, notes: Mapping[str, bytes]) -> None:
         for name, body in notes.items():
             self._database.delete("notes", "name = ?", name)
-            self._database.insert("notes", [(name, body)])
+            if body:  # no note reads as an empty one
+                self._database.insert("notes", [(name, body)])
 
     def _insert_events(self, batch: Batch) -> None:
         for each in batch.events:

@@ -259,6 +259,16 @@ def test_a_note_takes_the_place_of_the_former_one(kind, store):
     assert kind.again(store).note("births") == b"last"
 
 
+def test_an_empty_note_takes_no_room(store):
+    store.append(batch(notes={"births": b"1"}))
+    before = len(store.copy())
+    store.append(batch(notes={f"births/{at:0100}": b"" for at in range(1000)}))
+    assert len(store.copy()) == before
+
+    store.append(batch(notes={"births": b""}))
+    assert store.note("births") == b""
+
+
 def test_an_event_or_collocation_that_comes_again_stands_once(store):
     for _ in range(2):
         store.append(batch(events=EVENTS, collocations=[COLLOCATION]))
