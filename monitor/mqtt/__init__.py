@@ -8,10 +8,11 @@ The way of a message::
       └───────────────── PUBACK, PUBREC ──────────────┘
 
 ``primitives``, ``packets`` and ``codec`` are MQTT 3.1.1 and 5 without I/O: tables from bytes to
-types and back. ``receiver`` splits the bytes of a connection; ``wire`` is the socket, with ``tls``
-over memory buffers and ``websocket`` frames inside; ``session`` connects, subscribes, keeps the
-connection alive and reconnects; ``source`` decides how long messages may gather (``pacing``) and is
-the object that the daemon holds. ``publish`` sends messages for sinks and tools; only it uses paho.
+types and back. ``receiver`` splits the bytes of a connection; ``wire`` is the socket, which
+``dialling`` connects, with ``tls`` over memory buffers and ``websocket`` frames inside; ``session``
+connects, subscribes, keeps the connection alive and reconnects; ``source`` decides how long
+messages may gather (``pacing``) and is the object that the daemon holds. ``publish`` sends messages
+for sinks and tools; only it uses paho.
 
 Why messages are columns: a broker sends hundreds of messages per read, and creating an object for
 each costs more than reading it. An :class:`~.inbox.Inbox` keeps topics as numbers and payloads as

@@ -13,6 +13,7 @@ import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Self
 
+from monitor.mqtt.dialling import Dialled
 from monitor.mqtt.tls import Encryption
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Wire:
     ) -> None:
         connected.settimeout(0.0)
         self._socket: Final = connected
+        self._poll: Final = select.poll()  # select() takes no descriptor beyond 1023
         self._encryption: Final = encryption
         self._frames: Final = frames
         self._written = bytearray()
@@ -67,24 +69,25 @@ class Wire:
     ) -> Self:
         """Connect; with a context agree on TLS, with a path on WebSocket.
 
-        It waits at most ``seconds`` each time. Raises OSError (ssl.SSLError is one), and ValueError
+        All of it takes at most ``seconds``. Raises OSError (ssl.SSLError is one), and ValueError
         where ``host`` is not a host name.
         """
-        connected = socket.create_connection((host, port), timeout=seconds)
+        dialled = Dialled.to(host, port, seconds)
+        connected = dialled.socket
         try:
             # Packets are already gathered before they are written: Nagle's algorithm would only
             # delay them.
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             encryption = None
             if context is not None:
-                encryption = _agreed(connected, Encryption(context, host))
+                encryption = _agreed(dialled, Encryption(context, host))
             frames = None
             if websocket_path is not None:
                 from monitor.mqtt.websocket import WebSocket  # noqa: PLC0415 - few want it
 
                 named = f"[{host}]" if ":" in host else host
                 frames = WebSocket(f"{named}:{port}", websocket_path)
-                _upgraded(connected, encryption, frames)
+                _upgraded(dialled, encryption, frames)
             return cls(connected, encryption, frames)
         except BaseException:
             connected.close()
@@ -111,9 +114,9 @@ class Wire:
         if count != self._low_water:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
             self._low_water = count
-        writing = [self._socket] if self.has_unsent else []
-        readable, _, _ = select.select([self._socket], writing, [], seconds)
-        return bool(readable)
+        wanted = select.POLLIN | (select.POLLOUT if self.has_unsent else 0)
+        self._poll.register(self._socket, wanted)
+        return any(found & ~select.POLLOUT for _, found in self._poll.poll(1000.0 * seconds))
 
     def receive(self) -> bytes:
         """Return what has come, ``b""`` if nothing; raises EndedError or OSError at the end."""
@@ -179,13 +182,13 @@ class Wire:
         self._socket.close()
 
 
-def _agreed(connected: socket.socket, encryption: Encryption) -> Encryption:
+def _agreed(dialled: Dialled, encryption: Encryption) -> Encryption:
     """Return the encryption once both sides have agreed on it; raises OSError if they do not."""
     try:
         is_done = encryption.agrees()
         while not is_done:
-            connected.sendall(encryption.to_send())
-            data = connected.recv(READ_BYTES)
+            dialled.send(encryption.to_send())
+            data = dialled.receive()
             if not data:
                 raise ConnectionResetError("the peer hung up during the TLS handshake")
             is_done = encryption.agrees(data)
@@ -195,23 +198,23 @@ def _agreed(connected: socket.socket, encryption: Encryption) -> Encryption:
         raise
     finally:
         with suppress(OSError):
-            connected.sendall(encryption.to_send())  # if this side refuses, the peer learns why
+            dialled.send(encryption.to_send())  # if this side refuses, the peer learns why
     return encryption
 
 
-def _upgraded(connected: socket.socket, encryption: Encryption | None, frames: WebSocket) -> None:
+def _upgraded(dialled: Dialled, encryption: Encryption | None, frames: WebSocket) -> None:
     """Agree on WebSocket; raises OSError where the peer does not."""
     is_done = False
     while not is_done:
         request = frames.to_send()
         if encryption is None:
-            connected.sendall(request)
+            dialled.send(request)
         else:
             if request:
                 encryption.encrypt(request)
-            connected.sendall(encryption.to_send())
+            dialled.send(encryption.to_send())
         try:
-            data = connected.recv(READ_BYTES)
+            data = dialled.receive()
         except OSError as error:
             what = error.strerror or error
             raise frames.no_answer(f"no answer to a WebSocket: {what}") from error

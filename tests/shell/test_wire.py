@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import resource
 import select
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -233,6 +236,66 @@ def test_who_cannot_be_trusted_is_refused_and_told_so(authority, tmp_path, name)
 def test_a_peer_that_says_nothing_is_given_up(authority):
     with socket.create_server(("127.0.0.1", 0)) as listening, pytest.raises(TimeoutError):
         Wire.connect("localhost", listening.getsockname()[1], 0.05, trusting(authority))
+
+
+@pytest.mark.parametrize("what", ["tls", "websocket"])
+def test_a_peer_that_keeps_a_handshake_going_is_given_up_too(what, authority):
+    """It drips the head of a TLS record, or of an answer to a WebSocket, byte by byte."""
+    sent, dripping = 0, threading.Event()
+    drips = b"\x16\x03\x03\x3f\xff" + bytes(60_000) if what == "tls" else b"HTTP/1.1 101 " * 4000
+    context = trusting(authority) if what == "tls" else None
+
+    def drip(listening: socket.socket) -> None:
+        nonlocal sent
+        with listening.accept()[0] as plain, suppress(OSError):
+            for at in range(len(drips)):
+                plain.sendall(drips[at : at + 1])
+                sent = at
+                if dripping.wait(0.01):
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=drip, args=[listening])
+        thread.start()
+        try:
+            path = None if what == "tls" else "/mqtt"
+            with pytest.raises(OSError, match="timed out"):
+                Wire.connect("127.0.0.1", listening.getsockname()[1], 0.3, context, path)
+        finally:
+            dripping.set()
+            thread.join(SECONDS)
+    assert 0 < sent < len(drips) - 1
+
+
+def test_a_name_that_is_never_resolved_holds_nobody_up(monkeypatch):
+    answer = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answer.wait(SECONDS) and [])
+    try:
+        with pytest.raises(TimeoutError, match=r"the address of broker\.example"):
+            Wire.connect("broker.example", 1883, 0.05)
+    finally:
+        answer.set()
+
+
+def test_a_wire_has_any_number():
+    """Also one above 1023, as in a process with many files or connections open."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    number = 1500
+    if most[1] <= number:
+        pytest.skip("no process may open so many files here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(number + 1, most[0]), most[1]))
+    theirs, ours = socket.socketpair()
+    try:
+        with ours, theirs, socket.socket(fileno=fcntl.fcntl(ours, fcntl.F_DUPFD, number)) as far:
+            wire = Wire(far)
+            assert not wire.wait(1, 0.0)
+            theirs.sendall(b"!")
+            assert wire.wait(1, SECONDS)
+            assert wire.receive() == b"!"
+            theirs.shutdown(socket.SHUT_WR)
+            assert wire.wait(1, SECONDS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
 
 
 def test_a_peer_that_hangs_up_amid_the_handshake_is_an_error(authority):
