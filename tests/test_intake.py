@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 
 from monitor.config import parse
 from monitor.core.model import in_event_order
+from monitor.core.registry import SeriesKey
+from monitor.core.windows.windows import EVENTS_MAX
 from monitor.daemon.assembly import Parts, assemble
 from monitor.decode import REASONS
 from monitor.journal import JournalFullError
@@ -155,6 +157,44 @@ def test_a_series_beyond_the_limit_costs_its_message_and_nothing_else(parts):
 
 kinds = st.sampled_from(["reading", "reference", "event", "several", "bad", "denied", "nowhere"])
 arrivals = st.lists(st.lists(st.tuples(kinds, st.integers(0, 4)), max_size=8), max_size=8)
+
+
+def test_of_very_many_events_of_a_sensor_the_newest_are_kept_in_any_order(parts, tmp_path):
+    key, count, pairs = SeriesKey("a", "x"), 5000, 200
+    for at in range(pairs):  # each between two events
+        when = START + 25.0 * at + 0.5
+        take(parts, said("reading", "a", when, value=at % 7.0, u=0.5), received=when)
+        take(parts, said("reference", "a", when, value=at % 5.0, u=0.1), received=when)
+    order = np.random.default_rng(1).permutation(count).tolist()
+    for first in range(0, count, 500):
+        some = order[first : first + 500]
+        told = [said("event", "a", START + at, event="moved") for at in some]
+        take(parts, *told, received=START + count)
+
+    parts.network.evaluate(START)
+    live = parts.network.epochs.of(key)
+    assert [each.time for each in live] == [START + at for at in range(count)][-EVENTS_MAX:]
+    assert parts.journal.events() == live
+    counts = counted(parts)
+    assert counts["committed"] > 2000
+    assert counts["rejected"] == {"series_limit": count + 2 * pairs - counts["committed"]}
+
+    evidence = parts.network.replayer.evidence_bits(0)
+    parts.journal.close()
+    again = assembled(tmp_path)
+    again.network.evaluate(START)
+    assert again.network.epochs.of(key) == live
+    assert again.network.replayer.evidence_bits(0) == evidence
+    again.journal.close()
+
+
+def test_events_of_invented_sensors_cost_a_counter(parts):
+    take(parts, *(said("event", f"n{at}", START, event="moved") for at in range(5000)))
+    take(parts, said("reading", "a", START, value=1.0, u=0.5))
+    take(parts, said("event", "a", START, event="moved"))
+
+    assert len(parts.journal.events()) == 4 + 1  # as many as there may be series
+    assert counted(parts)["rejected"] == {"series_limit": 5000 - 4}
 
 
 def message_of(kind: str, number: int) -> Message:

@@ -76,7 +76,7 @@ REASONS: Final[Mapping[str, str]] = {
     "unknown_topic": "no source in the settings reads this topic",
     "oversize": "the payload is larger than mqtt.max_packet_bytes",
     "not_allowed": "the sensor is not on the allow-list (series.allow)",
-    "series_limit": "there are too many series, or too many new ones in a minute",
+    "series_limit": "there are too many series, too many new ones in a minute, or too many events",
     "quality": "a field that tells the quality has a value that the source does not allow",
     "maintenance": "the sensor is under maintenance at that time (maintenance in the settings)",
     "unknown_alias": "the birth message that names this Sparkplug alias was never received",

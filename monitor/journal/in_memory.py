@@ -21,6 +21,7 @@ from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
+from monitor.core.windows.windows import EVENTS_MAX
 from monitor.journal.store import NO_NUMBERS, NO_PAIRS, Batch, DeadLetter, Notification
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -89,8 +90,8 @@ class InMemoryStore:
         if batch.covariates.size:
             self._covariates = np.concatenate([self._covariates, batch.covariates])
         self._replace_series(batch.series)
-        self._replace_evidence(batch)
         self._events.update((_event_key(each), each) for each in batch.events)
+        self._replace_evidence(batch, [*batch.events, *self._drop_events(batch.events)])
         self._collocations.update((_collocation_key(each), each) for each in batch.collocations)
         self._totals.update(batch.totals)
         for name, body in batch.notes.items():
@@ -110,12 +111,20 @@ class InMemoryStore:
                 del self._rows[other.sensor, other.quantity]
             self._series[known.row], self._rows[name] = known, known.row
 
-    def _replace_evidence(self, batch: Batch) -> None:
-        """Drop the evidence that a batch makes void, and keep what it brings."""
+    def _drop_events(self, added: Iterable[Event]) -> list[Event]:
+        """Drop the oldest events of sensors that have too many, and return them."""
+        dropped = []
+        for sensor in {each.sensor for each in added} if len(self._events) > EVENTS_MAX else ():
+            known = sorted(key for key, each in self._events.items() if each.sensor == sensor)
+            dropped += [self._events.pop(key) for key in known[:-EVENTS_MAX]]
+        return dropped
+
+    def _replace_evidence(self, batch: Batch, events: Sequence[Event]) -> None:
+        """Drop the evidence that a batch and its changes of events void; keep what it brings."""
         for row, each in [*self._evidence.items()]:
             of_one = batch.pairs["time"][batch.pairs["series"] == row]
             name = self._series.get(row)
-            times = [e.time for e in batch.events if name is not None and e.sensor == name.sensor]
+            times = [e.time for e in events if name is not None and e.sensor == name.sensor]
             is_renamed = any(known.row == row for known in batch.series)
             if is_renamed or min([*of_one.tolist(), *times], default=math.inf) <= each.time:
                 del self._evidence[row]
@@ -226,9 +235,22 @@ class InMemoryStore:
         if first:
             self._replace_pairs(changes[first:])
             self._evidence.clear()
+            self._forget_events(pairs_before)
         young = np.flatnonzero(self._covariates["time"] >= pairs_before)
         self._covariates = self._covariates[young[0] :] if young.size else NO_NUMBERS
         return first > 0
+
+    def _forget_events(self, before: float) -> None:
+        """Drop collocations that ended before a time, and older events but the last of a sensor."""
+        last: dict[str, float] = {}
+        for each in self._events.values():
+            last[each.sensor] = max(each.time, last.get(each.sensor, -math.inf))
+        for key, event in [*self._events.items()]:
+            if event.time < min(before, last[event.sensor]):
+                del self._events[key]
+        ended = [key for key, each in self._collocations.items() if each.end < before]
+        for key in ended:
+            del self._collocations[key]
 
     def _replace_pairs(self, changes: Records) -> None:
         self._changes = [changes]

@@ -15,6 +15,7 @@ from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
+from monitor.core.windows.windows import EVENTS_MAX
 from monitor.journal.database import Database
 from monitor.journal.kept_times import KeptTimes
 from monitor.journal.schema import ROWS, TABLES, Row, places_of, signed_64
@@ -28,6 +29,9 @@ _DAY_SECONDS: Final = 86_400.0
 _encode: Final = msgspec.msgpack.Encoder().encode
 _ALL_OLDER: Final = (
     "batch < coalesce((select min(batch) from {} where newest >= ?), 9223372036854775807)"
+)
+_SUPERSEDED: Final = (
+    "time < ? and time < (select max(time) from events as its where its.sensor = events.sensor)"
 )
 
 
@@ -76,8 +80,7 @@ class Writer:
 
     def _insert_events(self, batch: Batch) -> None:
         for each in batch.events:
-            theirs = "time >= ? and series in (select row from series where sensor = ?)"
-            self._database.delete("evidence", theirs, each.time, each.sensor)
+            self._drop_evidence(each.sensor, each.time)
         self._database.insert_new(
             "events", [(e.sensor, _real(e.time), e.event, e.note) for e in batch.events]
         )
@@ -88,6 +91,25 @@ class Writer:
                 for c in batch.collocations
             ],
         )
+        for sensor in {each.sensor for each in batch.events}:
+            self._drop_events(sensor)
+
+    def _drop_events(self, sensor: str) -> None:
+        """Drop the oldest events of a sensor that has too many, and the evidence after them."""
+        too_many = "sensor = ? order by time desc, event desc, note desc limit -1 offset ?"
+        which = (sensor, EVENTS_MAX)
+        times = [
+            time
+            for (time,) in self._database.rows(f"select time from events where {too_many}", *which)
+        ]
+        if times:
+            self._drop_evidence(sensor, times[-1])
+            oldest = f"rowid in (select rowid from events where {too_many})"
+            self._database.delete("events", oldest, *which)
+
+    def _drop_evidence(self, sensor: str, since: float) -> None:
+        theirs = "time >= ? and series in (select row from series where sensor = ?)"
+        self._database.delete("evidence", theirs, since, sensor)
 
     def _replace_series(self, series: Sequence[KnownSeries]) -> None:
         for known in series:
@@ -192,7 +214,8 @@ def forget(
     Of pairs only the first batches go, so that no row outlives one that replaced it: together at
     most ``share`` of all pairs or one day's worth, whichever is more, and one batch at least. With
     them all evidence that is kept goes: the next start has to find what the pairs that are left
-    say. Return whether any went.
+    say; so do collocations that ended and events that are that old, but the last of each sensor.
+    Return whether any went.
     """
     with database.transaction():
         before = database.checksums.tables["pairs"]
@@ -206,6 +229,8 @@ def forget(
         is_less = database.checksums.tables["pairs"] != before
         if is_less:
             database.delete("evidence", "true")
+            _delete_sound(database, "events", _SUPERSEDED, pairs_before)
+            _delete_sound(database, "collocations", "collocations.end < ?", pairs_before)
     return is_less
 
 

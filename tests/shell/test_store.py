@@ -28,9 +28,10 @@ from hypothesis import strategies as st
 
 from monitor.cluster.block_store import BlockStore
 from monitor.core.detector.kept_evidence import KeptEvidence
-from monitor.core.model import Event, Reference, in_event_order
+from monitor.core.model import Collocation, Event, Reference, in_event_order
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.registry import KnownSeries
+from monitor.core.windows.windows import EVENTS_MAX
 from monitor.journal import (
     AlertLog,
     Batch,
@@ -447,6 +448,42 @@ def test_what_is_too_old_is_forgotten_and_the_rest_stays(kind, store):
     store.forget(observations_before=1e9, pairs_before=1e9)
     assert store.pairs().size == 0
     assert not list(store.observations())
+
+
+def test_with_pairs_go_events_and_collocations_as_old_but_the_last_event_of_each(kind, store):
+    times = {"a": (1.0, 2.0, 4.0), "b": (1.0, 2.0), "c": (2.0, 2.5, 3.5)}
+    events = [Event(name, at, "moved") for name, own in times.items() for at in own]
+    ended = Collocation("a", "station", 0.0, 2.9)
+    store.append(batch(0.0, numbered(3), events=events, collocations=[ended, COLLOCATION]))
+    store.append(batch(0.0, numbered(3, 3)))
+    store.forget(observations_before=0.0, pairs_before=3.0)
+
+    for found in now_and_later(kind, store):
+        left = [(each.sensor, each.time) for each in found.events()]
+        assert left == [("b", 2.0), ("c", 3.5), ("a", 4.0)]
+        assert found.collocations() == [COLLOCATION]
+
+
+def test_too_many_events_of_a_sensor_leave_the_newest_and_no_evidence_after_those_that_go(
+    kind, store
+):
+    store.append(
+        batch(series=[KnownSeries(row, name, "x", "kg", 0.0) for row, name in enumerate("ab")])
+    )
+    store.append(batch(events=[Event("b", 0.5, "moved")]))
+    events = [Event("a", float(at), "moved") for at in range(EVENTS_MAX)]
+    store.append(batch(events=events))
+    kept = [KeptEvidence(0, 2000.0, b"1"), KeptEvidence(1, 2000.0, b"2")]
+    store.append(batch(evidence=kept))
+    store.append(batch(events=[Event("a", 3000.0, "moved")]))
+    assert store.evidence() == kept[1:]
+
+    for found in now_and_later(kind, store):
+        assert found.events() == [
+            Event("b", 0.5, "moved"),
+            *events[1:],
+            Event("a", 3000.0, "moved"),
+        ]
 
 
 def test_forgetting_brings_nothing_back_that_was_removed_or_revised(store):

@@ -88,6 +88,7 @@ class Network:
         self.eviction: Final = Eviction(capacity)
         self._held_from = -math.inf
         self._begun_again: Final[dict[str, float]] = {}
+        self._without_series: Final[set[str]] = set()  # sensors of events and collocations
         self.registry: Final = Registry(
             settings.limits, self._on_new, capacity, self.eviction.evicted
         )
@@ -359,6 +360,7 @@ class Network:
         return self._shared_rules.setdefault(rules, rules)
 
     def _on_new(self, row: int, key: SeriesKey) -> None:
+        self._without_series.discard(key.sensor)
         rules = self._rules_of(*key)
         self.rules.append(rules)
         self._unnamed.append(SeriesName(key.sensor, key.quantity, rules.unit, rules.group))
@@ -376,6 +378,8 @@ class Network:
     def _collocate(self, collocation: Collocation) -> str:
         """Join the references of a subject to a sensor for a while."""
         sensor, *concern = msgspec.structs.astuple(collocation)
+        if self._is_one_too_many(sensor):
+            return "series_limit"
         known = self._collocations.setdefault(sensor, [])
         if Concern(*concern) in known:
             return "duplicate"
@@ -387,16 +391,32 @@ class Network:
 
     def _begin_epoch(self, event: Event) -> str:
         """Begin a new epoch of a sensor's series; the latest one counts."""
+        if self._is_one_too_many(event.sensor):
+            return "series_limit"
         if not self.epochs.add(event):
             return "duplicate"
+        dropped = self.epochs.make_room(event.sensor)
+        if dropped == event:
+            return "series_limit"
+        time = event.time if dropped is None else dropped.time
         if self.pairing.is_recalling:  # the latest of a sensor is begun when all are known
-            first = self._begun_again.get(event.sensor, event.time)
-            self._begun_again[event.sensor] = min(first, event.time)
+            first = self._begun_again.get(event.sensor, time)
+            self._begun_again[event.sensor] = min(first, time)
         else:
-            self._begin_epochs(event.sensor, event.time)
+            self._begin_epochs(event.sensor, time)
         return "accepted"
 
+    def _is_one_too_many(self, sensor: str) -> bool:
+        """Return whether a sensor without a series is one more than there may be."""
+        if sensor in self._without_series or self.registry.rows_of(sensor):
+            return False
+        is_full = len(self._without_series) >= self.settings.limits.maximum
+        if is_full and not self.pairing.is_recalling:
+            return True
+        self._without_series.add(sensor)
+        return False
+
     def _begin_epochs(self, sensor: str, time: float) -> None:
-        """Begin the latest epoch of a sensor's series; the earliest new one began at ``time``."""
+        """Begin the latest epoch of a sensor's series; they changed from ``time`` on."""
         for row in self.registry.rows_of(sensor):
             self._pipeline.begin_epoch(row, time)

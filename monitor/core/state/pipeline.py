@@ -164,12 +164,13 @@ class Pipeline:
     # -- series -----------------------------------------------------------------------------
 
     def begin_epoch(self, row: int, time: float) -> None:
-        """Restrict an existing series to its latest epoch; one began at ``time``."""
+        """Restrict an existing series to its latest epoch; its epochs changed from ``time`` on."""
         windows, replayer = self.stages.windows, self._stages.replayer
         start, former = self._start_of(row), windows.epoch(row)
         newest = np.nan_to_num(windows.newest(np.array([row]))[0], nan=-np.inf)
         windows.begin_epoch(row, start)
-        ended = replayer.begin_epoch(row, start) if start > max(former, newest) else None
+        is_next = time == start > max(former, newest)
+        ended = replayer.begin_epoch(row, start) if is_next else None
         if ended is None:
             replayer.disturb(row, time)
         else:

@@ -29,6 +29,8 @@ from monitor.core.windows.series_rings import (
     without_passing,
 )
 
+EVENTS_MAX: Final = 1000  # of a sensor that are kept, the newest
+
 
 class Epochs:
     """Events of all sensors."""
@@ -45,6 +47,11 @@ class Epochs:
             return False
         known.insert(place, entry)
         return True
+
+    def make_room(self, sensor: str) -> Event | None:
+        """Drop the oldest event of a sensor that has too many and return it, else None."""
+        known = self._events[sensor]
+        return Event(sensor, *known.pop(0)) if len(known) > EVENTS_MAX else None
 
     def of(self, key: SeriesKey) -> list[Event]:
         """Return the events of a series' sensor in time order."""
