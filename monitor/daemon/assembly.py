@@ -245,14 +245,19 @@ def verdict_topics(
 
 
 def corrected_topics(
-    settings: Settings, credentials: Credentials, client_id: str
+    settings: Settings, credentials: Credentials, client_id: str, dropped: int = 0
 ) -> CorrectedTopics | None:
-    """Return what publishes corrected readings, not started; None if the settings want none."""
+    """Return what publishes corrected readings, not started; None if the settings want none.
+
+    ``dropped`` is how many were dropped before.
+    """
     if settings.correct.publish is None:
         return None
     name = f"{client_id}-corrected"
     return CorrectedTopics(
-        settings.correct.publish, lambda: publisher_of(settings, credentials, client_id=name)
+        settings.correct.publish,
+        lambda: publisher_of(settings, credentials, client_id=name),
+        dropped,
     )
 
 

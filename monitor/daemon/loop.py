@@ -283,6 +283,7 @@ class ReloadingDaemon:
         collect_rarely()
         self._journal = open_journal(first.settings)
         self._next: Prepared | None = None
+        self._dropped = 0  # corrected readings
         self._signals: Final = Signals()
         self._signals.install()  # before a page says that there is a daemon to stop
 
@@ -321,18 +322,19 @@ class ReloadingDaemon:
         if has_session(parts, client_id):
             source.expect_session()
         topics = verdict_topics(settings, credentials, client_id)
+        corrected = corrected_topics(settings, credentials, client_id, self._dropped)
         daemon = Daemon(
             parts,
             source,
-            Publisher(
-                parts, service, sinks, topics, corrected_topics(settings, credentials, client_id)
-            ),
+            Publisher(parts, service, sinks, topics, corrected),
             supervisor=supervisor,
             signals=self._signals,
             reload=self.reload,
         )
         freeze_after_start()
         daemon.run()
+        if corrected is not None:
+            self._dropped = corrected.figures().dropped
 
     def reload(self) -> bool:
         """Read the settings again; return whether to continue with them."""

@@ -1,8 +1,8 @@
 """Corrected readings at the broker: a message for each reading, in order, at QoS 1.
 
 Rules of this file: the data's thread only adds to a bounded queue. When the queue is full, the
-oldest readings are dropped and counted; so are those in flight when the connection is lost. A
-native source can read the messages.
+oldest readings are dropped and counted; so are those in flight when the connection is lost, and
+those that still wait at the end. A native source can read the messages.
 """
 
 from __future__ import annotations
@@ -61,13 +61,18 @@ def corrected_message(reading: CorrectedReading) -> bytes:
 class CorrectedTopics:
     """Publishes corrected readings from :meth:`start` to :meth:`stop`."""
 
-    def __init__(self, template: str, connect: Callable[[], BrokerPublisher]) -> None:
-        """``template`` is the topic, with ``{sensor}`` and ``{quantity}``."""
+    def __init__(
+        self, template: str, connect: Callable[[], BrokerPublisher], dropped: int = 0
+    ) -> None:
+        """``template`` is the topic, with ``{sensor}`` and ``{quantity}``.
+
+        ``dropped`` is how many were dropped with the settings before.
+        """
         self._template: Final = template
         self._connect: Final = connect
         self._waiting: Final[deque[CorrectedReading]] = deque()
         self._published = 0
-        self._too_many = self._lost = 0  # dropped by the data's thread, and by this one
+        self._too_many, self._lost = dropped, 0  # dropped by the data's thread, and by this one
         self._connected = False
         self._thread: Final = PublishingThread("corrected readings", self._serve)
 
@@ -93,8 +98,10 @@ class CorrectedTopics:
         self._thread.end()
 
     def stop(self, seconds: float) -> None:
-        """Publish what waits and disconnect, within ``seconds``."""
+        """Publish what waits and disconnect, within ``seconds``; what is left is dropped."""
         self._thread.stop(seconds)
+        self._too_many += len(self._waiting)
+        self._waiting.clear()
 
     # -- the thread of this file --------------------------------------------------------------
 

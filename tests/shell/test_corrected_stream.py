@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from harness.daemon import Daemon
-from harness.programs import until
+from harness.programs import WAIT_SECONDS, until
 from test_verdict_topics import Follower, following, say, send
 
 from monitor.config import SettingsError, parse
@@ -115,6 +115,12 @@ def test_readings_that_wait_too_long_are_dropped_and_counted():
     topics.offer([one] * (WAITING_MAX + 7))
 
     assert (topics.figures().waiting, topics.figures().dropped) == (WAITING_MAX, 7)
+
+    topics.start()
+    topics.stop(WAIT_SECONDS)
+    dropped = topics.figures().dropped
+    assert (topics.figures().waiting, dropped) == (0, WAITING_MAX + 7)
+    assert CorrectedTopics("{sensor}/{quantity}", away, dropped).figures().dropped == dropped
 
 
 SOURCES = """
