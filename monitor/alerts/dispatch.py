@@ -68,8 +68,10 @@ class Dispatch:
             self._write(found)
         except JournalFullError:
             return
-        self._changes.clear()
-        self._taken_back.clear()
+        # The alerts of a stale series end later.
+        states = view.snapshot.states
+        self._changes = {row: of for row, of in self._changes.items() if states[row] == "stale"}
+        self._taken_back = {row for row in self._taken_back if states[row] == "stale"}
         self._ledger.record(found)
         for each in found:
             self.transitions[each.alert, each.after] += 1

@@ -307,6 +307,25 @@ def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, m
     dispatch.close()
 
 
+@pytest.mark.parametrize("fires_again", [False, True])
+def test_an_alert_that_is_taken_back_of_a_stale_series_is_corrected_once_it_ends(
+    alerts, fires_again
+):
+    dispatch, firing = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
+    dispatch.notify(firing)
+    over = AlertChange(0, 977.0, "firing", "ok", "offset")
+    dispatch.notify(view(seen(["stale"], {}), changes=[over], taken_back=frozenset({0})))
+    dispatch.notify(view(seen(["stale"], {})))
+    assert [each.after for each in dispatch.history] == ["firing"]
+
+    if fires_again:
+        dispatch.notify(firing)
+    dispatch.notify(view(seen(["ok"], {})))
+    told = dispatch.history[0]
+    expected = (False, 1000.0) if fires_again else (True, 977.0)
+    assert (told.after, told.corrected, told.time) == ("resolved", *expected)
+
+
 def _full(*_words: object) -> None:
     raise JournalFullError("no space")
 
