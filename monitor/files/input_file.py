@@ -17,7 +17,7 @@ from datetime import date, datetime
 from io import BufferedReader, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TextIO
+from typing import Annotated, Final, Literal, TextIO
 
 import msgspec
 import numpy as np
@@ -27,9 +27,6 @@ from monitor.decode.checks import VALUE_MAX
 from monitor.decode.paths import says_no_value
 from monitor.decode.time import parsed
 from monitor.errors import BAD_INPUT, MonitorError
-
-if TYPE_CHECKING:
-    from _csv import Reader
 
 Row = tuple[int, list[str]]
 Block = tuple[Sequence[int], Sequence[list[str]]]
@@ -155,12 +152,13 @@ def row_blocks(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Block]:
         if line.strip():
             break
     separator = separator_of(head[-1] if head else "")
-    blocks = _written_blocks(csv.reader(chain(head, text), delimiter=separator))
+    blocks = _written_blocks(chain(head, text), separator)
     return blocks if decimal_comma or separator == "," else _pointed(blocks)
 
 
-def _written_blocks(reader: Reader) -> Iterator[Block]:
+def _written_blocks(text: Iterable[str], separator: str) -> Iterator[Block]:
     """Yield the rows that are not blank as they are written."""
+    reader = csv.reader(text, delimiter=separator)
     before, size = 0, 1
     while block := list(islice(reader, size)):
         lines: Sequence[int] = range(before + 1, reader.line_num + 1)
