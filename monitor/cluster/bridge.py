@@ -19,9 +19,8 @@ from typing import Final, Protocol
 from monitor.cluster.kafka_log import Appending, LogError
 from monitor.cluster.log_records import IN_DOUBT, TRUSTED, UNPROVEN, LogMessage, dump_record
 from monitor.cluster.placing import Placing
-from monitor.daemon.clock_guard import TOPICS_MAX, ClockGuard, decode_guarded
+from monitor.daemon.clock_guard import TOPICS_MAX, ClockGuard, decode_guarded, stamps_of
 from monitor.daemon.redeliveries import Redeliveries
-from monitor.daemon.stamps import stamps_of
 from monitor.mqtt.inbox import Inbox
 from monitor.mqtt.inbox import InboxMessage as Arrived
 

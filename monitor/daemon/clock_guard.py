@@ -1,19 +1,20 @@
 """The clock guard: whether this machine's clock can be believed, and what time it is meanwhile.
 
 Rules of this file: no I/O and no clock, both are handed in; what is in doubt is said in a sentence.
-Messages are decoded as of the guard's time; their own times may cast doubt on it.
+Messages are decoded as of the guard's time; their own times may cast doubt on it. A sample of event
+times spread over a batch speaks for all of it, at a bounded cost.
 """
 
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from statistics import median_low
-from typing import Final
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median, median_low
+from typing import Final, NamedTuple
 
 from monitor.core.formatting import duration, instant
-from monitor.daemon.stamps import Stamp, stamps_of
+from monitor.core.model import Reading, Reference
 from monitor.decode.checks import FUTURE_SECONDS
 from monitor.decode.router import Decoded, Router
 
@@ -27,6 +28,47 @@ SOON_SECONDS: Final = 3600.0  # a start so soon after the journal's newest arriv
 ALONE_SECONDS: Final = 180 * 86_400.0  # a single topic that is further ahead is wrong itself
 TOPICS_MAX: Final = 64
 _SAME_SECONDS: Final = 1e-6
+_DELAYS_KEPT: Final = 101
+
+
+class Stamp(NamedTuple):
+    """The event time that a message of ``topic`` carries, s since 1970 UTC."""
+
+    topic: str
+    time: float
+
+
+def stamps_of(topics: Sequence[str], decoded: Decoded, step: int) -> list[Stamp]:
+    """Return the event times of every ``step``th reading or reference."""
+    plain, others = decoded.observations.plain, decoded.observations.others
+    found = []
+    for at in range(0, len(decoded.sources), step):
+        time = math.nan
+        if at < len(plain):
+            time = float(plain.times[at])
+        elif isinstance(other := others[at - len(plain)], Reading | Reference):
+            time = other.time
+        if math.isfinite(time):
+            found.append(Stamp(topics[decoded.sources[at]], time))
+    return found
+
+
+class Delays:
+    """How long after their event messages come, by the topic filter of their source, in s.
+
+    Below zero the sender's clock is ahead of this machine's.
+    """
+
+    def __init__(self) -> None:
+        self._last: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=_DELAYS_KEPT))
+
+    def add(self, topics: str, seconds: float) -> None:
+        """Record one message's delay."""
+        self._last[topics].append(seconds)
+
+    def medians(self) -> Mapping[str, float]:
+        """Return the median delay of the last messages of each source."""
+        return {topics: median(last) for topics, last in self._last.items()}
 
 
 class ClockGuard:

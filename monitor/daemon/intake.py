@@ -23,11 +23,10 @@ from monitor.core.model import (
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
-from monitor.daemon.clock_guard import ClockGuard, decode_guarded
+from monitor.daemon.clock_guard import ClockGuard, Delays, decode_guarded, stamps_of
 from monitor.daemon.corrector import Corrector
 from monitor.daemon.covariate_keeper import CovariateKeeper, KeptNumbers
 from monitor.daemon.redeliveries import Redeliveries
-from monitor.daemon.stamps import Delays, stamps_of
 from monitor.decode.checks import NO_FAULT, REASONS, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded, Router

@@ -6,11 +6,11 @@ a clock; the command does the listening.
 
 Why so. Nobody writes a settings file for ten kinds of devices from memory. Payloads reveal most of
 it: topics of one shape are one source (:mod:`.families`), or one for each quantity that they name
-(:mod:`.fixed_levels`); a field's name, its neighbours and its values show what it is
+(:mod:`.source_guesses`); a field's name, its neighbours and its values show what it is
 (:mod:`.payload_fields`, :mod:`.times`, by :mod:`.vocabulary`), announcements such as Home
 Assistant's discovery and Sparkplug's births give the rest (:mod:`.births`,
 :mod:`.sparkplug_metrics`). Names and keys that references and readings share link them
-(:mod:`.linking`, :mod:`.joining`). The proposal is run on the received messages with the daemon's
+(:mod:`.joining`). The proposal is run on the received messages with the daemon's
 own decoders and pairing (:mod:`.trial`), so that what it promises is what the daemon does.
 
 Invariants.

@@ -14,8 +14,7 @@ from monitor.decode.paths import steps
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
 from monitor.discover.families import TopicFamily, are_values, topic_families
 from monitor.discover.heard import Heard, Said, said
-from monitor.discover.joining import joining
-from monitor.discover.linking import linked
+from monitor.discover.joining import joining, linked
 from monitor.discover.other_formats import hints, is_of_other_format
 from monitor.discover.settings_text import Broker, Joining, settings_text
 from monitor.discover.source_guesses import Source, guessed_sources

@@ -1,4 +1,4 @@
-"""Recorded observations as the messages they were, paced by their event times.
+"""Observations as the messages that carried them, recordings of those, and their paced playback.
 
 Rules of this file: no socket and no clock of its own; numbers are written in their shortest exact
 form, so that every decoder gets the same bits.
@@ -6,11 +6,13 @@ form, so that every decoder gets the same bits.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta, timezone
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -76,6 +78,30 @@ class RawMessage(NamedTuple):
     time: float
     topic: str
     payload: bytes
+
+
+class Recording(NamedTuple):
+    """Messages in the order of arrival, and the fault of each faulty sensor."""
+
+    messages: list[RawMessage]
+    faults: Mapping[str, str]
+
+
+def recording(messages: Iterable[RawMessage], faults: Mapping[str, str]) -> Recording:
+    """Return messages in the order of arrival; with equal times the first made comes first."""
+    return Recording(sorted(messages, key=lambda sent: sent.time), faults)
+
+
+def stated(time: float, topic: str, **fields: Any) -> RawMessage:  # noqa: ANN401 - any JSON
+    """Return a message in JSON."""
+    return RawMessage(time, topic, json.dumps(fields, separators=(",", ":")).encode())
+
+
+def local_instant(time: float, offset_hours: float = 0.0) -> str:
+    """Return a time in ISO 8601, to the second, in a time zone."""
+    zone = UTC if offset_hours == 0.0 else timezone(timedelta(hours=offset_hours))
+    text = datetime.fromtimestamp(time, zone).isoformat(timespec="seconds")
+    return text.replace("+00:00", "Z")
 
 
 def worded(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from monitor.core.correction.conformal import FACTOR_STEP, first_log_factors, track_factors
+from monitor.core.correction.corrected import FACTOR_STEP, first_log_factors, track_factors
 
 LEVEL = 0.9
 NORMAL_90 = 1.6448536269514722  # tables of the normal

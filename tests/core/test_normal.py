@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from monitor.core.scores.normal import LAST, density, upper_tail
+from monitor.core.scores.proper_scores import LAST, density, upper_tail
 
 
 def tail(t):

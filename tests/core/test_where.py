@@ -17,7 +17,7 @@ from monitor.core.analysis.where import (
     calibrated_where,
 )
 from monitor.core.analysis.where_words import where_document, where_sentence
-from monitor.core.detector.fresh_bets import bets_from_first
+from monitor.core.detector.e_process import bets_from_first
 
 
 def drawn(seed, count, shape="normal", *, plant=None, factor=2.0, shift=0.0):

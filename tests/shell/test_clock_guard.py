@@ -15,8 +15,8 @@ from monitor.daemon.clock_guard import (
     PROBATION_SECONDS,
     STEP_SECONDS,
     ClockGuard,
+    Stamp,
 )
-from monitor.daemon.stamps import Stamp
 
 T = 1_790_000_000.0  # a time of 2026
 DAY = 86_400.0

@@ -36,9 +36,9 @@ from monitor.core.columns import Columns
 from monitor.core.model import Float, Int
 from monitor.core.scores.calibration import z_lag1
 from monitor.core.scores.characteristics import auucc_partial_gain
+from monitor.core.scores.entries import expected_ratio_of
 from monitor.core.scores.intervals import LEVEL
 from monitor.core.scores.proper_scores import SCORES, Density, Score
-from monitor.core.scores.summaries import expected_ratio_of
 
 Profile = Literal["accuracy", "coverage", "balanced"]
 PROFILES: Final[tuple[Profile, ...]] = ("accuracy", "coverage", "balanced")

@@ -38,8 +38,8 @@ from monitor.core.analysis.adjustments import factor_on_u
 from monitor.core.analysis.conditional import holm
 from monitor.core.analysis.covariate_parts import PartGrid, grid_of
 from monitor.core.columns import Columns
+from monitor.core.detector.e_process import bets_from_first
 from monitor.core.detector.e_values import ROWS, WEIGHTS_Z
-from monitor.core.detector.fresh_bets import bets_from_first
 from monitor.core.model import Float, Int
 from monitor.core.scores.calibration import n_effective
 from monitor.core.scores.intervals import abc_ends, zms_moments

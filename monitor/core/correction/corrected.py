@@ -7,7 +7,15 @@ and 1 against "on average it makes the CRPS no worse". The winnings from every p
 as in the Shiryaev-Roberts procedure, so that a remedy that does no harm is withdrawn at most once
 in ``PATIENCE`` pairs. After a withdrawal no remedy is adopted for ``PAUSE`` pairs.
 
-Sources: Shin, Ramdas, Rinaldo, E-detectors, NEJSDS (2024); Dawid, JRSS A 147 (1984) (prequential).
+Intervals hold their level whatever the errors do: the interval of a reading is value -+ factor * u.
+The factor follows the pairs in event order: up by exp(step * level) after a miss, down by
+exp(step * (1 - level)) after a hit. So over any run of W pairs the share of misses is 1 - level +
+log(factor after / factor before) / (step * W), exactly, unless the factor reached a limit. No
+assumption about the errors is used.
+
+Sources: Shin, Ramdas, Rinaldo, E-detectors, NEJSDS (2024); Dawid, JRSS A 147 (1984) (prequential);
+Gibbs, Candes, NeurIPS 34 (2021) (adaptive conformal inference); Angelopoulos, Candes, Tibshirani,
+NeurIPS 36 (2023) (quantile tracking), here on the logarithm of the factor.
 """
 
 from __future__ import annotations
@@ -17,8 +25,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+import scipy
 
-from monitor.core.correction.conformal import first_log_factors, track_factors
 from monitor.core.formatting import amount, significant
 from monitor.core.model import Bool, Float, Int
 from monitor.core.verdict import Pairs, Remedy, words
@@ -33,6 +41,10 @@ _LINE_DIGITS: Final = 7  # of a linear correction, whose two terms may almost ca
 _IMPLYING: Final = {"interval": "its interval implies", "members": "its members imply"}
 # Largest change of a normal's CRPS with its standard deviation; with its mean it is 1.
 _BY_WIDTH: Final = 1.0 / math.sqrt(math.pi)
+# Within 2 % of the level over any 1000 pairs in which the factor changes less than exp(2) = 7.4
+# times; a smaller step follows jumps too slowly, a larger one makes the width fluctuate more.
+FACTOR_STEP: Final = 0.1
+_LOG_FACTOR_MOST: Final = float(np.log(1e6))
 
 
 class Amendment(NamedTuple):
@@ -168,6 +180,57 @@ def half_width_in_words(factor: float, spread: Spread) -> str:
     """Return the half width of an interval that is ``factor`` u, "1.9 u" for a sensor with a u."""
     told = significant(factor)
     return f"{told} u" if spread == "u" else f"{told} times the u that {_IMPLYING[spread]}"
+
+
+class TrackedFactors(NamedTuple):
+    """Logarithms of the factors: ``before`` each pair [series, pairs] and ``after`` all [series].
+
+    ``before`` is NaN where there is no pair.
+    """
+
+    before: Float
+    after: Float
+
+
+def first_log_factors(series: int, level: float) -> Float:
+    """Return the first factors [series]: the quantile of the normal with standard deviation u.
+
+    Raises:
+        ValueError: if ``level`` is not between 0 and 1.
+    """
+    _check_level(level)
+    return np.full(series, np.log(scipy.special.ndtri(0.5 + 0.5 * level)))
+
+
+def track_factors(log_factor: Float, ratio: Float, level: float) -> TrackedFactors:
+    """Return the factors before each of some pairs in event order, and those after the last.
+
+    Args:
+        log_factor: of each series before its first pair [series].
+        ratio: abs(value - reference) / u of each pair [series, pairs]; NaN where there is no pair,
+            and where u is 0 and no factor helps.
+        level: share of references that intervals are to contain, between 0 and 1.
+
+    Pairs may come in any pieces: the factors are the same bits.
+
+    Raises:
+        ValueError: if ``level`` is not between 0 and 1.
+    """
+    _check_level(level)
+    now = np.array(log_factor, dtype=np.float64)
+    before = np.full(ratio.shape, np.nan)
+    up, down = FACTOR_STEP * level, FACTOR_STEP * (1.0 - level)
+    for k in range(ratio.shape[1]):
+        some = ~np.isnan(ratio[:, k])
+        before[some, k] = now[some]
+        moved = np.where(ratio[:, k] > np.exp(now), now + up, now - down)
+        now = np.where(some, np.clip(moved, -_LOG_FACTOR_MOST, _LOG_FACTOR_MOST), now)
+    return TrackedFactors(before, now)
+
+
+def _check_level(level: float) -> None:
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1, not {level}")
 
 
 class Corrected(NamedTuple):

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import columns
-from monitor.core.correction.conformal import first_log_factors
 from monitor.core.correction.corrected import (
     AS_SENT,
     Adopted,
@@ -24,6 +23,7 @@ from monitor.core.correction.corrected import (
     Corrected,
     Told,
     corrected,
+    first_log_factors,
     half_width_in_words,
     in_words,
 )

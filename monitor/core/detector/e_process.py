@@ -2,7 +2,8 @@
 
 Rules of this file: a batch is cut into rectangles, so that numpy computes many series at once; how
 it is cut changes its cost and never its result. All bets of a block are computed at once;
-:mod:`.accumulation` accumulates them rank by rank.
+:mod:`.accumulation` accumulates them rank by rank. :func:`bets_from_first` makes those of one
+series' whole life, for analyses of parts of it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from monitor.core.detector import e_values, lifecycle, whitening
 from monitor.core.detector.lifecycle import FIRING, OK, PENDING, STATES, StateTransition
 from monitor.core.detector.scales import Scales
+from monitor.core.detector.series_state import STATE
 from monitor.core.detector.whitening import Whitening
 from monitor.core.model import Bool, Float, Int, Records
 
@@ -47,6 +49,7 @@ def rectangles(counts: Int) -> Iterator[tuple[slice, int, int]]:
 
 # Share of the sums about autocorrelation that is left after one more pair.
 KEPT: Final = 1.0 - 1.0 / 400.0
+_NEVER: Final = 1e300  # a patience that no evidence exhausts
 
 
 def fading(start: Float, steps: Float) -> Float:
@@ -264,3 +267,23 @@ class EvidenceBlock:
         records["moments"], records["calm"] = self.moments.T, self.calm.T
         for name in ("alarm", "reverse", "stretch", "refining", "state", "family", "discounted"):
             records[name] = getattr(self, name)
+
+
+def bets_from_first(z: Float, systematic: Float | None = None) -> Float:
+    """Return the bets [17, n] on ``z`` [n] of one series from its first pair on.
+
+    They are those of :func:`.z_bets` with the autocorrelation learnt before each pair, so given the
+    past each has mean <= 1 if the sensor is honest. ``systematic``: one share for the series.
+    """
+    share = np.zeros(1) if systematic is None else systematic
+    block = EvidenceBlock(
+        np.zeros(1, dtype=STATE),
+        np.arange(z.size)[:, None],
+        z[:, None],
+        np.zeros((min(z.size, whitening.FAR), 1)),
+        np.full(1, _NEVER),
+        np.full(1, e_values.Z),
+        share,
+        KEPT,
+    )
+    return block.bets[:, :, 0]

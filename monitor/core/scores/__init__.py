@@ -10,10 +10,10 @@ What and why
     docs/papers.md maps every row of the three papers to a function and a test here.
 
 Where things are
-    ``proper_scores`` and ``ensembles`` score pairs; ``summaries`` makes statistics of scores;
-    ``calibration``, ``bins``, ``intervals``, ``characteristics``, ``curves`` and ``conventions``
-    are statistics of windows; ``entries`` says what an entry of ``statistics.STATISTICS`` holds.
-    Everything that lists statistics takes the list from there.
+    ``proper_scores`` and ``ensembles`` score pairs; ``calibration``, ``bins``, ``intervals``,
+    ``characteristics``, ``curves`` and ``conventions`` are statistics of windows; ``entries`` makes
+    statistics of scores and says what an entry of ``statistics.STATISTICS`` holds. Everything that
+    lists statistics takes the list from there.
 
 Invariants
     * A function takes ``Columns``, the pairs of many series end to end, and gives a series the same

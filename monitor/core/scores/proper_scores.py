@@ -21,7 +21,6 @@ import scipy
 
 from monitor.core.columns import Columns, by_runs, coverage_factor
 from monitor.core.model import Float, Int
-from monitor.core.scores.normal import LAST, SQRT_2PI, density, upper_tail
 
 Density = Literal["normal", "tophat"]
 # How a number changes when the series is given in another unit.
@@ -29,6 +28,9 @@ Unit = Literal["quantity", "1/quantity", "log", "none"]
 Rows = Callable[[Columns], Float]
 
 SQRT_PI: Final = math.sqrt(math.pi)
+SQRT_2PI: Final = math.sqrt(2.0 * math.pi)
+# From here on the tail of the normal is below 1e-23 and its density is negligible too.
+LAST: Final = 10.0
 # An interval narrower than this many spreads of the reference counts as a point.
 NARROW: Final = 0.01
 
@@ -45,6 +47,22 @@ class Score:
     question: str
     help: str
     source: str
+
+
+# The density and the tail are computed for millions of rows at each publish.
+def density(z: Float) -> Float:
+    """Density of the standard normal at ``z``."""
+    rows = z * z
+    rows *= -0.5
+    np.exp(rows, out=rows)
+    rows /= SQRT_2PI
+    return rows
+
+
+def upper_tail(t: Float) -> Float:
+    """Return P(N > ``t``); NaN for NaN."""
+    tail: Float = scipy.special.ndtr(-t)
+    return tail
 
 
 def stated_z(c: Columns) -> Float:

@@ -25,8 +25,8 @@ from monitor.core.scores import (
     calibration,
     characteristics,
     conventions,
+    entries,
     intervals,
-    summaries,
 )
 from monitor.core.scores.entries import Live, Statistic, of_score
 from monitor.core.scores.proper_scores import Density
@@ -38,7 +38,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     **of_score("crps"),
     **of_score("crps_tophat"),
     "crps_stated": Statistic(
-        summaries.crps_stated, "quantity",
+        entries.crps_stated, "quantity",
         "Mean CRPS of the quantiles or ensembles themselves, where they are stated.", "A-07", "low",
         Live(
             "score_crps_stated_mean",
@@ -136,10 +136,10 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _C.beta_gm, "none", "Skewness of the stated u; RCE fails from 0.4.", "B-16"
     ),
     "log_finite_mean": Statistic(
-        summaries.log_finite_mean, "log", "Mean log width of the hits.", "A-06", "low"
+        entries.log_finite_mean, "log", "Mean log width of the hits.", "A-06", "low"
     ),
     "log_infinite_count": Statistic(
-        summaries.log_infinite_count, "none",
+        entries.log_infinite_count, "none",
         "Number of references outside the stated interval, where the top-hat log score is "
         "infinite.",
         "A-06", "low",

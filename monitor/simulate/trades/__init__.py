@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from monitor.simulate.playback import Recording
 from monitor.simulate.trades.air import air
 from monitor.simulate.trades.process import process
-from monitor.simulate.trades.sent import Recording, Sent
 from monitor.simulate.trades.weighing import weighing
 
 TRADES: Final[Mapping[str, Callable[[np.random.Generator], Recording]]] = {
@@ -22,4 +22,4 @@ TRADES: Final[Mapping[str, Callable[[np.random.Generator], Recording]]] = {
     "process": process,
 }
 
-__all__ = ["TRADES", "Recording", "Sent"]
+__all__ = ["TRADES", "Recording"]

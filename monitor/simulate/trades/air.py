@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from monitor.simulate.trades.sent import (
+from monitor.simulate.playback import (
+    RawMessage,
     Recording,
-    Sent,
     local_instant,
     recording,
     stated,
@@ -47,7 +47,7 @@ def air(chance: np.random.Generator) -> Recording:
         + 7.0 * np.cos(hours / 12.0 * 2.0 * np.pi)
         + np.cumsum(chance.normal(0, 0.2, hours.size))
     )
-    made: list[Sent] = []
+    made: list[RawMessage] = []
     for node in (*NODES, VISITOR):
         made += _observed(chance, node, pm25, no2)
     for station in STATIONS:
@@ -67,7 +67,7 @@ def air(chance: np.random.Generator) -> Recording:
 
 def _observed(
     chance: np.random.Generator, node: str, pm25: np.ndarray[Any, Any], no2: np.ndarray[Any, Any]
-) -> list[Sent]:
+) -> list[RawMessage]:
     made = []
     for at in range(pm25.size):
         if chance.random() < 0.04:
@@ -96,7 +96,7 @@ def _observed(
 
 def _hours(
     chance: np.random.Generator, station: str, pm25: np.ndarray[Any, Any], no2: np.ndarray[Any, Any]
-) -> list[Sent]:
+) -> list[RawMessage]:
     made = []
     topic = f"ref/{station}/hourly"
     for hour in range(HOURS):

@@ -14,9 +14,9 @@ from typing import Any, Final
 import numpy as np
 
 from monitor.decode.formats.sparkplug_payload import Payload
-from monitor.simulate.trades.sent import (
+from monitor.simulate.playback import (
+    RawMessage,
     Recording,
-    Sent,
     local_instant,
     recording,
     stated,
@@ -62,7 +62,7 @@ def process(chance: np.random.Generator) -> Recording:
 
 def _measured(
     chance: np.random.Generator, analyser: str, density: np.ndarray[Any, Any]
-) -> list[Sent]:
+) -> list[RawMessage]:
     """One value a minute; those measured during the outage come in one burst after it."""
     made = []
     for at in range(density.size):
@@ -79,7 +79,7 @@ def _measured(
 
 def _data(
     arrival: float, time: float, analyser: str, said: tuple[float, float, str], *, kept: bool
-) -> Sent:
+) -> RawMessage:
     payload = Payload(timestamp=int(1000 * time), seq=int(time / 60) % 256)
     for name, value in zip(_METRICS, said, strict=True):
         metric = payload.metrics.add(alias=_alias(analyser, name), timestamp=int(1000 * time))
@@ -89,17 +89,17 @@ def _data(
         else:
             metric.double_value = value
     topic = f"spBv1.0/PlantA/DDATA/edge7/{analyser}"
-    return Sent(arrival, topic, payload.SerializeToString())
+    return RawMessage(arrival, topic, payload.SerializeToString())
 
 
-def _birth(time: float, kind: str, analyser: str) -> Sent:
+def _birth(time: float, kind: str, analyser: str) -> RawMessage:
     payload = Payload(timestamp=int(1000 * time), seq=0)
     for name in _METRICS if analyser else ():
         metric = payload.metrics.add(name=name, alias=_alias(analyser, name), is_null=True)
         metric.timestamp = int(1000 * time)
         metric.datatype = _STRING if name == "quality" else _DOUBLE
     topic = f"spBv1.0/PlantA/{kind}/edge7" + (f"/{analyser}" if analyser else "")
-    return Sent(time, topic, payload.SerializeToString())
+    return RawMessage(time, topic, payload.SerializeToString())
 
 
 def _alias(analyser: str, metric: str) -> int:
@@ -109,7 +109,7 @@ def _alias(analyser: str, metric: str) -> int:
 
 def _sampled(
     chance: np.random.Generator, analyser: str, density: np.ndarray[Any, Any]
-) -> list[Sent]:
+) -> list[RawMessage]:
     made = []
     for hour in range(HOURS):
         sampled = START + hour * 3600.0 + 1800.0 + float(chance.integers(0, 900))
@@ -142,5 +142,5 @@ def _sampled(
     return made
 
 
-def _result(time: float, body: Mapping[str, object]) -> Sent:
+def _result(time: float, body: Mapping[str, object]) -> RawMessage:
     return stated(time, "lims/PlantA/result", **body)

@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from monitor.simulate.trades.sent import (
+from monitor.simulate.playback import (
+    RawMessage,
     Recording,
-    Sent,
     local_instant,
     recording,
     stated,
@@ -40,7 +40,7 @@ _LB_A_KG: Final = 2.2046226218487757
 
 def weighing(chance: np.random.Generator) -> Recording:
     """Return eighteen days at one race: two passes a day, a static weighing of some cows a day."""
-    made: list[Sent] = []
+    made: list[RawMessage] = []
     weights = chance.normal(520.0, 45.0, COWS)
     for day in range(DAYS):
         for milking in (6.0, 15.5):
@@ -62,7 +62,7 @@ def _eid(cow: int) -> str:
     return f"982000412345{600 + cow}"
 
 
-def _pass(chance: np.random.Generator, cow: int, time: float, mass: float) -> list[Sent]:
+def _pass(chance: np.random.Generator, cow: int, time: float, mass: float) -> list[RawMessage]:
     platform = PLATFORMS[int(chance.integers(len(PLATFORMS)))]
     topic = f"wow/otago/north/{platform}"
     eid = _eid(cow)
@@ -106,19 +106,19 @@ def _vendor(eid: str, time: float, value: float) -> dict[str, object]:
     }
 
 
-def _bull(eid: str, time: float) -> Sent:
+def _bull(eid: str, time: float) -> RawMessage:
     """Return the pass of a bull whose tag was misread as a cow's: one gross outlier."""
     return stated(time + 2.0, "wow/otago/north/p01/reading", **_vendor(eid, time, BULL_KG))
 
 
-def _line(time: float, mass: float) -> Sent:
+def _line(time: float, mass: float) -> RawMessage:
     local = datetime.fromtimestamp(time, UTC) + timedelta(hours=_HOURS_EAST)
     pounds = round(mass * _LB_A_KG)
     line = f",{pounds},LB,$,GR,{local:%m/%d/%y},{local:%H:%M},j"
-    return Sent(time + 4.0, "wow/otago/north/p01/line", line.encode())
+    return RawMessage(time + 4.0, "wow/otago/north/p01/line", line.encode())
 
 
-def _static(chance: np.random.Generator, cow: int, time: float, mass: float) -> Sent:
+def _static(chance: np.random.Generator, cow: int, time: float, mass: float) -> RawMessage:
     return stated(
         time + 60.0,
         "wow/otago/crush/static",
