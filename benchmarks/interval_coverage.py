@@ -24,9 +24,9 @@ from monitor.core.scores.calibration import coverage_bounds
 from monitor.core.scores.intervals import Interval
 from monitor.reproduce.calibrated_sets import (
     SEED,
+    TESTS,
     Errors,
     calibrated,
-    methods_of,
     passed,
     set_portions,
 )
@@ -143,9 +143,8 @@ def coverage_table(sets: int, resampled: int, replicates: int) -> list[str]:
 def figure_table(sets: int) -> list[str]:
     lines = ["| nu | " + " | ".join(f"{n}, {rho:g}" for n, rho in FIGURE_SIZES) + " |"]
     lines.append("|---" * (len(FIGURE_SIZES) + 1) + "|")
-    tests = methods_of("abc", 0)
     columns = [
-        [passed(tests, sets, n, nu, "normal", rho).share for nu in FIGURE_NU]
+        [passed(TESTS, sets, n, nu, "normal", rho).share for nu in FIGURE_NU]
         for n, rho in FIGURE_SIZES
     ]
     for row, nu in enumerate(FIGURE_NU):

@@ -204,7 +204,8 @@ def leanest(
 def areas(points: Sequence[np.ndarray]) -> tuple[float, float]:
     """Return the areas in both coordinate systems."""
     bandwidth, miss, excess, deficit = points
-    return curves.step_area(bandwidth, miss), curves.trapezoid_area(excess, deficit)
+    steps = float(np.sum(np.diff(bandwidth) * miss[:-1]))
+    return steps, curves.trapezoid_area(excess, deficit)
 
 
 def curve_and_areas(

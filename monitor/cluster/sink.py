@@ -45,7 +45,6 @@ class Done:
     """What the driver has done since it started; times in s."""
 
     batches: int = 0
-    last_batch: int = -1
     finished: float = 0.0
     notified: int = 0
 
@@ -70,7 +69,7 @@ class ClusterSink:
         self._shown: tuple[list[Family], bytes] = ([], b"")
         self._show()
 
-    def publish(self, batch: int, reports: Sequence[tuple[int, BlockReport]]) -> FleetVerdict:
+    def publish(self, reports: Sequence[tuple[int, BlockReport]]) -> FleetVerdict:
         """Publish a batch; return the verdicts on its series.
 
         Raises JournalError; then the batch is repeated.
@@ -81,7 +80,6 @@ class ClusterSink:
         self._keep_note()
         self.done.notified += sum(self._dispatch.transitions.values()) - before
         self.done.batches += 1
-        self.done.last_batch = batch
         self.done.finished = time.time()
         self._show()
         return self.fleet.verdict()

@@ -143,7 +143,7 @@ def _on_batch(
         try:
             rows = frame.select("block", "body").collect()
             reports = [(row["block"], results.load_report(bytes(row["body"]))) for row in rows]
-            verdict = handover.submit(batch, reports)
+            verdict = handover.submit(reports)
             job.write_table(frame, folder, batch, verdict)
             letters = [
                 {"block": block, **letter._asdict()}
@@ -167,9 +167,9 @@ class Handover:
         self._waiting: Queue[_Batch] = Queue()
         self._closed = Event()
 
-    def submit(self, batch: int, reports: Reports) -> FleetVerdict:
+    def submit(self, reports: Reports) -> FleetVerdict:
         """Return the verdict on a batch once it is published; raises what that raised."""
-        given = _Batch(batch, reports)
+        given = _Batch(reports)
         self._waiting.put(given)
         while not given.done.wait(_LOOK_SECONDS):
             if self._closed.is_set():
@@ -178,14 +178,14 @@ class Handover:
             raise given.error
         return given.verdict
 
-    def process(self, publish: Callable[[int, Reports], FleetVerdict], seconds: float) -> None:
+    def process(self, publish: Callable[[Reports], FleetVerdict], seconds: float) -> None:
         """Publish the batch submitted within ``seconds``, if there is one."""
         try:
             given = self._waiting.get(timeout=seconds)
         except Empty:
             return
         try:
-            given.verdict = publish(given.batch, given.reports)
+            given.verdict = publish(given.reports)
         except MonitorError as error:
             given.error = error
         given.done.set()
@@ -197,7 +197,6 @@ class Handover:
 
 @dataclass
 class _Batch:
-    batch: int
     reports: Reports
     done: Event = field(default_factory=Event)
     error: MonitorError | None = None

@@ -132,11 +132,6 @@ class WhereCheck:
         keeper.changed.update(dict.fromkeys(range(len(network.registry.keys))))
         self.found: Mapping[int, tuple[Conditional, ...]] = {}
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no look is under way."""
-        return self._look is None
-
     def work(self, now: float) -> None:
         """Begin or end a look if it is due at ``now``, s of a monotonic clock."""
         look = self._look

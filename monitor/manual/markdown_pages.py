@@ -51,11 +51,10 @@ class Heading(NamedTuple):
 
 
 class ManualPage(NamedTuple):
-    """A page: its name, its title, its headings, and its HTML."""
+    """A page: its name, its title, and its HTML."""
 
     name: str
     title: str
-    headings: tuple[Heading, ...]
     html: str
 
 
@@ -109,7 +108,7 @@ def page(name: str, href: Href) -> ManualPage:
         _lead(token, name, href)
     title = next((each.text for each in headings), name)
     html = _parser().renderer.render(tokens, _parser().options, {})
-    return ManualPage(name, title, headings, html)
+    return ManualPage(name, title, html)
 
 
 def image(name: str) -> tuple[bytes, str]:

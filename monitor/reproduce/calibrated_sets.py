@@ -8,12 +8,10 @@ z, with the same variance. A pass is |zeta| <= 1; the nominal share is 0.95.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Final, Literal, NamedTuple, TypedDict
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis import resampling
 from monitor.core.columns import Columns, columns
 from monitor.core.model import Float
 from monitor.core.scores import intervals
@@ -24,12 +22,8 @@ Errors = Literal["normal", "t4"]
 
 SEED: Final = 20_240_210
 NU: Final = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0)
+TESTS: Final[dict[str, Method]] = {"ZMS": intervals.abc_zms, "RCE": intervals.abc_rce}
 _ROWS: Final = 500_000
-
-
-class _Seeded(TypedDict):
-    seed: int
-    replicates: int
 
 
 class PassShares(NamedTuple):
@@ -75,21 +69,6 @@ def set_portions(sets: int, n: int) -> Iterator[int]:
     size = max(1, _ROWS // n)
     for begin in range(0, sets, size):
         yield min(size, sets - begin)
-
-
-def methods_of(name: str, replicates: int) -> dict[str, Method]:
-    """Return the tests of ZMS and RCE by one kind of interval."""
-    seeded = _Seeded(seed=SEED, replicates=replicates)
-    found: dict[str, dict[str, Method]] = {
-        "abc": {"ZMS": intervals.abc_zms, "RCE": intervals.abc_rce},
-        "effective": {"ZMS": intervals.effective_zms},
-        "bca": {
-            "ZMS": partial(resampling.bca_zms, **seeded),
-            "RCE": partial(resampling.bca_rce, **seeded),
-        },
-        "block": {"ZMS": partial(resampling.block_zms, **seeded)},
-    }
-    return found[name]
 
 
 def passed(

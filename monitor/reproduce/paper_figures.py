@@ -242,9 +242,9 @@ def martin_figure_2() -> str:
     return sheet([Panel(left.render(), _TALL), right], across=2)
 
 
-def martin_figure_3(found: Estimators, event: int = 0) -> str:
-    """Return one crossing as all estimators saw it."""
-    one = seen_at(found, event)
+def martin_figure_3(found: Estimators) -> str:
+    """Return the first crossing as all estimators saw it."""
+    one = seen_at(found, 0)
     panel = Panel(plots.occasion_plot(one, found.names, "kg"), 60.0 + 30.0 * len(found.names))
     return sheet([panel], across=1)
 

@@ -24,7 +24,7 @@ from monitor.core.scores.statistics import compute
 from monitor.report.scored import figure
 from monitor.reproduce import captions
 from monitor.reproduce import paper_figures as drawn
-from monitor.reproduce.calibrated_sets import NU, SEED, calibrated, methods_of, passed
+from monitor.reproduce.calibrated_sets import NU, SEED, TESTS, calibrated, passed
 from monitor.reproduce.data_folder import DataFolder
 from monitor.reproduce.paper_page import PaperFigure, PaperSection, PaperTable, Part, Reproduction
 from monitor.reproduce.printed_tables import FIGURE_3, SETS, PaperSet, Printed
@@ -234,11 +234,10 @@ def _arms(line: Float, whole: Interval) -> Float:
 
 def _pass_rates(asked: SetsAsked) -> PaperSection:
     """Fig. 3."""
-    tests = methods_of("abc", 0)
-    counts = [passed(tests, asked.sets, asked.pairs, nu) for nu in asked.watched(NU)]
+    counts = [passed(TESTS, asked.sets, asked.pairs, nu) for nu in asked.watched(NU)]
     valid, judged = (np.array(each).T for each in zip(*counts, strict=True))
     shares = {}
-    for name, held, of in zip(tests, valid, judged, strict=True):
+    for name, held, of in zip(TESTS, valid, judged, strict=True):
         low, high = calibration.binomial_interval(held, of)
         shares[name] = (held / np.maximum(of, 1.0), low, high)
     rows = [
@@ -253,7 +252,7 @@ def _pass_rates(asked: SetsAsked) -> PaperSection:
         PaperTable(
             f"Share that passes, of {asked.sets} sets of {asked.pairs} pairs, with its 95 % "
             "binomial interval",
-            ("nu", *tests),
+            ("nu", *TESTS),
             rows,
         )
     ]

@@ -37,6 +37,7 @@ _DELAY_INTERVALS: Final = (0.5, 3.0)
 _P: Final = 0.9
 _HALF_WIDTH: Final = 1.6448536269514722  # of the central 90 % of the normal, in u
 _U_MIN_KG: Final = 0.01
+_OUTLIER_KG: Final = 60.0
 _MORE_SPREADS_KG: Final = (4.0, 6.0, 3.5, 7.0)
 _TAG_COUNTRY: Final = 982_000_000_000_000
 _TAGS: Final = 10**12
@@ -62,7 +63,7 @@ class Cart(NamedTuple):
     """How one sensor weighs, and what it states.
 
     value = mass + offset + min(drift * n, drift_max) + (gain - 1) (mass - 500 kg) + spread * normal
-    at the n-th animal, plus +-``outlier_kg`` at a share ``outliers`` of them. It states
+    at the n-th animal, plus or minus 60 kg at a share ``outliers`` of them. It states
     ``claimed_ratio`` * spread as its standard uncertainty, or what ``claim`` says instead; with
     "forces" it states the result of method E on the animal's forces, and nothing else counts. A
     cart that ``is_apart`` is not in the race: it has its own animals and references.
@@ -81,7 +82,6 @@ class Cart(NamedTuple):
     drift_max_kg: float = 40.0
     gain: float = 1.0
     outliers: float = 0.0
-    outlier_kg: float = 60.0
     animals_max: float = math.inf
     is_apart: bool = False
 
@@ -282,7 +282,7 @@ def _reading(
     error += spread * noise
     hit, side = generator.random(2).tolist()
     if hit < cart.outliers:
-        error += math.copysign(cart.outlier_kg, side - 0.5)
+        error += math.copysign(_OUTLIER_KG, side - 0.5)
     claims: dict[Claim, float] = {
         "own": spread * cart.claimed_ratio,
         "constant": cart.spread_kg * math.exp(_SPREAD_VARIATION**2),  # root mean square of spread

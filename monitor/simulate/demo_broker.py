@@ -47,6 +47,8 @@ _CONNECT: Final = b"\x10\x13\x00\x04MQTT\x04\x02\x00\x0a\x00\x07monitor"  # MQTT
 _CONNECTED: Final = b"\x20\x02\x00\x00"
 _DISCONNECT: Final = b"\xe0\x00"
 _LOOK_SECONDS: Final = 0.01
+_START_SECONDS: Final = 10.0
+_STOP_SECONDS: Final = 5.0
 
 
 class EmbeddedBrokerError(MonitorError):
@@ -62,9 +64,7 @@ class EmbeddedBroker:
     its settings, log and store until it stops.
     """
 
-    def __init__(self, start_seconds: float = 10.0, stop_seconds: float = 5.0) -> None:
-        self._start_seconds: Final = start_seconds
-        self._stop_seconds: Final = stop_seconds
+    def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self.folder = Path()
 
@@ -94,7 +94,7 @@ class EmbeddedBroker:
             return
         process.stdin.close()
         try:
-            process.wait(self._stop_seconds)
+            process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -117,7 +117,7 @@ class EmbeddedBroker:
         self.stop()
 
     def _answering_port(self) -> int:
-        until = time.monotonic() + self._start_seconds
+        until = time.monotonic() + _START_SECONDS
         while time.monotonic() < until:
             log = self._said("log")
             listening = _LISTENING.search(log)
@@ -128,7 +128,7 @@ class EmbeddedBroker:
             time.sleep(_LOOK_SECONDS)
         last = (self._said("errors") + self._said("log")).strip().splitlines()[-3:]
         raise EmbeddedBrokerError(
-            f"the embedded broker did not start within {self._start_seconds:.0f} s; "
+            f"the embedded broker did not start within {_START_SECONDS:.0f} s; "
             f"use a broker of your own instead. It said: {' / '.join(last) or 'nothing'}"
         )
 

@@ -85,6 +85,11 @@ def by_scale(points: Curve):
 # The three means.
 
 
+def step_area(x, y):
+    """Return the area under the step curve that keeps y from each x to the next."""
+    return np.sum(np.diff(x) * y[:-1])
+
+
 @pytest.mark.parametrize("skewed", [False, True])
 def test_area_is_the_integral_of_the_step_curve(skewed):
     c = drawn(3, (60,), skewed=skewed)
@@ -96,7 +101,7 @@ def test_area_is_the_integral_of_the_step_curve(skewed):
 
     assert characteristics.auucc(c)[0] == pytest.approx(want, rel=1e-12)
     points = curves.curve(c.value - c.lower, c.upper - c.value, c.error)
-    assert curves.step_area(points.bandwidth, points.miss) == pytest.approx(want, rel=1e-12)
+    assert step_area(points.bandwidth, points.miss) == pytest.approx(want, rel=1e-12)
 
 
 def test_area_of_a_constant_band_is_the_mean_absolute_error_and_its_gain_nothing():
@@ -175,7 +180,8 @@ def test_partial_area_is_the_integral_from_where_the_miss_rate_is_down(largest):
     edges = [x for x in points.bandwidth if x >= x0]
     want = sum(integrate.quad(miss, a, b)[0] for a, b in pairwise(edges))
     assert got == pytest.approx(want, rel=1e-9)
-    assert curves.partial_area(points.bandwidth, points.miss, largest) == pytest.approx(want)
+    kept = points.miss <= largest + 1e-12
+    assert step_area(points.bandwidth[kept], points.miss[kept]) == pytest.approx(want)
 
 
 @pytest.mark.slow
@@ -390,7 +396,7 @@ def test_curve_of_a_constant_band_is_the_error_tolerance_curve():
 
     within = np.mean(np.abs(error) <= points.bandwidth[:, None] * (1.0 + 1e-12), axis=1)
     np.testing.assert_allclose(1.0 - points.miss, within, atol=1e-12)
-    area = curves.step_area(points.bandwidth, points.miss)
+    area = step_area(points.bandwidth, points.miss)
     assert area == pytest.approx(np.mean(np.abs(error)), rel=1e-12)
 
 

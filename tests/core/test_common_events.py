@@ -62,7 +62,6 @@ def test_the_set_is_the_best_of_all_sets(data):
     if want is None:
         assert got is None
         return
-    assert got.exact
     assert (got.kept.size, got.events) == want
     common = set.intersection(*(saw[row] for row in got.kept.tolist()))
     assert len(common) == got.events
@@ -121,7 +120,6 @@ def test_a_large_fleet_with_gaps_is_searched_within_bounds_and_no_one_can_be_add
     got = common_set(c, event, looks=2_000)
 
     common = set.intersection(*(saw[row] for row in got.kept.tolist()))
-    assert not got.exact
     assert got.kept.size >= 10
     assert len(common) == got.events >= got.required
     assert all(len(common & saw[row]) < got.required for row in got.left_out.tolist())

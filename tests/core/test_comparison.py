@@ -1,4 +1,4 @@
-"""One event as all saw it; two sensors on common events, against brute force and simulation."""
+"""Two sensors on common events, against brute force and simulation."""
 
 from __future__ import annotations
 
@@ -10,31 +10,6 @@ from series import pairs
 
 from monitor.core.analysis import comparison
 from monitor.core.scores import characteristics, curves, proper_scores
-
-
-def three_sensors():
-    c = pairs(
-        [10.0, 20.0, 11.0, 21.0, 14.0], [10.5, 20.5, 10.5, 20.5, 10.5], [1.0, 1.0, 0.5, 0.5, 2.0],
-        starts=[0, 2, 4],
-    )  # fmt: skip
-    return c, np.array([7, 8, 7, 8, 7])
-
-
-def test_one_event_shows_all_that_saw_it_best_first():
-    c, event = three_sensors()
-
-    got = comparison.one_event(c, event, 7, ["crps", "interval", "quadratic"])
-
-    rows = [0, 2, 4]
-    order = np.argsort(proper_scores.crps_normal(c)[rows])
-    assert got.series.tolist() == np.array([0, 1, 2])[order].tolist()
-    for name in ("crps", "interval", "quadratic"):
-        want = proper_scores.SCORES[name].rows(c)[rows][order]
-        np.testing.assert_allclose(got.scores[name], want, rtol=1e-12)
-    np.testing.assert_array_equal(got.pairs.value, c.value[rows][order])
-    np.testing.assert_array_equal(got.pairs.lower, c.lower[rows][order])
-    assert comparison.one_event(c, event, 8, ["crps"]).series.size == 2
-    assert comparison.one_event(c, event, 9, ["crps"]) is None
 
 
 def shared_values(seed, n=40, *, informative=True):

@@ -82,7 +82,6 @@ class Cluster:
         self._states: dict[int, bytes] = {}
         self._folder = folder
         self.heard: list = []
-        self.batch = 0
         self.start()
 
     def start(self) -> None:
@@ -115,10 +114,9 @@ class Cluster:
             heard.append(results.load_changed(results.dump(results.changed(found))))
             self._states[number] = block.dump()
             said.append((number, results.load_report(body)))
-        right = self.sink.publish(self.batch, said)
+        right = self.sink.publish(said)
         if twice:
-            assert self.sink.publish(self.batch, said) == right
-        self.batch += 1
+            assert self.sink.publish(said) == right
         return {line.sensor: (*right.of(line),) for each in heard for line in each.lines}
 
 

@@ -109,9 +109,9 @@ def test_alerts_of_a_batch_that_comes_again_are_told_once_also_after_a_restart(t
         journal = Journal(tmp_path / "driver.sqlite")
         heard = Recorder()
         sink = sink_of(journal, heard)
-        for number, each in enumerate(said if not got else said[-1:]):
-            sink.publish(number, [(0, each)])
-            sink.publish(number, [(0, each)])
+        for each in said if not got else said[-1:]:
+            sink.publish([(0, each)])
+            sink.publish([(0, each)])
         got.append([each for each in heard.got if each is not None])
         sink.close()
         journal.close()
@@ -126,8 +126,8 @@ def test_alerts_of_a_batch_that_comes_again_are_told_once_also_after_a_restart(t
 def test_prometheus_reads_the_page_and_its_names_are_the_daemons(tmp_path, batches):
     journal = Journal(tmp_path / "driver.sqlite")
     sink = sink_of(journal, Recorder(), worst=2)
-    for number, (_, each) in enumerate(batches):
-        sink.publish(number, [(0, each)])
+    for _, each in batches:
+        sink.publish([(0, each)])
     found = families(sink)
     journal.close()
 

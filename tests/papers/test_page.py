@@ -14,7 +14,7 @@ import pytest
 from monitor.cli import COMMANDS
 from monitor.core.scores.statistics import STATISTICS
 from monitor.http.metrics import METRICS
-from monitor.reproduce.calibrated_sets import methods_of, passed
+from monitor.reproduce.calibrated_sets import TESTS, passed
 
 PROJECT = Path(__file__).parents[2]
 PAGE = (PROJECT / "docs" / "papers.md").read_text(encoding="utf-8")
@@ -89,9 +89,7 @@ def test_where_a_row_is_seen_exists(row):
 
 def test_the_experiment_of_fig_3_gives_what_the_paper_says():
     """ZMS passes 95 % of calibrated sets whatever the tail of u; RCE below 80 % at nu = 2."""
-    tests = methods_of("abc", 0)
-
-    heavy, light = (passed(tests, 300, 2000, nu).share for nu in (2.0, 20.0))
+    heavy, light = (passed(TESTS, 300, 2000, nu).share for nu in (2.0, 20.0))
 
     noise = 4.0 * np.sqrt(0.95 * 0.05 / 300)
     assert heavy[0] == pytest.approx(0.95, abs=noise)
@@ -100,9 +98,7 @@ def test_the_experiment_of_fig_3_gives_what_the_paper_says():
 
 
 def test_zms_too_suffers_from_heavy_tailed_errors():
-    tests = methods_of("abc", 0)
-
-    normal, heavy = (passed(tests, 1000, 50, 6.0, errors).share[0] for errors in ("normal", "t4"))
+    normal, heavy = (passed(TESTS, 1000, 50, 6.0, errors).share[0] for errors in ("normal", "t4"))
 
     assert normal > 0.90
     assert heavy < 0.88

@@ -74,7 +74,7 @@ def looked(parts: Parts) -> None:
 
     def done() -> bool:
         parts.where.work(1e9 * next(ticks))
-        return not parts.intake.covariates.changed and parts.where.is_idle
+        return not parts.intake.covariates.changed and parts.where._look is None
 
     until("every series was looked at", done)
 

@@ -7,7 +7,7 @@ that saw nothing would leave nothing. :func:`common_set` leaves out as few senso
 The largest set of sensors that share a given number of events is the largest frequent itemset,
 which no algorithm finds quickly for every fleet (Yang, KDD 2004). The search here is exact for
 typical fleets: most sensors saw everything, some saw less. It looks at no more than ``LOOKS``
-intersections, and reports if it had to stop.
+intersections; where that is too few, the set is the largest it found.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ class CommonSet(NamedTuple):
 
     ``kept`` and ``left_out`` are rows, in order. ``seen`` is how many of the common events each
     series left out saw. ``required`` is how many events the kept series had to have in common.
-    ``exact``: no larger set has the required events, and no set of the same size has more in
-    common.
     """
 
     kept: Int
@@ -46,7 +44,6 @@ class CommonSet(NamedTuple):
     left_out: Int
     seen: Int
     required: int
-    exact: bool
 
 
 def seen(c: Columns, event: Events) -> tuple[Int, Events]:
@@ -119,7 +116,6 @@ def common_set(c: Columns, event: Events, looks: int = LOOKS) -> CommonSet | Non
         left_out=left,
         seen=np.array([(masks[row] & common).bit_count() for row in left.tolist()], np.int64),
         required=search.required,
-        exact=search.looks >= 0,
     )
 
 

@@ -6,8 +6,7 @@ permutation: under the null hypothesis the two may swap places at each event, or
 events where errors depend on each other. Two parts of one series have no event in common; there any
 events may belong to the first part. The caller passes the seed.
 
-Sources: Martin, Molteno, Parry (arXiv 1411.4354), cited as A; Navratil et al. (arXiv 2106.00858),
-cited as C.
+Source: Navratil et al. (arXiv 2106.00858), cited as C.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis.common_events import Events, on_common_events, seen
+from monitor.core.analysis.common_events import Events, on_common_events
 from monitor.core.analysis.ranking import averaged, events_together
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
@@ -29,21 +28,8 @@ from monitor.core.scores.characteristics import (
     cost_optimal,
     cost_weight,
 )
-from monitor.core.scores.proper_scores import SCORES
 
 REPLICATES: Final = 9_999
-
-
-class Sighting(NamedTuple):
-    """One event: all series that saw it, best first by the first score asked for.
-
-    ``series`` numbers the series; ``pairs`` holds value, interval, u and reference of each (one
-    series a pair, in that order); ``scores`` has one number a pair.
-    """
-
-    series: Int
-    pairs: Columns
-    scores: dict[str, Float]
 
 
 class UncertaintyTest(NamedTuple):
@@ -95,22 +81,6 @@ class PairedComparison(NamedTuple):
     savings: dict[str, float]
     curves: tuple[curves.Curve | None, curves.Curve | None]
     sd: float
-
-
-def one_event(c: Columns, event: Events, number: int, names: Sequence[str]) -> Sighting | None:
-    """Return each series' last pair of one event with the named scores (A-19); None without any."""
-    rows, events = seen(c, event)
-    rows = rows[events == number]
-    if rows.size == 0:
-        return None
-    pairs = c.select(rows, np.arange(rows.size))
-    order = np.argsort(SCORES[names[0]].rows(pairs), kind="stable")
-    best_first = pairs.take(order)
-    return Sighting(
-        series=c.series[rows][order],
-        pairs=best_first,
-        scores={name: SCORES[name].rows(best_first) for name in names},
-    )
 
 
 def curves_comparable(one: Columns, other: Columns) -> bool:

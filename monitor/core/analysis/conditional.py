@@ -33,7 +33,6 @@ from monitor.core.scores.intervals import (
     abc_ends,
     abc_p_value,
     verdict,
-    zeta_of,
     zms_moments,
 )
 
@@ -68,7 +67,7 @@ class BinnedZms(NamedTuple):
 
     ``low`` and ``high``: the least and largest covariate in the bin. ``lower``, ``upper``: the ABC
     interval of that bin alone. ``adjusted``: p-values corrected for the number of bins (Holm), by
-    which ``verdicts`` are given. ``overall`` is invalid if a bin is; else undecided if a bin is.
+    which ``verdicts`` are given.
     """
 
     pairs: Int
@@ -77,12 +76,8 @@ class BinnedZms(NamedTuple):
     zms: Float
     lower: Float
     upper: Float
-    zeta: Float
-    p_value: Float
     adjusted: Float
     verdicts: tuple[str, ...]
-    overall: str
-    stretch: float
 
 
 def ence_null(
@@ -166,8 +161,7 @@ def zms_by(
     enough = np.where(parts.counts >= MIN_PAIRS, 1.0, np.nan)
     spread = spread * stretch * enough
     lower, upper = abc_ends(zms, spread, a)
-    p_value = abc_p_value(zms, spread, a, 1.0)
-    adjusted = holm(p_value)
+    adjusted = holm(abc_p_value(zms, spread, a, 1.0))
     # Beyond 1 where the corrected p-value is below 1 - LEVEL, as zeta is.
     distance = scipy.special.ndtri(0.5 * adjusted) / scipy.special.ndtri(0.5 - 0.5 * LEVEL)
     verdicts = tuple(verdict(float(each)) for each in distance)
@@ -179,12 +173,8 @@ def zms_by(
         zms=zms,
         lower=lower,
         upper=upper,
-        zeta=zeta_of(zms, lower, upper, 1.0),
-        p_value=p_value,
         adjusted=adjusted,
         verdicts=verdicts,
-        overall=_overall(verdicts),
-        stretch=stretch,
     )
 
 
@@ -199,7 +189,3 @@ def holm(p_values: Float) -> Float:
     left = np.arange(order.size, 0, -1)
     adjusted[order] = np.minimum(np.maximum.accumulate(left * p_values[order]), 1.0)
     return adjusted
-
-
-def _overall(verdicts: tuple[str, ...]) -> str:
-    return next((word for word in ("invalid", "undecided") if word in verdicts), "valid")

@@ -1,9 +1,7 @@
 """Prequential test of adjustments: each is chosen on one window and judged on the next.
 
 Rules of this file: one series; windows of equal count that end with the last pair, so that each
-pair is judged once, by a choice made before it. The saving has an interval in which autocorrelated
-pairs count for less. It is measured against the saving of an offset and a scale chosen with
-hindsight on the same pairs, which is what can be recovered.
+pair is judged once, by a choice made before it.
 
 Sources: Dawid, JRSS A 147 (1984) (prequential); Navratil et al. (arXiv 2106.00858) (cost against
 optimal cost on held-out pairs).
@@ -12,49 +10,35 @@ optimal cost on held-out pairs).
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis.adjustments import METHODS, Adjustment, applied, lag_one, mean_offset
+from monitor.core.analysis.adjustments import METHODS, applied
 from monitor.core.columns import Columns
-from monitor.core.model import NAN, Float
 from monitor.core.scores.calibration import coverage, zms
 from monitor.core.scores.characteristics import cost, cost_optimal
 from monitor.core.scores.proper_scores import SCORES, Density
-from monitor.core.verdict.verdict import Estimate
-
-# The method chosen with hindsight, which measures what could be recovered.
-HINDSIGHT: Final = "both"
 
 
-class Recovery(NamedTuple):
-    """A mean score on the pairs judged, as they came and with the adjustment chosen before them.
-
-    ``saved`` is before less after, with its 95 % interval; ``share`` that over what hindsight
-    would have saved, 1 for all of it; NaN where hindsight saves nothing.
-    """
+class ScoreChange(NamedTuple):
+    """A mean score on the pairs judged, as they came and with the adjustment chosen before them."""
 
     before: float
     after: float
-    saved: Estimate
-    share: float
 
 
 class Trial(NamedTuple):
-    """One method tried along a series.
+    """One method tried along a series, and how many ``pairs`` were judged.
 
-    ``now`` is its choice from the last window; ``pairs`` were judged in ``windows`` windows.
     ``zms`` and ``coverage`` are (before, after). ``cost_gap`` is how much the bands cost above the
     least with any scale chosen with hindsight, after the adjustment (C-26), in the series' unit.
     """
 
     method: str
-    now: Adjustment
-    windows: int
     pairs: int
-    crps: Recovery
-    quadratic: Recovery
+    crps: ScoreChange
+    quadratic: ScoreChange
     zms: tuple[float, float]
     coverage: tuple[float, float]
     cost_gap: float
@@ -68,21 +52,18 @@ def prequential(c: Columns, method: str, window: int, density: Density = "normal
     """
     steps = []
     for past, following in _windows(c, window):
-        chosen, best = METHODS[method](past), METHODS[HINDSIGHT](following)
+        chosen = METHODS[method](past)
         if chosen.usable:
-            least = applied(following, best) if best.usable else following
-            steps.append((following, applied(following, chosen), least))
+            steps.append((following, applied(following, chosen)))
     if not steps:
         return None
     hat = "_tophat" if density == "tophat" else ""
-    before, after, least = (_joined(list(parts)) for parts in zip(*steps, strict=True))
+    before, after = (_joined(list(parts)) for parts in zip(*steps, strict=True))
     return Trial(
         method=method,
-        now=METHODS[method](c.rows(slice(c.value.size - window, None))),
-        windows=len(steps),
         pairs=before.value.size,
-        crps=_recovery(f"crps{hat}", before, after, least),
-        quadratic=_recovery(f"quadratic{hat}", before, after, least),
+        crps=_change(f"crps{hat}", before, after),
+        quadratic=_change(f"quadratic{hat}", before, after),
         zms=(float(zms(before)[0]), float(zms(after)[0])),
         coverage=(float(coverage(before)[0]), float(coverage(after)[0])),
         cost_gap=float(np.mean([cost(step[1])[0] - cost_optimal(step[1])[0] for step in steps])),
@@ -103,18 +84,6 @@ def _joined(parts: list[Columns]) -> Columns:
     return Columns(starts=np.zeros(1, dtype=np.int64), **columns)
 
 
-def _recovery(name: str, before: Columns, after: Columns, best: Columns) -> Recovery:
-    rows, left, least = (SCORES[name].rows(each) for each in (before, after, best))
-    saved = rows - left
-    estimate = mean_offset(saved, np.ones(saved.size), lag_one(saved))
-    possible = float(np.mean(rows - least))
-    return Recovery(
-        before=float(rows.mean()),
-        after=float(left.mean()),
-        saved=estimate,
-        share=estimate.value / possible if possible > _rounding(rows) else NAN,
-    )
-
-
-def _rounding(rows: Float) -> float:
-    return 1e-12 * float(np.abs(rows).mean())
+def _change(name: str, before: Columns, after: Columns) -> ScoreChange:
+    rows, left = (SCORES[name].rows(each) for each in (before, after))
+    return ScoreChange(float(rows.mean()), float(left.mean()))

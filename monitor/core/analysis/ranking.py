@@ -53,6 +53,7 @@ WORDS: Final = {
 }
 # Differences of means below this share of the means count as rounding.
 ROUNDING: Final = 1e-9
+_NAMES_MAX: Final = 6
 
 
 class Ranked(NamedTuple):
@@ -209,10 +210,10 @@ def ranking_sentence(table: Ranking, names: Sequence[str]) -> str:
     )
 
 
-def listed_names(names: Sequence[str], most: int = 6) -> str:
+def listed_names(names: Sequence[str]) -> str:
     """Return names as people list them; only the first if there are many."""
-    if len(names) > most:
-        names = [*names[: most - 1], f"{len(names) - most + 1} others"]
+    if len(names) > _NAMES_MAX:
+        names = [*names[: _NAMES_MAX - 1], f"{len(names) - _NAMES_MAX + 1} others"]
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 

@@ -182,9 +182,9 @@ def miss_rate(c: Columns) -> Float:
     return c.mean((~c.inside).astype(np.float64))
 
 
-def binomial_interval(hits: Float, n: Int, level: float = 0.95) -> tuple[Float, Float]:
-    """Exact (Clopper-Pearson) interval of a share of ``hits`` in ``n``."""
-    tail = 0.5 * (1.0 - level)
+def binomial_interval(hits: Float, n: Int) -> tuple[Float, Float]:
+    """Exact (Clopper-Pearson) 95 % interval of a share of ``hits`` in ``n``."""
+    tail = 0.5 * (1.0 - 0.95)
     lower = scipy.special.betaincinv(np.maximum(hits, 0.5), n - hits + 1.0, tail)
     upper = scipy.special.betaincinv(hits + 1.0, np.maximum(n - hits, 0.5), 1.0 - tail)
     return np.where(hits > 0, lower, 0.0), np.where(hits < n, upper, 1.0)

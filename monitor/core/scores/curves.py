@@ -97,11 +97,6 @@ def _turned(wider: Float, distance: Float, at: Float) -> Float:
     return 2.0 * gained - at * lost
 
 
-def step_area(x: Float, y: Float) -> float:
-    """Return the exact area under the step curve that keeps ``y`` from each ``x`` to the next."""
-    return float(np.sum(np.diff(x) * y[:-1]))
-
-
 def trapezoid_area(x: Float, y: Float) -> float:
     """Return the area under straight lines between the points."""
     return float(np.sum(np.diff(x) * 0.5 * (y[1:] + y[:-1])))
@@ -114,12 +109,6 @@ def excess_deficit_area(points: Curve) -> float:
     bands; asymmetric ones may bend in between, where the far end becomes the nearer one.
     """
     return trapezoid_area(points.excess, points.deficit)
-
-
-def partial_area(x: Float, y: Float, largest: float) -> float:
-    """Return the step area from where ``y`` is down to ``largest`` (C-15)."""
-    kept = y <= largest + 1e-12
-    return step_area(x[kept], y[kept])
 
 
 def optimum(x: Float, y: Float, weight: float) -> tuple[int, float]:

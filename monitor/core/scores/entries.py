@@ -108,12 +108,12 @@ def middle_of(ascending: Rows) -> Rows:
     return median
 
 
-def trimmed_of(ascending: Rows, share: float = 0.1) -> Rows:
-    """Return the statistic that is the mean without ``share`` of the pairs at each end."""
+def trimmed_of(ascending: Rows) -> Rows:
+    """Return the statistic that is the mean without a tenth of the pairs at each end."""
 
     def trimmed(c: Columns) -> Float:
         grid = c.once(ascending)
-        cut = np.floor(share * c.counts).astype(np.int64)
+        cut = np.floor(0.1 * c.counts).astype(np.int64)
         place = np.arange(grid.shape[1])
         kept = (place >= cut[:, None]) & (place < (c.counts - cut)[:, None])
         flat: Float = np.where(kept, grid, 0.0).reshape(-1)

@@ -43,8 +43,6 @@ class Score:
     expected: Rows | None
     density: Density | None
     unit: Unit
-    proper_for: str
-    question: str
     help: str
     source: str
 
@@ -261,8 +259,6 @@ SCORES: Final[dict[str, Score]] = {
         crps_normal_expected,
         "normal",
         "quantity",
-        "any distribution",
-        "How far off is it, its stated spread taken into account?",
         "Continuous ranked probability score of a normal with the stated u.",
         "A III.B.1; Gneiting 2005 eq. 5",
     ),
@@ -271,8 +267,6 @@ SCORES: Final[dict[str, Score]] = {
         crps_tophat_expected,
         "tophat",
         "quantity",
-        "uniform distributions",
-        "How far off is it, its stated interval taken into account?",
         "Continuous ranked probability score of a top hat on the stated interval.",
         "A-07, eq. 7",
     ),
@@ -281,8 +275,6 @@ SCORES: Final[dict[str, Score]] = {
         quadratic_normal_expected,
         "normal",
         "1/quantity",
-        "any distribution",
-        "Does it put its reference where it says it is likely?",
         "Quadratic score (Brier, Martin et al.) of a normal with the stated u.",
         "A-08; Gneiting and Raftery 2007 section 4.1",
     ),
@@ -291,8 +283,6 @@ SCORES: Final[dict[str, Score]] = {
         quadratic_tophat_expected,
         "tophat",
         "1/quantity",
-        "uniform distributions",
-        "Does its interval hold the reference, without being wider than need be?",
         "Quadratic score (Brier, Martin et al.) of a top hat on the stated interval.",
         "A-08, eq. 9",
     ),
@@ -301,8 +291,6 @@ SCORES: Final[dict[str, Score]] = {
         interval_expected,
         None,
         "quantity",
-        "the alpha/2 and 1 - alpha/2 quantiles",
-        "Is its interval narrow and does it hold the reference as often as stated?",
         "Interval score of the stated interval at its stated coverage probability.",
         "A-09, eq. 11; Gneiting and Raftery 2007 eq. 43",
     ),
@@ -311,8 +299,6 @@ SCORES: Final[dict[str, Score]] = {
         norm_expected,
         "normal",
         "log",
-        "mean and standard deviation (not strictly)",
-        "Do its value and u agree with the first two moments seen?",
         "Norm score, half the Dawid-Sebastiani score; carries the logarithm of the unit.",
         "A-10",
     ),
@@ -321,8 +307,6 @@ SCORES: Final[dict[str, Score]] = {
         log_normal_expected,
         "normal",
         "log",
-        "any distribution",
-        "How surprised would a believer of its u be?",
         "Logarithmic score of a normal with the stated u (negative log likelihood).",
         "A-06; B-10",
     ),
@@ -331,8 +315,6 @@ SCORES: Final[dict[str, Score]] = {
         None,
         "tophat",
         "log",
-        "uniform distributions",
-        "Did it ever exclude what turned out to be so?",
         "Logarithmic score of a top hat: infinite for every miss.",
         "A-06, eq. 6",
     ),

@@ -56,7 +56,6 @@ class Snapshot:
     last_pair: Float
     withdrawn: Bool
     reports: Mapping[int, FaultReport] = field(default_factory=dict)
-    extra: Mapping[str, float] = field(default_factory=dict)
     recent_z: Float | None = None
     intervals_only: Bool | None = None
     paged: Bool | None = None
