@@ -109,7 +109,7 @@ def methods(replicates: int) -> dict[str, tuple[Held, bool]]:
     return {
         "ZMS, saddlepoint": (by(intervals.saddlepoint_zms, 1.0), False),
         "ZMS, ABC": (by(intervals.abc_zms, 1.0), False),
-        "ZMS, allowing for autocorrelation (live)": (by(intervals.effective_zms, 1.0), False),
+        "ZMS, allowing for autocorrelation (live)": (by(intervals.zms_interval, 1.0), False),
         "ZMS, BCa": (resampled(resampling.bca_zms, 1.0, replicates), True),
         "ZMS, circular blocks": (resampled(resampling.block_zms, 1.0, replicates), True),
         "RCE, ABC": (by(intervals.abc_rce, 0.0), False),

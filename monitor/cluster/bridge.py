@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from monitor.cluster.kafka_log import Appending, LogError
+from monitor.cluster.kafka_log import Appender, LogError
 from monitor.cluster.log_records import IN_DOUBT, TRUSTED, UNPROVEN, LogMessage, dump_record
 from monitor.cluster.placing import Placing
 from monitor.daemon.clock_guard import TOPICS_MAX, ClockGuard, decode_guarded, stamps_of
@@ -64,22 +64,13 @@ class Passed:
     last_message: float = 0.0
 
 
-class _NoNotes:
-    """The notes of an earlier process: none."""
-
-    def note(self, name: str) -> bytes:
-        """Return the note of a name."""
-        del name
-        return b""
-
-
 class Bridge:
     """Moves messages from a broker to the log until it is told to stop."""
 
     def __init__(
         self,
         source: BridgeSource,
-        log: Appending,
+        log: Appender,
         placing: Placing,
         *,
         clock: Callable[[], float] = time.time,
@@ -94,7 +85,7 @@ class Bridge:
         self.guard: Final = ClockGuard(_UNKNOWN)
         self._doubt = ""
         self._pause: Final = pause
-        self._redeliveries: Final = Redeliveries(placing.router, _NoNotes())
+        self._redeliveries: Final = Redeliveries(placing.router, lambda _name: b"")
         self.passed: Final = Passed()
         self.stopping = False
 

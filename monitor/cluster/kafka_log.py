@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
@@ -39,13 +39,6 @@ class MissingLibraryError(MonitorError):
 
     def __init__(self) -> None:
         super().__init__(_NEEDED)
-
-
-class Appending(Protocol):
-    """The writing side of a log."""
-
-    def append(self, records: Iterable[tuple[int, bytes]]) -> None:
-        """Put (partition, body) on the log; return once it is safe there, else LogError."""
 
 
 def properties(settings: Settings) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Event
 from types import FrameType, ModuleType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final
 
 from monitor.cluster import results
 from monitor.cluster.fleet_verdicts import Fleet, FleetVerdict
@@ -35,24 +35,6 @@ _LOOK_SECONDS: Final = 0.5
 _FAILURE_SHOWN: Final = 2000
 
 Reports = Sequence[tuple[int, results.BlockReport]]
-
-
-class Frame(Protocol):
-    """The used part of a batch's data frame."""
-
-    sparkSession: Any  # noqa: N815 - Spark's name
-
-    def persist(self) -> Self:
-        """Cache it, so that it is computed once."""
-
-    def unpersist(self) -> Self:
-        """Drop it from the cache."""
-
-    def select(self, *columns: str) -> Self:
-        """Return some columns."""
-
-    def collect(self) -> list[Any]:
-        """Return its rows."""
 
 
 class JobError(MonitorError):
@@ -137,7 +119,7 @@ def _on_batch(
     """Return the callback for each batch: alerts and figures first, then the tables."""
     folder, letters_most = settings.cluster.job.results, settings.journal.dead_letters
 
-    def on_batch(batch: int, frame: Frame) -> None:
+    def on_batch(batch: int, frame: Any) -> None:  # noqa: ANN401 - Spark's data frame
         began = time.time()
         frame = frame.persist()
         try:

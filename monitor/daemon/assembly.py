@@ -88,7 +88,7 @@ def assemble(settings: Settings, now: float, journal: Journal | None = None) -> 
     clock = ClockGuard(newest)
     corrector = None
     if settings.correct.publish is not None:
-        corrector = Corrector(network, journal, settings.correct.level)
+        corrector = Corrector(network, journal.note, settings.correct.level)
     router = router_of(settings, births, units)
     intake = Intake(router, network, journal, births, clock, corrector, covariates)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing

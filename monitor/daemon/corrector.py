@@ -7,9 +7,9 @@ comes from the newest snapshot, as sentence and advice do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
@@ -22,35 +22,24 @@ from monitor.core.state.network import Network
 from monitor.core.verdict import Remedy
 from monitor.core.verdict.faults import FAULTS
 from monitor.core.verdict.verdict import NO_REMEDY
-from monitor.topics.corrected_readings import CorrectedReading
-
-
-class _Notes(Protocol):
-    """What was written with former batches."""
-
-    def note(self, name: str) -> bytes:
-        """Return the last note of a name, empty if there is none."""
-
-
-class Outward(Protocol):
-    """Where corrected readings go."""
-
-    def offer(self, readings: Iterable[CorrectedReading]) -> None:
-        """Publish them soon."""
+from monitor.topics.corrected_readings import CorrectedReading, CorrectedTopics
 
 
 class Corrector:
-    """State: what applies to each series, and the corrected readings of a batch under way."""
+    """State: what applies to each series, and the corrected readings of a batch under way.
 
-    def __init__(self, network: Network, store: _Notes, level: float) -> None:
+    ``note`` returns what was written with former batches under a name, empty if nothing was.
+    """
+
+    def __init__(self, network: Network, note: Callable[[str], bytes], level: float) -> None:
         self.corrections: Final = LiveCorrections(level, lambda row: network.rules[row].level)
-        self.corrections.load(store.note, len(network.registry.keys))
+        self.corrections.load(note, len(network.registry.keys))
         self._network: Final = network
         self._snapshot: Snapshot | None = None
         self._waiting: list[CorrectedReading] = []
-        self._outward: Outward | None = None
+        self._outward: CorrectedTopics | None = None
 
-    def connect(self, outward: Outward) -> None:
+    def connect(self, outward: CorrectedTopics) -> None:
         """Publish corrected readings to ``outward`` from now on."""
         self._outward = outward
 

@@ -126,7 +126,7 @@ class Intake:
             network.refusals, network.thresholds, network.eviction, network.reports
         )
         self.delays: Final = Delays()
-        self.redeliveries: Final = Redeliveries(router, store)
+        self.redeliveries: Final = Redeliveries(router, store.note)
         self._network: Final = network
         self._store: Final = store
         self.counts: Final = Counts(store.totals())

@@ -15,13 +15,14 @@ batch costs its own packets and not all that are held.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 from zlib import crc32
 
 import numpy as np
 
 from monitor.core.model import Int
+from monitor.decode.router import Router
 from monitor.mqtt.inbox import Inbox
 
 _NOTES: Final = 16
@@ -31,24 +32,6 @@ _HEAD: Final = struct.Struct("<qq")  # of a note: its round, and the last round 
 _PACKET: Final = np.dtype([("id", "<u2"), ("crc", "<u4")])
 _QOS: Final = 0x06
 _AGAIN: Final = 0x08
-
-
-class _Notes(Protocol):
-    """What was written with former batches."""
-
-    def note(self, name: str) -> bytes:
-        """Return the last note of a name, empty if there is none."""
-
-
-class Sources(Protocol):
-    """Says for which messages only the packet distinguishes a redelivery from a new message."""
-
-    @property
-    def any_needs_packet(self) -> bool:
-        """Whether there are any."""
-
-    def needs_packet(self, topic: str) -> bool:
-        """Return whether those of ``topic`` are such messages."""
 
 
 class Held(NamedTuple):
@@ -61,23 +44,24 @@ class Held(NamedTuple):
 class Redeliveries:
     """State: for each packet identifier, the last message's content and the round it came in.
 
-    A round is a batch that has such messages; ``round`` is the last one. ``sources`` says whose
-    messages they are, ``store`` has what was written before.
+    A round is a batch that has such messages; ``round`` is the last one. ``router`` says for which
+    messages only the packet distinguishes a redelivery from a new one, ``note`` returns what was
+    written before under a name, empty if nothing was.
     """
 
-    def __init__(self, sources: Sources, store: _Notes) -> None:
-        self._sources: Final = sources
+    def __init__(self, router: Router, note: Callable[[str], bytes]) -> None:
+        self._router: Final = router
         self._crcs: Final = np.zeros(_IDENTIFIERS, np.uint32)
         self._rounds: Final = np.zeros(_IDENTIFIERS, np.int64)
         self._written: Final = [0] * _NOTES  # the round of each note
         self._confirmed = 0
-        self._topics = _TopicChecksums(sources)
-        self._load(store)
+        self._topics = _TopicChecksums(router)
+        self._load(note)
         self.round = max(self._written)
 
     def hold(self, messages: object) -> Held:
         """Return which of ``messages`` have come before; hold the packets of all."""
-        if not self._sources.any_needs_packet or not isinstance(messages, Inbox):
+        if not self._router.any_needs_packet or not isinstance(messages, Inbox):
             return Held()
         flags = np.frombuffer(messages.flags, np.uint8)
         places = self._topics.places(messages)
@@ -108,14 +92,14 @@ class Redeliveries:
         packets["id"], packets["crc"] = ids, self._crcs[ids]
         return {_NAME.format(place): _HEAD.pack(self.round, self._confirmed) + packets.tobytes()}
 
-    def _load(self, store: _Notes) -> None:
-        notes = [store.note(_NAME.format(place)) for place in range(_NOTES)]
-        heads = [_HEAD.unpack_from(note) if note else (0, 0) for note in notes]
+    def _load(self, note: Callable[[str], bytes]) -> None:
+        notes = [note(_NAME.format(place)) for place in range(_NOTES)]
+        heads = [_HEAD.unpack_from(each) if each else (0, 0) for each in notes]
         self._confirmed = max(confirmed for _, confirmed in heads)
         self._written[:] = [number for number, _ in heads]
-        for (number, _), note in sorted(zip(heads, notes, strict=True)):
+        for (number, _), written in sorted(zip(heads, notes, strict=True)):
             if number > self._confirmed:
-                packets = np.frombuffer(note, _PACKET, offset=_HEAD.size)
+                packets = np.frombuffer(written, _PACKET, offset=_HEAD.size)
                 self._crcs[packets["id"]] = packets["crc"]
                 self._rounds[packets["id"]] = number
 
@@ -123,8 +107,8 @@ class Redeliveries:
 class _TopicChecksums:
     """State: for each topic of a connection, whether it matters, and its checksum, made once."""
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources: Final = sources
+    def __init__(self, router: Router) -> None:
+        self._router: Final = router
         self._names: Sequence[str] = ()
         self._crcs: list[int] = []
         self._matter = np.zeros(0, np.bool_)
@@ -135,7 +119,7 @@ class _TopicChecksums:
             self._names, self._crcs, self._matter = messages.names, [], np.zeros(0, np.bool_)
         if new := self._names[len(self._crcs) :]:
             self._crcs += [crc32(topic.encode()) for topic in new]
-            matter = np.fromiter(map(self._sources.needs_packet, new), np.bool_, len(new))
+            matter = np.fromiter(map(self._router.needs_packet, new), np.bool_, len(new))
             self._matter = np.concatenate((self._matter, matter))
         return np.flatnonzero(self._matter[np.frombuffer(messages.numbers, np.int64)])
 

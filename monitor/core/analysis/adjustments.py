@@ -30,7 +30,7 @@ from monitor.core.scores.bins import (
 from monitor.core.scores.calibration import z_lag1, zms
 from monitor.core.scores.characteristics import bands, scale_for_level, scale_optimal
 from monitor.core.scores.curves import additive_for_level
-from monitor.core.scores.intervals import Interval, effective_zms
+from monitor.core.scores.intervals import Interval, zms_interval
 from monitor.core.verdict.verdict import LEVEL, NOTHING, Estimate
 
 
@@ -261,7 +261,7 @@ def suggestions(c: Columns) -> dict[str, Estimate]:
     return {
         "offset": mean_offset(c.error, c.u_eff, rho),
         "gain": _gain_estimate(c),
-        "scale": factor_on_u(_root(effective_zms(c)), c),
+        "scale": factor_on_u(_root(zms_interval(c)), c),
         "both": factor_on_u(spread_factor((c.error - offset) / c.u_eff, rho), c),
         "optimal": quantile_interval(optimal, scale, b.active[kept], b.half[kept], alpha, n_eff),
         "conformal": quantile_interval(conformal, scale, ones, ones, alpha, n_eff),

@@ -2,7 +2,7 @@
 
 Rules of this file: deterministic, vectorised over series, a function of sums over the window; below
 ``MIN_PAIRS`` pairs there is no interval (NaN). ABC and saddlepoint approximate the BCa bootstrap of
-independent pairs; :data:`zms_interval`, which is published everywhere, allows for autocorrelation.
+independent pairs; :func:`zms_interval`, which is published everywhere, allows for autocorrelation.
 
 Sources: DiCiccio and Efron, Statistical Science 11 (1996) section 4 (ABC); Pernot
 (arXiv 2402.10043v2) eq. 13-15.
@@ -204,12 +204,14 @@ def zms_inflation(c: Columns) -> Float:
     return np.fmax(ratio(parts, level + spread), 1.0)
 
 
-def effective_zms(c: Columns) -> Interval:
+def zms_interval(c: Columns) -> Interval:
     """Return the interval of ZMS for pairs that may depend on each other.
 
-    Each arm of the saddlepoint interval is stretched as :func:`zms_inflation` stretches that of the
-    ABC interval: a mean of n/inflation pairs has its standard error and its acceleration times
-    sqrt(inflation). For independent pairs it is the saddlepoint interval.
+    It is that on /metrics, page, API, in reports and by ``monitor score``. Each arm of the
+    saddlepoint interval is stretched as :func:`zms_inflation` stretches that of the ABC interval: a
+    mean of n/inflation pairs has its standard error and its acceleration times sqrt(inflation). For
+    independent pairs it is the saddlepoint interval, which is nearer BCa with 2 000 000 replicates
+    than ABC for normal and t4 errors (docs/performance.md).
     """
     plain = saddlepoint_zms(c)
     estimate, spread, a = zms_moments(c)
@@ -221,11 +223,6 @@ def effective_zms(c: Columns) -> Interval:
         for end, wide, close in zip((plain.lower, plain.upper), of_fewer, of_all, strict=True)
     )
     return _interval(c, "effective", estimate, (np.maximum(lower, 0.0), upper), 1.0)
-
-
-# The interval of ZMS on /metrics, page, API, in reports and by `monitor score`. Saddlepoint is
-# nearer BCa with 2 000 000 replicates than ABC for normal and t4 errors (docs/performance.md).
-zms_interval: Final = effective_zms
 
 
 def zms_lower(c: Columns) -> Float:
