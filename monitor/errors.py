@@ -23,6 +23,18 @@ class MonitorError(Exception):
     exit_code: int = 1
 
 
+class UsageError(MonitorError):
+    """What was asked for cannot be done; the message says what to ask for instead."""
+
+    exit_code = USAGE
+
+
+class CannotWriteError(MonitorError):
+    """A file or folder cannot be written; the message says which, and why."""
+
+    exit_code = CANNOT_CREATE
+
+
 def install_hint(extra: str) -> str:
     """Return how to add an optional part: without a package index, since none has this program."""
     return f"pip install '.[{extra}]' in the checkout, or pip install 'WHEEL[{extra}]'"

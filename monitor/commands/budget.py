@@ -12,16 +12,10 @@ import numpy as np
 from monitor.core.analysis.side_by_side import SEED
 from monitor.core.analysis.uncertainty_budget import uncertainty_budget
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import UsageError
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.http.budget_documents import budget_document, budget_text
 from monitor.report.recorded import events_of, read_with_notes
-
-
-class BudgetError(MonitorError):
-    """There is nothing to split; the message says why."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     missing = sorted(wanted - {recorded.names[row].sensor for row in rows})
     if not rows or (options.sensors and missing):
         known = ", ".join(sorted({f"{each.sensor} ({each.quantity})" for each in recorded.names}))
-        raise BudgetError(f"{options.file}: has pairs of {known or 'no sensor'}")
+        raise UsageError(f"{options.file}: has pairs of {known or 'no sensor'}")
     pairs = recorded.columns(rules.level).take(np.array(rows))
     event = events_of(recorded)[np.isin(recorded.pairs["series"], rows)]
     names = [recorded.names[row] for row in rows]

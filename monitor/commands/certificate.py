@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Literal
 
 from monitor.certificates.certificate_text import (
     certificate_document,
@@ -20,13 +21,9 @@ from monitor.certificates.dcc import Certificate, CertificateError, read_certifi
 from monitor.certificates.safe_xml import BYTES_MAX
 from monitor.certificates.signatures import is_signed, signature_file
 from monitor.certificates.validity import Validity, ValidityError, validity_of
-from monitor.errors import BAD_INPUT, USAGE, MonitorError
+from monitor.errors import BAD_INPUT, UsageError
 
-
-class ValidityOptionError(MonitorError):
-    """An option is neither a day nor a length of time."""
-
-    exit_code = USAGE
+Detached = Literal["none", "unchecked", "missing", "good", "broken"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,6 +83,16 @@ def read_whole(path: Path) -> bytes:
         raise CertificateError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
+def detached_signature(path: Path, data: bytes, key: str | None) -> Detached:
+    """Return what is known of a file's detached signature, checked only with a ``key``."""
+    beside = signature_file(path)
+    if not beside.exists():
+        return "none" if key is None else "missing"
+    if key is None:
+        return "unchecked"
+    return "good" if is_signed(data, read_whole(beside), read_whole(Path(key)), key) else "broken"
+
+
 def _validity(certificate: Certificate, options: argparse.Namespace) -> Validity | None:
     try:
         return validity_of(
@@ -96,26 +103,29 @@ def _validity(certificate: Certificate, options: argparse.Namespace) -> Validity
         )
     except ValidityError as error:
         name = "--valid-for" if options.valid_for is not None else "--valid-until"
-        raise ValidityOptionError(f"{name} {error}") from error
+        raise UsageError(f"{name} {error}") from error
 
 
 def _signed(path: Path, data: bytes, key: str | None) -> tuple[str, list[str]]:
     """Return the sentence on the signature beside a file, and what is wrong with it."""
     beside = signature_file(path)
-    if key is None:
-        if beside.exists():
+    match detached_signature(path, data, key):
+        case "none":
+            return f", and no detached one ({beside.name})", []
+        case "unchecked":
             return f"; the detached one ({beside.name}) is not checked without --key", []
-        return f", and no detached one ({beside.name})", []
-    if not beside.exists():
-        what = f"{beside}: does not exist; ask for the signature, or leave --key out"
-        return f"; the detached one ({beside.name}) is missing", [what]
-    if is_signed(data, read_whole(beside), read_whole(Path(key)), key):
-        return f"; {beside.name} is its signature by the holder of {key}", []
-    what = (
-        f"{path}: the signature {beside.name} does not match this content and the key {key}: the "
-        "file was changed, or another key signed it; ask its issuer for both again"
-    )
-    return f"; the detached one ({beside.name}) is broken", [what]
+        case "missing":
+            what = f"{beside}: does not exist; ask for the signature, or leave --key out"
+            return f"; the detached one ({beside.name}) is missing", [what]
+        case "good":
+            return f"; {beside.name} is its signature by the holder of {key}", []
+        case "broken":
+            what = (
+                f"{path}: the signature {beside.name} does not match this content and the key "
+                f"{key}: the file was changed, or another key signed it; ask its issuer for both "
+                "again"
+            )
+            return f"; the detached one ({beside.name}) is broken", [what]
 
 
 def _print_settings(certificate: Certificate, options: argparse.Namespace) -> list[str]:

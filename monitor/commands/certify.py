@@ -20,19 +20,18 @@ from monitor.certificates.dcc import read_certificate
 from monitor.certificates.dsi_units import DsiUnitError, dsi_of_unit, unit_of_dsi
 from monitor.certificates.signatures import (
     SIGNATURE_BYTES,
-    is_signed,
     signature_file,
     signature_of,
 )
 from monitor.certificates.validity import validity_of
-from monitor.commands.certificate import read_whole
+from monitor.commands.certificate import detached_signature, read_whole
 from monitor.commands.event import instant_of
 from monitor.config import load
 from monitor.config.core_plan import rules_of
 from monitor.core.formatting import instant
 from monitor.core.model import Event, Records
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.errors import BAD_INPUT, CANNOT_CREATE, USAGE, MonitorError
+from monitor.errors import BAD_INPUT, CannotWriteError, UsageError
 from monitor.files.whole_file import whole_file
 from monitor.journal.copying import backup
 from monitor.journal.journal import Journal
@@ -46,12 +45,6 @@ _EPILOG = """\
 left" after the last one. FILE.xml has the shape of a DCC, FILE.html is for printing. --sign writes
 FILE.sig beside it, which openssl can check too. docs/certificates.md says what a record proves.
 """
-
-
-class CertifyError(MonitorError):
-    """The record cannot be made or checked; the message says what to do."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,11 +93,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(options: argparse.Namespace) -> int:
     if len(options.series) != 2:
-        raise CertifyError("write SENSOR QUANTITY, such as cart-03 mass, or --verify FILE")
+        raise UsageError("write SENSOR QUANTITY, such as cart-03 mass, or --verify FILE")
     if options.out is None or Path(options.out).suffix[1:] not in FORMS:
-        raise CertifyError("--out is needed: a file that ends in .xml or .html")
+        raise UsageError("--out is needed: a file that ends in .xml or .html")
     if not options.laboratory:
-        raise CertifyError("--laboratory is needed: a record says which organisation issues it")
+        raise UsageError("--laboratory is needed: a record says which organisation issues it")
     out, now = Path(options.out), time.time()
     form: Form = "html" if out.suffix == ".html" else "xml"
     sensor, quantity = options.series
@@ -151,20 +144,18 @@ def _put(out: Path, data: bytes, signature: bytes | None) -> None:
         elif beside.is_file() and beside.stat().st_size == SIGNATURE_BYTES:
             beside.unlink()
     except OSError as error:
-        refused = CertifyError(f"{out}: cannot be written: {error.strerror or error}")
-        refused.exit_code = CANNOT_CREATE
-        raise refused from error
+        raise CannotWriteError(f"{out}: cannot be written: {error.strerror or error}") from error
 
 
 def _within(asked: RecordScope, pairs: Records) -> RecordScope:
-    """Return the scope with its actual beginning; raises CertifyError without pairs."""
+    """Return the scope with its actual beginning; raises UsageError without pairs."""
     times = pairs["time"]
     inside = times[(times >= asked.start) & (times < asked.end)]
     if not inside.size:
         series = f"{asked.sensor} {asked.quantity}"
         if not times.size:
-            raise CertifyError(f"{series} has no pairs in the journal; `monitor doctor` says why")
-        raise CertifyError(
+            raise UsageError(f"{series} has no pairs in the journal; `monitor doctor` says why")
+        raise UsageError(
             f"{series} has no pairs in this time, only from {instant(float(times.min()))} to "
             f"{instant(float(times.max()))}; change --from and --to"
         )
@@ -174,7 +165,7 @@ def _within(asked: RecordScope, pairs: Records) -> RecordScope:
 def _issuer(options: argparse.Namespace, *, needed: bool) -> Issuer:
     country = options.country or ""
     if (needed or country) and _COUNTRY.fullmatch(country) is None:
-        raise CertifyError("--country is needed for XML: two letters of ISO 3166-1, such as NZ")
+        raise UsageError("--country is needed for XML: two letters of ISO 3166-1, such as NZ")
     return Issuer(options.laboratory, options.person or options.laboratory, country)
 
 
@@ -188,7 +179,7 @@ def _dsi_unit(options: argparse.Namespace, unit: str, *, needed: bool) -> str:
         if not needed and not options.dsi_unit:
             return ""
         hint = "" if options.dsi_unit else r"; state --dsi-unit '\one', say, or write .html"
-        raise CertifyError(f"{'--dsi-unit ' if options.dsi_unit else ''}{error}{hint}") from error
+        raise UsageError(f"{'--dsi-unit ' if options.dsi_unit else ''}{error}{hint}") from error
 
 
 def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Mapping[str, Any]:
@@ -196,16 +187,16 @@ def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Ma
     data = read_whole(Path(file))
     certificate = read_certificate(data, file)
     if certificate.signature is not None and certificate.signature.is_broken:
-        raise CertifyError(f"--reference {file}: {certificate.signature.sentence}")
+        raise UsageError(f"--reference {file}: {certificate.signature.sentence}")
     if certificate.mistakes:  # what cannot be read may have the largest uncertainty
-        raise CertifyError(f"--reference {file}: {certificate.mistakes[0]}")
+        raise UsageError(f"--reference {file}: {certificate.mistakes[0]}")
     try:
         u = certified_uncertainty(certificate, options.reference_quantity, asked.unit)
         validity = validity_of(
             certificate.performed, certificate.recalibration, valid_for=options.valid_for
         )
     except (NoUncertaintyError, ValueError) as error:
-        raise CertifyError(f"--reference {file}: {error}; see --reference-quantity") from error
+        raise UsageError(f"--reference {file}: {error}; see --reference-quantity") from error
     document = certificate_document(certificate, validity)
     until = document["valid_until"]
     told = f"valid until {until}" if until else "until when it is valid is not stated"
@@ -237,7 +228,7 @@ def _held(options: argparse.Namespace, sensor: str, quantity: str) -> _Held:
     elif options.journal is not None:
         path = Path(options.journal)
     else:
-        raise CertifyError("--journal PATH or --config FILE is needed: where the pairs are")
+        raise UsageError("--journal PATH or --config FILE is needed: where the pairs are")
     with tempfile.TemporaryDirectory(prefix="monitor-certify.") as folder:
         copy = Path(folder, "copy.sqlite")
         backup(path, copy)
@@ -247,7 +238,7 @@ def _held(options: argparse.Namespace, sensor: str, quantity: str) -> _Held:
             found = known.get((sensor, quantity))
             if found is None:
                 some = ", ".join(f"{each[0]} {each[1]}" for each in sorted(known)[:_SHOWN])
-                raise CertifyError(
+                raise UsageError(
                     f"{path}: has no {sensor} {quantity}; it has {some or 'no series'}"
                     f"{' and others' if len(known) > _SHOWN else ''}"
                 )
@@ -277,18 +268,21 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _signature(path: Path, data: bytes, key: str | None) -> tuple[bool, str]:
-    beside = signature_file(path)
-    if key is None:
-        told = f"its signature {beside.name} was not checked: give --key with the public key"
-        return True, told if beside.exists() else "it has no detached signature"
-    if not beside.exists():
-        return False, f"the signature {beside.name} is missing; ask its issuer for it"
-    if is_signed(data, read_whole(beside), read_whole(Path(key)), key):
-        return True, f"is signed by the holder of {key}, and unchanged"
-    return False, (
-        f"its signature {beside.name} is broken: the file was changed, or not signed by the holder "
-        f"of {key}; ask its issuer for both again"
-    )
+    name = signature_file(path).name
+    match detached_signature(path, data, key):
+        case "none":
+            return True, "it has no detached signature"
+        case "unchecked":
+            return True, f"its signature {name} was not checked: give --key with the public key"
+        case "missing":
+            return False, f"the signature {name} is missing; ask its issuer for it"
+        case "good":
+            return True, f"is signed by the holder of {key}, and unchanged"
+        case "broken":
+            return False, (
+                f"its signature {name} is broken: the file was changed, or not signed by the "
+                f"holder of {key}; ask its issuer for both again"
+            )
 
 
 def _words(

@@ -10,7 +10,7 @@ from typing import Final
 
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.errors import CannotWriteError, UsageError
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.files.whole_file import whole_file
 from monitor.report.corrections import CorrectedSeries, corrected_lines, corrections
@@ -21,18 +21,6 @@ _COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "u", "reference"),
     *("corrected_value", "corrected_u", "lower", "upper"),
 )
-
-
-class CorrectError(MonitorError):
-    """Nothing can be corrected; the message says why."""
-
-    exit_code = USAGE
-
-
-class CannotWriteError(MonitorError):
-    """The corrected pairs cannot be written."""
-
-    exit_code = CANNOT_CREATE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,11 +46,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the gain from corrections, and write the corrected pairs."""
     if not 0.0 < options.level < 1.0:
-        raise CorrectError(f"--level {options.level:g}: must be between 0 and 1; 90 % is 0.9")
+        raise UsageError(f"--level {options.level:g}: must be between 0 and 1; 90 % is 0.9")
     rules = SeriesRules()
     recorded = read_with_notes(Path(options.file), rules, layout_of(options))
     if not recorded.names:
-        raise CorrectError(f"{options.file}: no reading has a reference; check times and names")
+        raise UsageError(f"{options.file}: no reading has a reference; check times and names")
     with step(f"correcting {len(recorded.names)} series"):
         found = corrections(recorded, options.level)
     print("\n".join(corrected_lines(found)))

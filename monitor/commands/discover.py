@@ -16,7 +16,7 @@ from monitor.config import load, parse, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
 from monitor.discover import Broker, Heard, propose
 from monitor.discover.settings_text import value
-from monitor.errors import CANNOT_CREATE, CONNECTION, UNAVAILABLE, USAGE, MonitorError
+from monitor.errors import CONNECTION, UNAVAILABLE, CannotWriteError, MonitorError, UsageError
 from monitor.mqtt.source import MqttSource, Subscription
 from monitor.mqtt.topic_templates import Template, TemplateError
 
@@ -48,10 +48,10 @@ then   monitor check-config {out}            reports every mistake
 """
 
 
-class DiscoverError(MonitorError):
-    """Nothing can be proposed; the message says why and what to do."""
+class SilentBrokerError(MonitorError):
+    """The broker does not answer; the message says what to do."""
 
-    exit_code = USAGE
+    exit_code = UNAVAILABLE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,11 +87,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Listen, and print the proposal; exit 1 if nothing would pair."""
     if not options.seconds > 0.0:
-        raise DiscoverError("--seconds must be above 0")
+        raise UsageError("--seconds must be above 0")
     if options.out != "-" and Path(options.out).exists():
-        refused = DiscoverError(f"{options.out}: already exists and was not changed; give another")
-        refused.exit_code = CANNOT_CREATE
-        raise refused
+        raise CannotWriteError(f"{options.out}: already exists and was not changed; give another")
     listener = _Listener(options)
     heard = listener.listen(options.seconds)
     _say("looking for what pairs ...")
@@ -114,9 +112,7 @@ def _write(out: str, text: str) -> None:
         with Path(out).open("x", encoding="utf-8") as stream:
             stream.write(text)
     except OSError as error:
-        refused = DiscoverError(f"{out}: cannot be written: {error.strerror}")
-        refused.exit_code = CANNOT_CREATE
-        raise refused from error
+        raise CannotWriteError(f"{out}: cannot be written: {error.strerror}") from error
 
 
 def _say(sentence: str) -> None:
@@ -137,7 +133,7 @@ def broker_keys(text: str) -> dict[str, Any]:
     scheme, separator, rest = text.rpartition("://")
     wanted = _SCHEMES.get(scheme.lower() or "mqtt")
     if wanted is None or (separator and not scheme):
-        raise DiscoverError(f"broker {text!r}: write one of {', '.join(_SCHEMES)} before ://")
+        raise UsageError(f"broker {text!r}: write one of {', '.join(_SCHEMES)} before ://")
     is_encrypted, is_websocket, usual = wanted
     place, _, path = rest.partition("/") if is_websocket else (rest.rstrip("/"), "", "")
     host, port = _address(place, usual)
@@ -156,7 +152,7 @@ def _address(text: str, usual: int) -> tuple[str, int]:
         host, port = text, str(usual)
     host = host.strip("[]")
     if not host or "/" in host or "@" in host or not port.isdigit():
-        raise DiscoverError(
+        raise UsageError(
             f"broker {text!r}: write HOST or HOST:PORT; put a user name, a password or a CA of "
             "your own into the section mqtt of a settings file and give that with --config"
         )
@@ -175,7 +171,7 @@ class _Listener:
             try:
                 Template.parse(each)
             except TemplateError as error:
-                raise DiscoverError(f"--topic {each}: {error}") from error
+                raise UsageError(f"--topic {each}: {error}") from error
         self._source: Final = MqttSource(
             replace(
                 reader,
@@ -214,14 +210,12 @@ class _Listener:
         return heard
 
     def _beginning(self, waited: float, patience: float) -> float | None:
-        """Return when the connection began, None while waiting; finally raises DiscoverError."""
+        """Return when the connection began, None before; raises SilentBrokerError in the end."""
         if self._source.connected:
             return time.monotonic()
         if waited < patience:
             return None
-        error = DiscoverError(
+        raise SilentBrokerError(
             f"{self._source.status}; tried for {patience:g} s. Start the broker, or give the "
             f"address of one that runs, such as monitor discover HOST:PORT; see {CONNECTION}"
         )
-        error.exit_code = UNAVAILABLE
-        raise error

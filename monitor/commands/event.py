@@ -12,16 +12,10 @@ from monitor.core.model import Event
 from monitor.daemon.assembly import native_topics, publisher_of
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_event, check_name, check_time
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import UsageError
 from monitor.simulate.playback import native_message
 
 _USUAL = "adjusted, moved, replaced, firmware"
-
-
-class EventError(MonitorError):
-    """The event cannot be published; the message says why."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
             options.note,
         )
     except Rejected as error:
-        raise EventError(f"{REASONS[error.reason]} ({error.detail})") from error
+        raise UsageError(f"{REASONS[error.reason]} ({error.detail})") from error
     topic, payload = native_message(event, native_topics(settings))
     with publisher_of(settings, resolve_secret(settings, options.config)) as publisher:
         publisher.publish(topic, payload)
@@ -58,11 +52,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def instant_of(text: str, option: str = "--time") -> float:
-    """Return the time (s since 1970 UTC) that a person wrote for an option; raises EventError."""
+    """Return the time (s since 1970 UTC) that a person wrote for an option; raises UsageError."""
     try:
         instant = datetime.fromisoformat(text)
     except ValueError as error:
-        raise EventError(f"{option} {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
+        raise UsageError(f"{option} {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
     if instant.tzinfo is None:
-        raise EventError(f"{option} {text}: has no zone; add Z or an offset such as +13:00")
+        raise UsageError(f"{option} {text}: has no zone; add Z or an offset such as +13:00")
     return instant.timestamp()

@@ -19,19 +19,13 @@ from pathlib import Path
 import msgspec
 
 from monitor.config import load
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import UsageError
 from monitor.explain import Explanation, Message, explain
 from monitor.explain.explanation import plain
 from monitor.explain.text import explanation_lines
 
 _REJECTED = 1
 _PAYLOAD = "the payload: text, - for standard input, @FILE, hex:... or base64:..."
-
-
-class ExplainError(MonitorError):
-    """An argument cannot be used."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +55,7 @@ def run(options: argparse.Namespace) -> int:
     now = time.time() if options.now is None else _instant(options.now)
     given = [*options.earlier, (options.topic, options.payload)]
     if [payload for _, payload in given].count("-") > 1:
-        raise ExplainError(
-            "only one payload can come from standard input; put the others into files"
-        )
+        raise UsageError("only one payload can come from standard input; put the others into files")
     *earlier, message = [Message(_topic(topic), _bytes(payload)) for topic, payload in given]
     explanation = explain(settings, message, now, earlier)
     if options.json:
@@ -84,9 +76,9 @@ def _topic(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ExplainError(f"topic {text!r} is not UTF-8, which MQTT requires") from error
+        raise UsageError(f"topic {text!r} is not UTF-8, which MQTT requires") from error
     if not text or "\0" in text or "+" in text or "#" in text:
-        raise ExplainError(f"topic {text!r}: give the topic of one message, without + and #")
+        raise UsageError(f"topic {text!r}: give the topic of one message, without + and #")
     return text
 
 
@@ -103,11 +95,11 @@ def _bytes(text: str) -> bytes:
         if kind == "base64":
             return base64.b64decode(rest, validate=True)
     except OSError as error:
-        raise ExplainError(
+        raise UsageError(
             f"{plain(text[1:]) or text}: cannot be read: {error.strerror or error}"
         ) from error
     except (binascii.Error, ValueError) as error:
-        raise ExplainError(f"payload {text[:60]!r} is not {kind}: {error}") from error
+        raise UsageError(f"payload {text[:60]!r} is not {kind}: {error}") from error
     return os.fsencode(text)
 
 
@@ -115,7 +107,7 @@ def _instant(text: str) -> float:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ExplainError(f"--now {text!r} is not a time such as 2026-03-01T06:00Z") from error
+        raise UsageError(f"--now {text!r} is not a time such as 2026-03-01T06:00Z") from error
     if instant.tzinfo is None:
-        raise ExplainError(f"--now {text!r} has no zone; add Z or an offset such as +13:00")
+        raise UsageError(f"--now {text!r} has no zone; add Z or an offset such as +13:00")
     return instant.timestamp()

@@ -10,7 +10,7 @@ from typing import Final
 from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
 from monitor.config import load
-from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.errors import CannotWriteError, UsageError
 from monitor.files.cells import arrow
 from monitor.files.exporting import FORMS, write_parquet, write_text
 from monitor.files.whole_file import whole_file
@@ -18,12 +18,6 @@ from monitor.report.progress import step
 from monitor.report.recorded import Recorded
 
 _STDOUT: Final = "-"
-
-
-class ExportError(MonitorError):
-    """The file cannot be written; the message says what to do."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,21 +42,21 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "parquet":
         arrow("parquet")
         if options.out == _STDOUT:
-            raise ExportError("Parquet cannot be written to a terminal; give --out FILE")
+            raise UsageError("Parquet cannot be written to a terminal; give --out FILE")
     settings = load(options.config)
     with step("reading the pairs"):
         found = current_pairs(settings, client_of(settings, options))
     if not found.names:
-        raise ExportError("there are no pairs; `monitor doctor` says why")
+        raise UsageError("there are no pairs; `monitor doctor` says why")
     try:
         with step(f"writing {found.pairs.size} pairs"):
             _write(options, found)
     except BrokenPipeError:
         raise
     except OSError as error:
-        refused = ExportError(f"--out {options.out}: cannot be written: {error.strerror or error}")
-        refused.exit_code = CANNOT_CREATE
-        raise refused from error
+        raise CannotWriteError(
+            f"--out {options.out}: cannot be written: {error.strerror or error}"
+        ) from error
     for note in found.notes:
         sys.stderr.write(f"{note}\n")
     sys.stderr.write(f"{len(found.names)} series, {found.pairs.size} pairs\n")

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from monitor.errors import CANNOT_CREATE, MonitorError
+from monitor.errors import CannotWriteError
 
 TRADES: Final = {
     "weighing": "walk-over weighing; references are static weighings, paired by ear tag",
@@ -69,12 +69,6 @@ docs/discover.md
 """
 
 
-class InitError(MonitorError):
-    """The file cannot be written; the message says why and what to do."""
-
-    exit_code = CANNOT_CREATE
-
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument(
@@ -101,11 +95,11 @@ def run(options: argparse.Namespace) -> int:
         with Path(options.out).open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError as error:
-        raise InitError(
+        raise CannotWriteError(
             f"{options.out}: already exists and was not changed; give another name with --out"
         ) from error
     except OSError as error:
-        raise InitError(f"{options.out}: cannot be written: {error.strerror}") from error
+        raise CannotWriteError(f"{options.out}: cannot be written: {error.strerror}") from error
     values = {"out": options.out, "name": options.trade, "trade": STARTERS[options.trade]}
     more = _NEXT_OF_TRADE if options.trade in TRADES else _NEXT_OF_DEVICES
     print((_NEXT + more).format(**values), end="")

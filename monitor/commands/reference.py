@@ -15,7 +15,7 @@ from monitor.core.model import Reference
 from monitor.daemon.assembly import native_topics, publisher_of
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_key, check_name, check_number, check_time, check_u
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import UsageError
 from monitor.files.input_file import FileError
 from monitor.files.layout import layout_arguments, layout_of, typed_number
 from monitor.files.reference_table import (
@@ -35,12 +35,6 @@ a k), k, unit, time, key, id, rev. --subject, --quantity, --u, --unit, --key and
 where it has none. Either the whole table is published or, if a row is wrong, nothing. Publishing a
 table again changes nothing: known references are recognised. Recipes: docs/references.md.
 """
-
-
-class HandReferenceError(MonitorError):
-    """The reference cannot be published; the message says why."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if len(options.what) == 1:
         return _publish_table(settings, options)
     if len(options.what) != _BY_HAND:
-        raise HandReferenceError(
+        raise UsageError(
             f"{' '.join(options.what)}: write SUBJECT QUANTITY VALUE, such as cart-03 mass 503.5, "
             "or the name of one table"
         )
@@ -103,7 +97,7 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
             check_key(options.key),
         )
     except Rejected as error:
-        raise HandReferenceError(f"{REASONS[error.reason]} ({error.detail})") from error
+        raise UsageError(f"{REASONS[error.reason]} ({error.detail})") from error
     ((_, topic, payload),) = _publish(
         settings, options.config, [(reference, options.unit)], dry_run=options.dry_run
     )
@@ -154,7 +148,7 @@ def _publish(
     """Publish references with their units, in their order; return the messages."""
     topics = native_topics(settings)
     if not topics.reference:
-        raise HandReferenceError(
+        raise UsageError(
             f"{config} has no native source of kind reference: add "
             "{topic: monitor/{subject}/{quantity}/reference, kind: reference} to sources"
         )
@@ -190,4 +184,4 @@ def _number(what: str, text: str) -> float:
     try:
         return typed_number(text)
     except ValueError as error:
-        raise HandReferenceError(f"{what} {error}") from error
+        raise UsageError(f"{what} {error}") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from monitor.core.scores.intervals import MIN_PAIRS
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import UsageError
 from monitor.reproduce import martin, navratil, pernot
 from monitor.reproduce.data_folder import DataFolder
 from monitor.reproduce.paper_page import Reproduction, terminal, write_paper
@@ -19,12 +19,6 @@ _PAPERS: Final = {
     "pernot": "arXiv 2402.10043v2: average calibration, ZMS and RCE",
     "navratil": "arXiv 2106.00858: uncertainty characteristics curves",
 }
-
-
-class ReproduceError(MonitorError):
-    """A number among the options is not possible."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,10 +70,10 @@ def _made(options: argparse.Namespace, data: DataFolder) -> Reproduction:
         return martin.reproduce(data)
     if options.paper == "navratil":
         if not 0.0 <= options.cost <= 1.0:
-            raise ReproduceError(f"--cost {options.cost}: must be 0 to 1, such as {navratil.COST}")
+            raise UsageError(f"--cost {options.cost}: must be 0 to 1, such as {navratil.COST}")
         return navratil.reproduce(data, options.cost)
     if options.sets < 1 or options.pairs < MIN_PAIRS:
-        raise ReproduceError(
+        raise UsageError(
             f"--sets {options.sets} --pairs {options.pairs}: needs at least 1 set, of at least "
             f"{MIN_PAIRS} pairs for an interval"
         )

@@ -13,7 +13,7 @@ is not a setting.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
@@ -31,12 +31,12 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from monitor.core.setting import Contradiction, Glob, refuse_variables
+from monitor.core.setting import Contradiction, Glob, no_contradictions, refuse_variables
+from monitor.decode.checks import is_word
 from monitor.mqtt.topic_templates import NAME_RULE, Template, TemplateError, valid_name
 
 # -- kinds of values ------------------------------------------------------------------------------
 
-_WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 _HOST: Final = re.compile(r"[A-Za-z0-9_.:%-]{1,253}")
 
 
@@ -45,6 +45,16 @@ def refuse_contradictions(contradictions: Iterable[Contradiction]) -> None:
     if found := list(contradictions):
         what = "; ".join(each.what for each in found)
         raise PydanticCustomError("contradiction", "{what}", {"what": what, "found": found})
+
+
+def named_once(section: str, names: Iterable[str]) -> Iterator[Contradiction]:
+    """Check that each entry of a section has a name of its own."""
+    places: dict[str, int] = {}
+    for at, name in enumerate(names):
+        first = places.setdefault(name, at)
+        if first != at:
+            what = f"is the name of {section}[{first}] too; give each its own"
+            yield Contradiction((section, at, "name"), what, (section,))
 
 
 class Section(BaseModel):
@@ -93,7 +103,7 @@ def _name(name: str) -> str:
 
 
 def _word(name: str) -> str:
-    if _WORD.fullmatch(name) is None:
+    if not is_word(name):
         raise ValueError("is not a name; use 1 to 128 of A-Z a-z 0-9 _ . : -")
     return name
 
@@ -114,15 +124,11 @@ def setting(default: Any, description: str, **limits: Any) -> Any:  # noqa: ANN4
 # -- sections made from other types ---------------------------------------------------------------
 
 
-def _agree(_value: Any) -> Iterable[Contradiction]:  # noqa: ANN401 - any of the core's types
-    return ()
-
-
 @dataclass(frozen=True)
 class Derived:
     """Marks a NamedTuple as a section: ``Annotated[FleetRules, Derived()]``."""
 
-    contradictions: Callable[[Any], Iterable[Contradiction]] = _agree
+    contradictions: Callable[[Any], Iterable[Contradiction]] = no_contradictions
 
     def __get_pydantic_core_schema__(
         self,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import Field
 
 from monitor.config.cluster_settings import Cluster
 from monitor.config.connections import Mqtt, Sinks
-from monitor.config.kinds import Derived, Section, setting
+from monitor.config.kinds import Derived, Section, named_once, setting
 from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
@@ -160,8 +160,8 @@ class Settings(Section):
     def contradictions(self) -> Iterator[Contradiction]:
         """Check that the sections agree with each other."""
         yield from _source_contradictions(self)
-        yield from _named_once("groups", self.groups)
-        yield from _named_once("thresholds", self.thresholds)
+        yield from named_once("groups", (each.name for each in self.groups))
+        yield from named_once("thresholds", (each.name for each in self.thresholds))
         yield from _limit_contradictions(self)
         if self.areas and "subject" not in self.pairing.match_on:
             what = (
@@ -252,15 +252,6 @@ def native_topic(sources: Iterable[Source], kind: str) -> str:
 
 # Topics below verdicts.prefix, with names that no template has as plain text.
 _PUBLISHED: Final = ("verdict/\x1f/\x1f", "status")
-
-
-def _named_once(section: str, listed: Sequence[Group | Threshold]) -> Iterator[Contradiction]:
-    names: dict[str, int] = {}
-    for at, each in enumerate(listed):
-        first = names.setdefault(each.name, at)
-        if first != at:
-            what = f"is the name of {section}[{first}] too; give each its own"
-            yield Contradiction((section, at, "name"), what, (section,))
 
 
 class _Limit(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from monitor.config.kinds import Section, Topic, setting
+from monitor.config.kinds import Section, Topic, named_once, setting
 from monitor.config.sources import Source
 from monitor.core.analysis.where import BUILT_IN
 from monitor.core.pairing.covariate_samples import CovariateRule
@@ -104,13 +104,10 @@ def covariate_contradictions(
     covariates: Iterable[WatchedCovariate], sources: Iterable[Source]
 ) -> Iterator[Contradiction]:
     """Check that each covariate has its own name, and topics that nothing else reads."""
-    names: dict[str, int] = {}
+    covariates = tuple(covariates)
+    yield from named_once("covariates", (each.name for each in covariates))
     taken = [(f"sources[{at}]", Template.parse(each.topic)) for at, each in enumerate(sources)]
     for at, each in enumerate(covariates):
-        first = names.setdefault(each.name, at)
-        if first != at:
-            what = f"is the name of covariates[{first}] too; give each its own"
-            yield Contradiction(("covariates", at, "name"), what, ("covariates",))
         if each.topic is None:
             continue
         template = Template.parse(each.topic)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from monitor.core.model import Bool, Float, Int
+from monitor.core.model import Bool, Float, Int, Records
 
 T = TypeVar("T")
 S = TypeVar("S", np.float64, np.int64, np.bool_)
@@ -325,3 +325,10 @@ def columns(
         stated_crps=None if crps is None or np.isnan(crps).all() else crps,
         by_interval=no_u if no_u.any() else None,
     )
+
+
+def pair_columns(rows: Records, starts: Int, level: float | Float) -> Columns:
+    """Return rows of ``PAIR`` as complete columns, see :func:`columns`."""
+    names = ("time", "value", "reference", "u", "lower", "upper", "p", "crps")
+    parts = {name: np.ascontiguousarray(rows[name]) for name in names}
+    return columns(starts, level=level, u_ref=np.hypot(rows["u_ref"], rows["u_pair"]), **parts)

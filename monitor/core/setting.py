@@ -32,6 +32,11 @@ class Contradiction(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
+def no_contradictions(*_values: object) -> tuple[Contradiction, ...]:
+    """Return no contradictions: whatever the values are, they agree."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Check:
     """What a value must be, where a type and a range cannot express it.

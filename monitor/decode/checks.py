@@ -150,10 +150,15 @@ def check_name(what: str, name: str) -> str:
 
 def check_event(name: str) -> str:
     """Return ``name`` if it may name an event: a word."""
-    if _WORD.fullmatch(name) is None:
+    if not is_word(name):
         detail = f"event {name[:60]!r}: use 1 to 128 of A-Z a-z 0-9 _ . : -"
         raise Rejected("bad_name", detail, field="event")
     return name
+
+
+def is_word(name: str) -> bool:
+    """Return whether ``name`` is a word: 1 to 128 of A-Z a-z 0-9 _ . : -."""
+    return _WORD.fullmatch(name) is not None
 
 
 def check_key(key: str, what: str = "key") -> str:

@@ -13,7 +13,7 @@ from fnmatch import translate
 from typing import Final, NamedTuple
 
 from monitor.core.model import Observation, Reading
-from monitor.core.setting import Contradiction
+from monitor.core.setting import Contradiction, no_contradictions
 from monitor.decode.checks import Rejected
 from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats.sparkplug_births import Births
@@ -78,10 +78,6 @@ class Call(NamedTuple):
 Records = Callable[[Call], Iterable[object]]
 
 
-def _agree(_spec: MapSpec, _names: Collection[str]) -> Iterable[Contradiction]:
-    return ()
-
-
 class Decoder:
     """Decodes the messages of a format, and says what the settings have to know of it.
 
@@ -100,7 +96,9 @@ class Decoder:
         many: bool,
         help: str,  # noqa: A002 - as PairingRule has it
         mapping: Callable[[Kind, str, str], Mapped] | None = None,
-        contradictions: Callable[[MapSpec, Collection[str]], Iterable[Contradiction]] = _agree,
+        contradictions: Callable[
+            [MapSpec, Collection[str]], Iterable[Contradiction]
+        ] = no_contradictions,
         number_texts: bool = False,
         has_births: bool = False,
     ) -> None:

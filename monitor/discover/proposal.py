@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from math import isnan
 from typing import Final, NamedTuple
 
-from monitor.core.formatting import duration
+from monitor.core.formatting import duration, instant
 from monitor.core.pairing.unpaired import CAUSES
+from monitor.core.registry import SeriesKey
 from monitor.decode.paths import steps
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
 from monitor.discover.families import TopicFamily, are_values, topic_families
@@ -19,7 +20,6 @@ from monitor.discover.other_formats import hints, is_of_other_format
 from monitor.discover.settings_text import Broker, Joining, settings_text
 from monitor.discover.source_guesses import Source, guessed_sources
 from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
-from monitor.discover.times import newest
 from monitor.discover.trial import TrialRun, trial_run
 from monitor.discover.vocabulary import is_housekeeping
 from monitor.mqtt.topic_templates import Template
@@ -144,7 +144,7 @@ def _findings(
     )
     for subject, quantity in sorted(trial.references):
         concerned = _concerned(trial, joined, subject, quantity)
-        paired = [each for each in concerned if trial.pairs.get((each, quantity), 0)]
+        paired = [each for each in concerned if trial.pairs.get(SeriesKey(each, quantity), 0)]
         if concerned:
             yield (
                 f"{quantity}: {len(paired)} of {_count(len(concerned), 'sensor')} paired with the "
@@ -230,7 +230,7 @@ def _of_pairs(trial: TrialRun) -> Iterator[str]:
             for reference in found
             if of == each.quantity
         ]
-        last = f"; the newest reference is of {newest(times)}" if times else ""
+        last = f"; the newest reference is of {instant(max(times), 'seconds')}" if times else ""
         yield (
             f"no pair of {each.quantity} yet: {CAUSES[each.cause]}{gap}{last}. References that "
             "come while sensors send will pair; `monitor doctor` says this about the running daemon"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from statistics import median
 from typing import Final, NamedTuple
 
@@ -121,8 +120,3 @@ def _gaps(fields: Fields, path: str) -> list[float]:
 def _naive(stated: object) -> float:
     time = parsed(str(stated))
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-
-
-def newest(times: Sequence[float]) -> str:
-    """Return the newest of some times as text."""
-    return datetime.fromtimestamp(max(times), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -10,14 +10,13 @@ from monitor.config import parse
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.unpaired import Unpaired, examine
+from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
 from monitor.decode import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.discover.heard import Heard
 from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import Batch
-
-SeriesKey = tuple[str, str]
 
 
 class RefusedTopic(NamedTuple):
@@ -62,15 +61,15 @@ def trial_run(text: str, heard: Sequence[Heard], now: float) -> TrialRun:
                 continue
             found.append(part)
             if isinstance(part, Reading):
-                readings[part.sensor, part.quantity].append(part)
+                readings[SeriesKey(part.sensor, part.quantity)].append(part)
             elif isinstance(part, Reference):
-                references[part.subject, part.quantity].append(part)
+                references[SeriesKey(part.subject, part.quantity)].append(part)
         if found:
             read.add(each.topic)
             _observe(network, store, found, each.time)
     shown = network.evaluate(now)
     counts = zip(shown.names, shown.window_pairs.tolist(), strict=True)
-    pairs = {(name.sensor, name.quantity): int(count) for name, count in counts}
+    pairs = {SeriesKey(name.sensor, name.quantity): int(count) for name, count in counts}
     return TrialRun(readings, references, pairs, read, refused, examine(network.pairing))
 
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.columns import columns
+from monitor.core.columns import pair_columns
 from monitor.core.formatting import duration
 from monitor.core.model import Reading, Records, Reference
 from monitor.core.pairing.engine import Concern
@@ -68,14 +68,7 @@ def rules_sentence(rules: SeriesRules, match_on: Collection[str]) -> str:
 
 def pair_of(row: Records, change: Changed, key: SeriesKey, rules: SeriesRules) -> Pair:
     """Return one row of ``PAIR`` in the form an explanation shows."""
-    parts = {name: np.array([row[name]]) for name in ("time", "value", "reference")}
-    parts |= {name: np.array([row[name]]) for name in ("u", "lower", "upper", "p")}
-    whole = columns(
-        np.zeros(1, dtype=np.int64),
-        **parts,
-        u_ref=np.hypot(row["u_ref"], row["u_pair"]).reshape(1),
-        level=rules.level,
-    )
+    whole = pair_columns(row.reshape(1), np.zeros(1, dtype=np.int64), rules.level)
     z, u, u_ref = float(whole.z[0]), float(whole.u[0]), float(row["u_ref"])
     return Pair(
         change=change,

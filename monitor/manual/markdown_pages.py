@@ -15,7 +15,7 @@ from pathlib import Path
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.errors import USAGE, CannotWriteError, MonitorError
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -247,14 +247,8 @@ _PAGE: Final = """\
 """
 
 
-class SiteError(MonitorError):
-    """The site cannot be written."""
-
-    exit_code = CANNOT_CREATE
-
-
 def write_site(folder: Path) -> int:
-    """Write all pages and pictures; return how many pages. Raises BrokenLinkError and SiteError."""
+    """Write all pages and pictures; return how many pages. Raises CannotWriteError too."""
     names = page_names()
     titles = {name: page(name, str).title for name in names}
     try:
@@ -274,7 +268,7 @@ def write_site(folder: Path) -> int:
             text = _PAGE.format(title=escape(here.title), up=up, nav=nav, html=here.html)
             path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SiteError(f"{folder}: cannot be written: {error.strerror}") from error
+        raise CannotWriteError(f"{folder}: cannot be written: {error.strerror}") from error
     return len(names)
 
 

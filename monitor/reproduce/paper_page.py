@@ -12,16 +12,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from monitor.core.formatting import aligned
-from monitor.errors import CANNOT_CREATE, MonitorError
+from monitor.errors import CannotWriteError
 
 _TERMINAL: Final = 100
 _PAGE: Final = 120
-
-
-class OutError(MonitorError):
-    """The folder for the page cannot be written."""
-
-    exit_code = CANNOT_CREATE
 
 
 class PaperTable(NamedTuple):
@@ -123,7 +117,7 @@ def write_paper(made: Reproduction, name: str, folder: Path) -> list[Path]:
             paths.append(folder / figure.name)
             paths[-1].write_text(figure.drawing, encoding="utf-8")
     except OSError as error:
-        raise OutError(
+        raise CannotWriteError(
             f"--out {folder}: cannot be written: {error.strerror}; name a folder you may write to"
         ) from error
     return paths

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.columns import columns
+from monitor.core.columns import pair_columns
 from monitor.core.correction.corrected import (
     AS_SENT,
     Adopted,
@@ -193,7 +193,7 @@ class LiveCorrections:
         of = self._state[row]
         amendment = Amendment(*(float(of[name]) for name in Amendment._fields))
         adopted = Adopted((Adoption(0, amendment),), float(of["evidence"]), int(of["pause"]))
-        pairs = _stated(fresh, self._stated_level(row))
+        pairs = Pairs.of(pair_columns(fresh, np.zeros(1, np.int64), self._stated_level(row)))
         found = corrected(pairs, [Told(-1, remedy)], self.level, (adopted, float(of["log_factor"])))
         for place, hit in _hits(found, pairs, int(of["pairs"])):
             byte, bit = divmod(place % REMEMBERED, 8)
@@ -206,13 +206,6 @@ class LiveCorrections:
         of["evidence"], of["pause"] = found.adopted.evidence, found.adopted.pause
         for name, number in found.adopted.amendment._asdict().items():
             of[name] = number
-
-
-def _stated(fresh: Records, level: float) -> Pairs:
-    names = ("time", "value", "reference", "u", "lower", "upper", "p")
-    parts = {name: np.ascontiguousarray(fresh[name]) for name in names}
-    u_ref = np.hypot(fresh["u_ref"], fresh["u_pair"])
-    return Pairs.of(columns(np.zeros(1, np.int64), level=level, u_ref=u_ref, **parts))
 
 
 def _hits(found: Corrected, pairs: Pairs, before: int) -> Iterator[tuple[int, bool]]:
