@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Protocol
 from annotated_types import Gt, Le, doc
 
 from monitor.alerts.transition import Transition
-from monitor.core.setting import Contradiction
+from monitor.core.setting import Contradiction, no_contradictions
 
 # -- at work --------------------------------------------------------------------------------------
 
@@ -246,10 +246,6 @@ class SinkContext(NamedTuple):
         return "SinkContext(...)"
 
 
-def _agree(_settings: Any) -> Iterable[Contradiction]:  # noqa: ANN401 - of any sink
-    return ()
-
-
 class SinkKind(NamedTuple):
     """A kind of sink: all that the settings file, the daemon and the documentation need.
 
@@ -264,5 +260,5 @@ class SinkKind(NamedTuple):
     settings: type
     open: Callable[[Any, SinkContext], Sink]
     default: Any = None
-    contradictions: Callable[[Any], Iterable[Contradiction]] = _agree
+    contradictions: Callable[[Any], Iterable[Contradiction]] = no_contradictions
     secrets: Mapping[str, Callable[[str, Any], object]] = {}

@@ -11,16 +11,10 @@ from typing import cast
 from monitor.client.client import ClientError, client_arguments, client_of
 from monitor.config import load
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import UsageError
 from monitor.files.layout import layout_arguments, layout_of, layout_options_given
 from monitor.http.due_documents import DueList, due_calendar, due_list, due_text
 from monitor.report.recorded import due_snapshot, read_with_notes
-
-
-class DueError(MonitorError):
-    """The dates cannot be computed; the message says what to do."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,15 +55,15 @@ def run(options: argparse.Namespace) -> int:
 def _of_file(options: argparse.Namespace) -> str:
     most = options.tolerance
     if most is not None and not 0.0 < most <= 1e15:
-        raise DueError(f"--tolerance {most}: must be above 0 and at most 1e15")
+        raise UsageError(f"--tolerance {most}: must be above 0 and at most 1e15")
     if options.ics and options.order != "date":
-        raise DueError("--order is for the list; a calendar has its own order")
+        raise UsageError("--order is for the list; a calendar has its own order")
     rules = SeriesRules(due=True, tolerance=most)
     recorded = read_with_notes(Path(options.file), rules, layout_of(options))
     if not recorded.names:
-        raise DueError(f"{options.file}: no reading has a reference; check times and names")
+        raise UsageError(f"{options.file}: no reading has a reference; check times and names")
     if not recorded.timed:
-        raise DueError(f"{options.file}: has no column time; without times there are no dates")
+        raise UsageError(f"{options.file}: has no column time; without times there are no dates")
     now = due_snapshot(recorded)
     if options.ics:
         return due_calendar(now).decode()
@@ -79,11 +73,11 @@ def _of_file(options: argparse.Namespace) -> str:
 
 def _of_daemon(options: argparse.Namespace) -> str:
     if options.ics:
-        raise DueError("--ics is for FILE; calendars read /due.ics of a daemon themselves")
+        raise UsageError("--ics is for FILE; calendars read /due.ics of a daemon themselves")
     if options.tolerance is not None:
-        raise DueError("--tolerance is for FILE; a daemon's is alerts.tolerance in its settings")
+        raise UsageError("--tolerance is for FILE; a daemon's is alerts.tolerance in its settings")
     if given := layout_options_given(options):
-        raise DueError(f"{given[0]} is for FILE; a daemon's settings say how messages are read")
+        raise UsageError(f"{given[0]} is for FILE; a daemon's settings say how messages are read")
     client = client_of(load(options.config), options)
     found = client.get(f"due?order={options.order}")
     if found is None:

@@ -14,19 +14,13 @@ from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import router_of
 from monitor.daemon.assembly import assemble, native_topics, publisher_of
 from monitor.decode import Router
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import UsageError
 from monitor.files import detect, read_messages, read_stream
 from monitor.files.layout import AS_USUAL, layout_of, notation_arguments
 from monitor.simulate.playback import RawMessage, replay, worded
 
 _BATCH = 4096
 _LINES = 20  # series listed one by one; of more, only those that fire
-
-
-class ReplayCommandError(MonitorError):
-    """The file cannot be replayed with these settings."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,15 +45,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Replay the file and print the result."""
     if options.speed is not None and options.speed <= 0.0:
-        raise ReplayCommandError(f"--speed {options.speed}: must be above 0")
+        raise UsageError(f"--speed {options.speed}: must be above 0")
     if options.speed is not None and options.direct:
-        raise ReplayCommandError("--speed is for a broker; --direct takes no time between messages")
+        raise UsageError("--speed is for a broker; --direct takes no time between messages")
     path, layout = Path(options.file), layout_of(options)
     kind = detect(path)
     if kind == "pairs":
-        raise ReplayCommandError(f"{path}: contains pairs, not a stream; use `monitor score`")
+        raise UsageError(f"{path}: contains pairs, not a stream; use `monitor score`")
     if kind == "messages" and layout != AS_USUAL:
-        raise ReplayCommandError(
+        raise UsageError(
             f"{path}: contains raw messages, whose times and numbers the sources in the settings "
             "read; --time-zone, --time-format, --time-start and --decimal-comma are for a stream"
         )

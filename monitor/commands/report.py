@@ -19,19 +19,13 @@ from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
-from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.errors import CannotWriteError, UsageError
 from monitor.files.layout import layout_arguments, layout_of, layout_options_given
 from monitor.files.whole_file import whole_file
 from monitor.report.html_report import ReportSource, report
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, read
 from monitor.report.scored import COVARIATES_HELP, covariates_of, in_file
-
-
-class ReportError(MonitorError):
-    """The report cannot be made; the message says what to do."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the report and print where it is."""
     if options.alpha is not None and not 0.0 < options.alpha < 1.0:
-        raise ReportError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
+        raise UsageError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
     recorded, source = _of_daemon(options) if options.config else _of_file(options)
     _write(Path(options.out), recorded, source)
     return 0
@@ -78,7 +72,7 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     layout = layout_of(options)
     recorded = read(path, SeriesRules(level=level), layout, in_file(named))
     if not recorded.names:
-        raise ReportError(f"{path}: no reading has a reference of the same sensor and quantity")
+        raise UsageError(f"{path}: no reading has a reference of the same sensor and quantity")
     source = ReportSource(
         path.name,
         level,
@@ -92,17 +86,17 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     """Return the pairs of a daemon; level and density are from its settings unless given."""
     if given := layout_options_given(options):
-        raise ReportError(f"{given[0]} is for FILE; a daemon's settings say how messages are read")
+        raise UsageError(f"{given[0]} is for FILE; a daemon's settings say how messages are read")
     settings = load(options.config)
     named = covariates_of(options.covariates)
     if unknown := in_file(named):
-        raise ReportError(
+        raise UsageError(
             f"--covariates {unknown[0]}: for a daemon's pairs it can be hour or level; what its "
             "settings' covariates show is on the page of each series, and under `where` in its JSON"
         )
     recorded = current_pairs(settings, client_of(settings, options))
     if not recorded.names:
-        raise ReportError("there are no pairs; `monitor doctor` says why")
+        raise UsageError("there are no pairs; `monitor doctor` says why")
     recorded = recorded._replace(notes=(*recorded.notes, *assumed_notes(settings)))
     scoring = settings.scoring
     level = scoring.level if options.alpha is None else 1.0 - options.alpha
@@ -134,7 +128,5 @@ def _write(out: Path, recorded: Recorded, source: ReportSource) -> None:
         with whole_file(out) as new:
             new.write_text(page, encoding="utf-8")
     except OSError as error:
-        refused = ReportError(f"{out}: cannot be written: {error.strerror}")
-        refused.exit_code = CANNOT_CREATE
-        raise refused from error
+        raise CannotWriteError(f"{out}: cannot be written: {error.strerror}") from error
     sys.stderr.write(f"{out}: {len(recorded.names)} series, {recorded.pairs.size} pairs\n")

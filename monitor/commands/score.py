@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.core.formatting import aligned
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import UsageError
 from monitor.files.input_file import column_name
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.progress import step
@@ -31,12 +31,6 @@ BLOCK_HEADS: Final = (
     "information",
 )
 BIN_HEADS: Final = ("from", "to", "n", "ZMS", "95 % interval", "verdict")
-
-
-class ScoreError(MonitorError):
-    """The options cannot be used together with this file."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,16 +71,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the statistics."""
     if not 0.0 < options.alpha < 1.0:
-        raise ScoreError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
+        raise UsageError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
     if options.blocks is not None and options.blocks < 1:
-        raise ScoreError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
+        raise UsageError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
     level = 1.0 - options.alpha
     layout = layout_of(options)
     along = [options.bins_by] if options.bins_by.strip() else []
     kept = [*dict.fromkeys((*in_file(covariates_of(options.covariates)), *along))]
     recorded = read_with_notes(Path(options.file), SeriesRules(level=level), layout, kept)
     if not recorded.names:
-        raise ScoreError(
+        raise UsageError(
             f"{options.file}: no reading has a reference within 60 s of the same sensor and "
             "quantity; check times and names"
         )

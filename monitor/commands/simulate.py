@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 import numpy as np
 
 from monitor.core.model import Observation
-from monitor.errors import CANNOT_CREATE, USAGE, MonitorError
+from monitor.errors import CannotWriteError, UsageError
 from monitor.files.exporting import write_stream
 from monitor.files.input_file import seconds
 from monitor.files.messages import write_messages
@@ -40,12 +40,6 @@ _OF_FLEET: Final[dict[str, object]] = {
 _STEP_SECONDS: Final = 60.0
 _LIVE_STEP_SECONDS: Final = 0.1
 _PASSWORD_VARIABLE: Final = "MONITOR_MQTT_PASSWORD"  # noqa: S105 - the name of the variable
-
-
-class SimulateError(MonitorError):
-    """The simulation cannot be started; the message says what to change."""
-
-    exit_code = USAGE
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,11 +77,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write or publish, and return the exit code."""
     if options.seed < 0:
-        raise SimulateError(f"--seed {options.seed}: must be 0 or above")
+        raise UsageError(f"--seed {options.seed}: must be 0 or above")
     if options.trade:
         return _trade(options)
     if options.interval <= 0.0 or (options.seconds is not None and options.seconds <= 0.0):
-        raise SimulateError("--interval and --seconds must be above 0")
+        raise UsageError("--interval and --seconds must be above 0")
     start = time.time() if options.broker else _start(options.start)
     carts = (*(RACE if options.race else CARTS), *(CONTROLS if options.controls else ()))
     chance = np.random.default_rng(options.seed)
@@ -106,7 +100,7 @@ def _trade(options: argparse.Namespace) -> int:
     """Write the messages of a trade, or publish them at once."""
     given = [name for name, usual in _OF_FLEET.items() if getattr(options, name) != usual]
     if given:
-        raise SimulateError(f"--{given[0]} is for the fleet; leave it out with --trade")
+        raise UsageError(f"--{given[0]} is for the fleet; leave it out with --trade")
     recording = TRADES[options.trade](np.random.default_rng(options.seed))
     if options.truth:
         for sensor, fault in recording.faults.items():
@@ -124,7 +118,7 @@ def _start(text: str) -> float:
     try:
         return seconds(text)
     except ValueError as error:
-        raise SimulateError(f"--start: {error}") from error
+        raise UsageError(f"--start: {error}") from error
 
 
 def _write(options: argparse.Namespace, fleet: CartFleet, start: float) -> None:
@@ -140,9 +134,8 @@ def _written(options: argparse.Namespace, write: Callable[[TextIO], object]) -> 
     except BrokenPipeError:
         raise
     except OSError as error:
-        refused = SimulateError(f"--out {options.out}: cannot be written: {error.strerror}")
-        refused.exit_code = CANNOT_CREATE
-        raise refused from error
+        what = f"--out {options.out}: cannot be written: {error.strerror}"
+        raise CannotWriteError(what) from error
 
 
 def _opened(name: str) -> nullcontext[TextIO] | TextIO:
@@ -172,6 +165,6 @@ def _publisher(options: argparse.Namespace) -> BrokerPublisher:
 
     host, colon, port = options.broker.rpartition(":")
     if not colon or not port.isdigit():
-        raise SimulateError(f"--broker {options.broker}: write HOST:PORT, such as localhost:1883")
+        raise UsageError(f"--broker {options.broker}: write HOST:PORT, such as localhost:1883")
     password = os.environ.get(_PASSWORD_VARIABLE)
     return BrokerPublisher(host, int(port), username=options.username, password=password)

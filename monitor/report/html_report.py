@@ -39,7 +39,7 @@ from monitor.core.scores.intervals import (
     zms_interval,
 )
 from monitor.core.scores.proper_scores import Density
-from monitor.core.scores.statistics import STATISTICS, compute
+from monitor.core.scores.statistics import STATISTICS
 from monitor.core.snapshot.details import Detail
 from monitor.core.verdict import FAULT, IS_RIGHT, UNDECIDED, Verdict
 from monitor.http.figures import (
@@ -51,10 +51,8 @@ from monitor.http.figures import (
     zeta_figure,
 )
 from monitor.http.fleet_picture import dot, fleet_picture, spread_of
-from monitor.report.incidents import findings_of, incident_document
 from monitor.report.recorded import Recorded, events_of
-from monitor.report.scored import figure, where_of
-from monitor.report.wrong_references import wrong_references
+from monitor.report.scored import Scored, figure
 
 SEED: Final = 1
 _FOLDER: Final = Path(__file__).parents[1] / "http"
@@ -106,20 +104,10 @@ class ReportSource(NamedTuple):
 
 def report(recorded: Recorded, source: ReportSource, date: str) -> str:
     """Return the page; ``date`` is on one line of it and nowhere else."""
-    windows = recorded.columns(source.level)
-    statistics = compute(windows, STATISTICS)
-    intervals = {
-        "ZMS": zms_interval(windows),
-        "RCE": abc_rce(windows),
-    }
-    wrong = wrong_references(recorded, windows)
-    judged, incidents = findings_of(recorded, windows, wrong)
-    raised = [incident_document(each, recorded) for each in incidents]
+    scored = Scored(recorded, source.level, covariates=source.covariates)
+    windows = scored.windows
     table = _ranked(recorded, windows, source)
-    chapters = [
-        _chapter(recorded, windows, row, statistics, intervals, (judged[row], raised), source)
-        for row in range(len(recorded.names))
-    ]
+    chapters = [_chapter(scored, row, source) for row in range(len(recorded.names))]
     sensors = [name.sensor for name in recorded.names]
     kept: list[int] = [] if table is None else table.common.kept.tolist()
     environment = Environment(
@@ -139,7 +127,7 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
         aside="" if table is None else left_out_sentence(table, sensors),
         ranked=[] if table is None else [kept[place] for place in table.best_first.tolist()],
         drawings=[
-            *_picture(recorded, statistics, judged),
+            *_picture(recorded, scored.statistics, scored.verdicts),
             *_fleet_figures(recorded, windows, table, source),
         ],
         digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
@@ -151,19 +139,12 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
     )
 
 
-def _chapter(
-    recorded: Recorded,
-    windows: Columns,
-    row: int,
-    statistics: Mapping[str, Float],
-    intervals: Mapping[str, Interval],
-    said: tuple[Verdict, list[dict[str, Any]]],
-    source: ReportSource,
-) -> Chapter:
-    name, (judged, raised) = recorded.names[row], said
-    one = windows.take(np.array([row]))
+def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
+    recorded, judged = scored.recorded, scored.verdicts[row]
+    name, one = recorded.names[row], scored.windows.take(np.array([row]))
     last = one.rows(slice(max(0, one.value.size - _DRAWN_PAIRS), None))
-    mine = [each for each in raised if (each["sensor"], each["quantity"]) == name_of(name)]
+    key = name_of(name)
+    mine = [each for each in scored.incidents if (each["sensor"], each["quantity"]) == key]
     detail = Detail(
         time=float(one.time[-1]),
         name=name,
@@ -188,15 +169,14 @@ def _chapter(
         advice=judged.advice,
         incidents=tuple(_said(each) for each in mine),
         remarks=(
-            *(
-                f"By {each['covariate']}: it {each['sentence']}."
-                for each in where_of(recorded, windows, row, source.covariates)
-            ),
+            *(f"By {each['covariate']}: it {each['sentence']}." for each in scored.where[row]),
             *remarks(one, np.random.default_rng(SEED), judged.error_model),
         ),
-        intervals=tuple((what, _interval(each, row)) for what, each in intervals.items()),
+        intervals=tuple(
+            (what.upper(), _interval(each, row)) for what, each in scored.intervals.items()
+        ),
         statistics=tuple(
-            (key, figure(float(statistics[key][row])), each.help, each.source)
+            (key, figure(float(scored.statistics[key][row])), each.help, each.source)
             for key, each in STATISTICS.items()
         ),
         remedies=tuple(

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from monitor.core.analysis.remarks import outside, zms_in_bins
-from monitor.core.columns import Columns, columns, in_blocks
+from monitor.core.columns import Columns, in_blocks, pair_columns
 from monitor.core.detector.full_replays import AlertChange
 from monitor.core.formatting import duration, finite, instant
 from monitor.core.model import (
@@ -73,12 +73,8 @@ class Recorded(NamedTuple):
 
     def columns(self, level: float) -> Columns:
         """Return the pairs as columns for the statistics; every series has at least one."""
-        rows = self.pairs
-        starts = np.unique(rows["series"], return_index=True)[1]
-        names = ("time", "value", "reference", "u", "lower", "upper", "p", "crps")
-        parts = {name: np.ascontiguousarray(rows[name]) for name in names}
-        parts["u_ref"] = np.hypot(rows["u_ref"], rows["u_pair"])
-        return columns(starts, level=level, **parts)
+        starts = np.unique(self.pairs["series"], return_index=True)[1]
+        return pair_columns(self.pairs, starts, level)
 
 
 def read(
