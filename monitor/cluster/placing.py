@@ -20,8 +20,9 @@ from monitor.config.settings import Settings
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.reference_revisions import names_nobody
+from monitor.decode.covariate_fields import CovariateReader
+from monitor.decode.route import Maintenance, Route
 from monitor.decode.router import DECODERS, Decoded, Router
-from monitor.decode.units import Units
 from monitor.mqtt.topic_templates import Template
 
 EVERY: Final[tuple[int, ...]] = ()
@@ -148,16 +149,21 @@ def _blocks_of_areas(settings: Settings) -> Mapping[str, frozenset[int] | None]:
 
 
 class OwnRouter(Router):
-    """Decodes as ``router`` does, and leaves out observations for sensors of other blocks."""
+    """A router that leaves out observations for sensors of other blocks.
 
-    def __init__(self, router: Router, is_own: Callable[[str], bool]) -> None:
-        self.router: Final = router
+    ``is_own`` says whose are kept; the rest is what :class:`Router` takes.
+    """
+
+    def __init__(
+        self,
+        is_own: Callable[[str], bool],
+        routes: Sequence[Route],
+        payload_bytes_max: int,
+        maintenance: Maintenance | None = None,
+        covariates: CovariateReader | None = None,
+    ) -> None:
+        super().__init__(routes, payload_bytes_max, maintenance, covariates)
         self._is_own: Final = is_own
-
-    @property
-    def units(self) -> Units | None:
-        """The units in which quantities are kept."""
-        return self.router.units
 
     def decode_all(
         self,
@@ -167,7 +173,7 @@ class OwnRouter(Router):
         clock: float | None = None,
     ) -> Decoded:
         """Return what messages say about sensors of this block, and all references."""
-        decoded = self.router.decode_all(topics, payloads, received, clock)
+        decoded = super().decode_all(topics, payloads, received, clock)
         plain, others = decoded.observations.plain, decoded.observations.others
         owners = [plain.names[which][0] for which in plain.which.tolist()]
         kept = [at for at, sensor in enumerate(owners) if self._is_own(sensor)]
@@ -178,16 +184,7 @@ class OwnRouter(Router):
         ]
         if len(kept) == len(decoded.observations):
             return decoded
-        return Decoded(
-            decoded.observations.part(kept),
-            [decoded.sources[at] for at in kept],
-            decoded.refused,
+        return decoded._replace(
+            observations=decoded.observations.part(kept),
+            sources=[decoded.sources[at] for at in kept],
         )
-
-    def filter_of(self, topic: str) -> str:
-        """Return the topic filter of the source that reads ``topic``, which was decoded before."""
-        return self.router.filter_of(topic)
-
-    def sensor_of(self, topic: str) -> str:
-        """Return the sensor whose readings ``topic`` carries, "" if it does not name one."""
-        return self.router.sensor_of(topic)

@@ -9,6 +9,8 @@ need the whole fleet are not a block's: it reports what the driver needs for the
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from monitor.cluster.block import Recipe
@@ -36,10 +38,10 @@ def recipe_of(settings: Settings) -> Recipe:
     has_births = any(DECODERS[source.decoder].has_births for source in settings.sources)
 
     def router(births: Births, number: int | None) -> Router:
-        made = router_of(settings, births, units_of(settings), with_covariates=False)
-        if number is None or not has_births:
-            return made
-        return OwnRouter(made, lambda sensor: block_of(sensor, blocks) == number)
+        made: Callable[..., Router] = Router
+        if number is not None and has_births:
+            made = partial(OwnRouter, lambda sensor: block_of(sensor, blocks) == number)
+        return router_of(settings, births, units_of(settings), with_covariates=False, make=made)
 
     thresholds = plan_of(settings).thresholds
     first_pairs = (each.baseline_pairs for each in thresholds if each.against == "baseline")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from fnmatch import translate
 from functools import lru_cache
@@ -212,11 +212,13 @@ def router_of(
     units: Units | None = None,
     *,
     with_covariates: bool = True,
+    make: Callable[..., Router] = Router,
 ) -> Router:
     """Return the router, which finds a message's decoder; ``births`` are Sparkplug's so far.
 
     ``units`` are those in which series are kept; without them each is kept as stated. Without
-    ``with_covariates`` none are found. Raises SettingsError where a certificate cannot be used.
+    ``with_covariates`` none are found. ``make`` is given what :class:`Router` takes. Raises
+    SettingsError where a certificate cannot be used.
     """
     births = births if births is not None else Births()
     certified = certified_sources(settings)
@@ -233,7 +235,7 @@ def router_of(
         own = [each.route for each in settings.covariates]
         routes += [each for each in own if each is not None]
         reader = covariate_reader(settings.covariates)
-    return Router(routes, settings.mqtt.max_packet_bytes, maintenance, reader)
+    return make(routes, settings.mqtt.max_packet_bytes, maintenance, reader)
 
 
 def _route(source: Source, certified: CertifiedSource | None) -> Route:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from fleet_messages import START, reading, reference, stream
 from test_block import daemon_facts, facts
@@ -136,8 +138,8 @@ def test_blocks_together_say_what_one_daemon_says_of_areas_and_their_own_referen
 
 
 def test_a_block_takes_of_a_message_that_goes_everywhere_what_is_about_its_own_sensors():
-    router = router_of(parse((BASE + PAIRING).encode(), "t"))
-    own_router = OwnRouter(router, lambda sensor: sensor == "a")
+    settings = parse((BASE + PAIRING).encode(), "t")
+    own_router = router_of(settings, make=partial(OwnRouter, lambda sensor: sensor == "a"))
     messages = [reading("a", 0, 1.0, START), reading("b", 0, 1.0, START), reference("b", 0, 1, 0)]
     topics, payloads = [m.topic for m in messages], [m.payload for m in messages]
     found = own_router.decode_all(topics, payloads, START + 9.0)
