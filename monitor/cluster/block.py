@@ -50,13 +50,19 @@ DEAD_LETTERS_A_BATCH: Final = 100
 _EXPIRE_EVERY_SECONDS: Final = 60.0
 # Messages that arrived within this many seconds are processed together, at the time of the last of
 # them: large batches cost less, and the time of arrival only decides what is too far in the future
-# and how long it is held.
+# and how long it is held. Where it may be all the time that a message has, or where messages define
+# what later ones mean, those of one read of a bridge are.
 _TOGETHER_SECONDS: Final = 60
 
 
-def _together(message: LogMessage) -> tuple[int, bool]:
+def _together(message: LogMessage) -> tuple[float, bool]:
     """Return the key that the messages of one batch share."""
     return message.received // _TOGETHER_SECONDS, message.clock == IN_DOUBT
+
+
+def _of_one_read(message: LogMessage) -> tuple[float, bool]:
+    """Return the key that the messages of one batch share where their arrival matters."""
+    return message.received, message.clock == IN_DOUBT
 
 
 class Recipe(NamedTuple):
@@ -98,9 +104,9 @@ class Block:
         self._losses = (0, 0)
         if loaded is not None:
             self._resume(loaded)
-        self._intake: Final = Intake(
-            recipe.router_of(births, number), self.network, self._store, births
-        )
+        router = recipe.router_of(births, number)
+        self._are_ordered: Final = router.any_needs_packet
+        self._intake: Final = Intake(router, self.network, self._store, births)
 
     def apply(self, messages: Sequence[LogMessage]) -> Results:
         """Apply messages, in any order, and return the results."""
@@ -111,11 +117,13 @@ class Block:
         before = network.liveness.heard[:known].copy()
         network.liveness.heard[:known] = -math.inf
         pairs = 0
-        ordered = sorted(messages, key=lambda each: (*_together(each), each.received))
-        for (_, is_doubted), group in groupby(ordered, key=_together):
+        key = _of_one_read if self._are_ordered else _together
+        ordered = sorted(messages, key=lambda each: (*key(each), each.received))
+        for (_, is_doubted), group in groupby(ordered, key=key):
             together = list(group)
             received = float(together[-1].received)
-            together.sort(key=attrgetter("topic"))  # messages of one series together
+            if not self._are_ordered:
+                together.sort(key=attrgetter("topic"))  # messages of one series together
             batch = self._intake.prepare(together, received, ERA_END if is_doubted else None)
             batch = batch._replace(pairs=self._in_time(batch.pairs))
             self._intake.commit(batch)

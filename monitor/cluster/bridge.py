@@ -4,13 +4,12 @@ Rules of this file: one thread; for back-pressure the socket is not read; nothin
 here, so that a bridge may die at any instant: unacknowledged messages come again, and the blocks
 recognise those they have had. They cannot recognise messages that only the packet distinguishes:
 for those the bridge remembers the packets as long as it lives, as the daemon does. ``received`` is
-in whole seconds, so that messages of a second share a batch.
+that of the whole read, as in the daemon.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -149,8 +148,8 @@ class Bridge:
     ) -> Iterator[tuple[int, bytes]]:
         topics, payloads = _columns(messages)
         guard, placing = self.guard, self._placing
-        now = math.floor(guard.now)
-        decoded, received = decode_guarded(placing.router, guard, topics, payloads, float(now))
+        router, now = placing.router, guard.now
+        decoded, received = decode_guarded(router, guard, topics, payloads, now)
         guard.hear(stamps_of(topics, decoded, len(decoded.sources) // TOPICS_MAX + 1))
         clock = IN_DOUBT if guard.doubt else UNPROVEN
         if guard.may_expire(placing.wait_seconds):
@@ -160,7 +159,7 @@ class Bridge:
         for at, (topic, payload, blocks) in enumerate(zip(topics, payloads, places, strict=True)):
             if at in again:
                 continue
-            message = LogMessage(math.floor(received), topic, bytes(payload), clock)
+            message = LogMessage(received, topic, bytes(payload), clock)
             for partition, named in partitioned(blocks).items():
                 yield partition, dump_record(named, message)
 

@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-VERSION: Final = 1
+VERSION: Final = 2
+_FIRST: Final = 1  # had whole seconds
 
 # What the bridge knew about its clock.
 TRUSTED: Final = 0  # messages agree with it
@@ -20,12 +21,12 @@ IN_DOUBT: Final = 2  # messages disagree: nothing expires or is refused as futur
 
 
 class LogMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A message that came from the broker at ``received``, whole seconds since 1970 UTC.
+    """A message that came from the broker at ``received``, s since 1970 UTC.
 
     ``clock`` says whether that time is reliable: TRUSTED, UNPROVEN or IN_DOUBT.
     """
 
-    received: int
+    received: float
     topic: str
     payload: bytes
     clock: int = TRUSTED
@@ -59,7 +60,7 @@ def load_record(body: bytes) -> LogRecord:
         record = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"the log holds a record that no bridge has written: {error}") from error
-    if record.version != VERSION:
+    if not _FIRST <= record.version <= VERSION:
         raise RecordError(f"the log holds a record of version {record.version}, not {VERSION}")
     return record
 

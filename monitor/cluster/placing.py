@@ -3,12 +3,13 @@
 Rules of this file: a sensor's block is a function of its name alone. A reference goes to the block
 of its subject and is copied to the blocks of all sensors that the settings say it concerns; where
 these cannot be named beforehand (patterns, collocations, references that are matched only by key)
-it is copied to every block. A copy that no sensor of a block needs does no harm.
+it is copied to every block. So are Sparkplug's births, and data by aliases that this process does
+not know, since the blocks may. A copy that no sensor of a block needs does no harm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,7 @@ from monitor.mqtt.topic_templates import Template
 
 EVERY: Final[tuple[int, ...]] = ()
 _WILD: Final = frozenset("*?[")
+_BY_TOPIC: Final = "{sensor}"
 _SENSORS_KNOWN_MAX: Final = 1_000_000
 
 
@@ -83,6 +85,8 @@ class Placing:
                     known.update(more)
                 else:
                     found[at] = None
+        for at in self._unknown(topics, decoded):
+            found[at] = None
         return [self._settled(blocks, topic) for blocks, topic in zip(found, topics, strict=True)]
 
     def partitioned(self, blocks: Sequence[int]) -> dict[int, list[int]]:
@@ -102,6 +106,18 @@ class Placing:
         if blocks:
             return tuple(sorted(blocks))
         return self._block_of(self.router.sensor_of(topic) or topic)
+
+    def _unknown(self, topics: Sequence[str], decoded: Decoded) -> Iterator[int]:
+        """Yield the messages of which nothing says here whose readings they have."""
+        for at, refused in decoded.refused:
+            if refused.reason == "unknown_alias" and not self._is_named(topics[at]):
+                yield at
+
+    def _is_named(self, topic: str) -> bool:
+        """Whether a topic alone names the sensor of its readings, whatever the payload says."""
+        route = self.router.route_of(topic)
+        is_plain = route is None or route.mapped is None or route.mapped.spec.sensor == _BY_TOPIC
+        return is_plain and bool(self.router.sensor_of(topic))
 
     def _is_birth(self, topic: str) -> bool:
         """Whether a message defines Sparkplug's aliases, which every block may need."""
