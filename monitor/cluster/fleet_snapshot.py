@@ -2,7 +2,7 @@
 
 Rules of this file: blocks report the last pairs of each reference; these are combined as in one
 daemon, and judged by the same function. Series are in the order of their names. After a start the
-earlier findings are reported until all blocks behind them have reported again.
+earlier findings are reported until all blocks behind them have reported their pairs again.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class References:
                 if found is not None:
                     self._found[key] = found
         for key in [*self._before]:
-            if self._of_block.keys() >= set(self._before[key].blocks):
+            if all(self._is_reported(key, block) for block in self._before[key].blocks):
                 del self._before[key]
 
     def suspects(self) -> list[Found]:
@@ -120,6 +120,11 @@ class References:
     def note(self) -> bytes:
         """Return what a restarted driver needs to know."""
         return _encode(self._known())
+
+    def _is_reported(self, key: Key, block: int) -> bool:
+        """Whether a block has reported its pairs with a reference, or that it has none."""
+        known = self._of_block.get(block)
+        return known is not None and (key not in known or block in self._parts.get(key, {}))
 
     def _known(self) -> list[Found]:
         found = {**self._found, **self._before}

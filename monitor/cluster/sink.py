@@ -76,8 +76,9 @@ class ClusterSink:
         """
         before = sum(self._dispatch.transitions.values())
         ordered = sorted(reports, key=lambda each: each[0])
-        self._dispatch.notify(self.fleet.update(ordered))
-        self._keep_note()
+        view = self.fleet.update(ordered)
+        self._keep_note()  # what is told below must not be unknown after a crash
+        self._dispatch.notify(view)
         self.done.notified += sum(self._dispatch.transitions.values()) - before
         self.done.batches += 1
         self.done.finished = time.time()

@@ -88,13 +88,13 @@ class Cluster:
         plan = plan_of(self._settings)
         self.journal = Journal(self._folder / "driver.sqlite")
         noted = self.journal.note(NOTE)
-        self._outlet = Recorder()
+        self.outlet = Recorder()
         self.sink = ClusterSink(
-            self.journal, Fleet(10, plan.fleet, plan.thresholds, noted), [self._outlet]
+            self.journal, Fleet(10, plan.fleet, plan.thresholds, noted), [self.outlet]
         )
 
     def stop(self) -> None:
-        self.heard += [each for each in self._outlet.got if each is not None]
+        self.heard += [each for each in self.outlet.got if each is not None]
         self.sink.close()
         self.journal.close()
 
@@ -225,11 +225,35 @@ def test_a_driver_that_starts_anew_tells_nothing_again_and_forgets_no_suspect(tm
         assert [each.key[1] for each in kept] == [each.reference for each in suspects]
     alone = [each for each in messages[-260:] if "near-3/" in each.topic][-1:]
     cluster.apply(alone)  # one block speaks: nobody else's references are over
+    # All blocks speak, of sensors that the station does not concern.
+    others = {block_of(name, BLOCKS): name for name in (f"far-{at}" for at in range(100))}
+    came = messages[-1].received
+    cluster.apply([reading(name, 199, 1.0, came) for name in others.values()])
+    left = cluster.sink.fleet.references.suspects()
     cluster.stop()
 
     assert suspects
+    assert [each.key[1] for each in left] == [each.reference for each in suspects]
     assert story(cluster.heard) == story(one.stop())
     assert len(cluster.heard) == len(story(cluster.heard))
+
+
+def test_a_driver_that_dies_while_it_tells_of_a_suspect_knows_it_when_it_starts_anew(tmp_path):
+    messages = met_by_many(100)
+    cluster = Cluster(TEXT, tmp_path)
+
+    def die(_, each):
+        if each is not None and each.alert == "reference_suspect":
+            raise RuntimeError("killed")
+
+    cluster.outlet.offer = die
+    with pytest.raises(RuntimeError, match="killed"):
+        cluster.apply(messages)
+    cluster.stop()
+    cluster.start()
+
+    assert [each.key[1] for each in cluster.sink.fleet.references.suspects()] == ["station"]
+    cluster.stop()
 
 
 def test_what_blocks_know_is_small_and_a_calm_fleet_costs_the_driver_nothing(tmp_path):
