@@ -130,8 +130,10 @@ class Block:
             changed.append(batch.pairs["series"])
             letters += batch.dead_letters
             pairs += batch.pairs.size
-        touched = np.flatnonzero(np.isfinite(network.liveness.heard[: len(network.registry)]))
-        np.maximum(network.liveness.heard[:known], before, out=network.liveness.heard[:known])
+        heard = network.liveness.heard[: len(network.registry)]
+        touched = np.flatnonzero(np.isfinite(heard))
+        # As in the daemon the last arrival counts, also after one by a clock that was ahead.
+        heard[:known] = np.where(np.isneginf(heard[:known]), before, heard[:known])
         trusted = (float(each.received) for each in ordered if each.clock == TRUSTED)
         self._expire(max(trusted, default=self._expired))
         now = max((float(each.received) for each in ordered), default=self._expired)

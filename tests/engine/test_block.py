@@ -325,6 +325,18 @@ def test_by_a_clock_that_nothing_agrees_with_nothing_expires():
     assert disturbed.network.pairing.readings == calm.network.pairing.readings
 
 
+def test_silence_is_noticed_though_a_message_came_by_a_clock_that_was_ahead():
+    block = Block(recipe_of(settings_of("series: {stale_after_seconds: 600}\n")))
+    ahead = reading("cart-1", 0, 1.0, START + 2 * 365 * 86_400)
+    block.apply([msgspec.structs.replace(ahead, clock=IN_DOUBT)])
+    for at in (1, 2):
+        block.apply([reading("cart-1", at, 1.0, START + 30 * at)])
+    found = block.apply([reading("cart-2", 50, 1.0, START + 1500)]).snapshot
+
+    assert [name.sensor for name in found.names] == ["cart-1", "cart-2"]
+    assert found.states[0] == "stale"
+
+
 @pytest.mark.parametrize("clock", [TRUSTED, IN_DOUBT])
 def test_what_is_of_the_future_by_a_clock_in_doubt_is_not_refused(clock):
     block = block_of(None)
