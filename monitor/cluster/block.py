@@ -102,6 +102,7 @@ class Block:
         births.load_notes(self._store.note)
         self._noted: list[int] = []
         self._losses = (0, 0)
+        self._kept_from = -math.inf
         if loaded is not None:
             self._resume(loaded)
         router = recipe.router_of(births, number)
@@ -202,9 +203,9 @@ class Block:
         network.thresholds.recall(loaded.crossings)
         network.thresholds.recall_bases(loaded.bases)
         network.reports.recall(loaded.onsets)
-        self._noted, pairing = loaded.noted, network.pairing
-        expired, corrections = loaded.losses
-        self._losses = expired - pairing.expired_unpaired, corrections - pairing.corrections
+        self._noted, (expired, corrections) = loaded.noted, loaded.losses
+        self._losses = expired, corrections - network.pairing.corrections
+        self._forget()
 
     def _lost(self) -> tuple[int, int]:
         """Return how many readings ever expired unpaired, and how many corrections there were."""
@@ -265,7 +266,15 @@ class Block:
         if now - self._expired >= _EXPIRE_EVERY_SECONDS:
             self._expired = now
             self.network.expire(now)
-            self._store.forget(observations_before=now - self._recipe.plan.max_wait_seconds)
+            self._forget()
+        elif self.network.held_from > self._kept_from:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Let the store forget what the network dropped, which would be dropped again otherwise."""
+        self._kept_from = self.network.held_from
+        waited = self._expired - self._recipe.plan.max_wait_seconds
+        self._store.forget(observations_before=max(waited, self._kept_from))
 
     def _trim(self) -> None:
         """Drop the oldest pairs of series that have more than twice ``history_pairs``.

@@ -248,6 +248,25 @@ def test_what_is_lost_is_counted_as_the_daemon_counts_it(tmp_path):
     assert pairing.corrections > 0
 
 
+@pytest.mark.parametrize("reload", [False, True])
+def test_what_is_dropped_because_too_much_waits_counts_once_and_leaves_the_state(reload):
+    text = SETTINGS.replace("max_wait_hours: 1", "max_wait_hours: 100, max_pending: 1000")
+    recipe = recipe_of(settings_of(text))
+    messages = [reading("cart-1", at, 1.0, START + 30 * at) for at in range(4000)]
+    block, sizes = Block(recipe), []
+    for at in range(0, len(messages), 100):
+        block.apply(messages[at : at + 100])
+        sizes.append(len(block.dump()))
+        if reload:
+            block = Block(recipe, block.dump())
+    held = block.network.pairing.readings
+    found = block.apply([reading("cart-1", 5000, 1.0, START + 300 * 3600)])
+
+    assert found.totals["expired_unpaired"] == 4000
+    assert held < 1100
+    assert max(sizes) < 2 * sizes[9]
+
+
 def test_state_in_single_precision_is_smaller_and_equals_the_daemon(tmp_path):
     text = SETTINGS.replace("pairs: 40", "pairs: 40, precision: single")
     messages = stream(["cart-1", "cart-2"], 250)
