@@ -19,6 +19,7 @@ from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.settings import Settings
 from monitor.core.detector.thresholds import Threshold, over_fleet
 from monitor.core.state.core_settings import CoreSettings
+from monitor.core.windows.windows import spare_of
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import DECODERS, Router
 
@@ -43,12 +44,15 @@ def recipe_of(settings: Settings) -> Recipe:
             made = partial(OwnRouter, lambda sensor: block_of(sensor, blocks) == number)
         return router_of(settings, births, units_of(settings), with_covariates=False, make=made)
 
-    thresholds = plan_of(settings).thresholds
+    plan = plan_of(settings)
+    thresholds, longest = plan.thresholds, plan.window_pairs_max
     first_pairs = (each.baseline_pairs for each in thresholds if each.against == "baseline")
+    # Enough to fill the longest window and its spare again, whatever is dropped.
+    window = longest + spare_of(longest) + 1
     return Recipe(
         block_plan(settings),
         router,
-        max(settings.cluster.history_pairs, *first_pairs, 0),
+        max(settings.cluster.history_pairs, window, *first_pairs),
         frozenset(area.subject for area in settings.areas),
         tuple(sorted({each.statistic for each in over_fleet(thresholds)})),
     )

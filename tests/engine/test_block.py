@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from fleet_messages import START, reading, reference, stream
+from fleet_messages import APART, START, reading, reference, stream
 
 from monitor.cluster.block import Block
 from monitor.cluster.block_store import StateError
@@ -265,6 +265,21 @@ def test_what_is_dropped_because_too_much_waits_counts_once_and_leaves_the_state
     assert found.totals["expired_unpaired"] == 4000
     assert held < 1100
     assert max(sizes) < 2 * sizes[9]
+
+
+def test_windows_longer_than_the_kept_history_stay_full_when_the_state_is_read_again(tmp_path):
+    text = SETTINGS.replace("pairs: 40", "pairs: 150").replace("hours: 1", "hours: 0.1")
+    messages, chance = [], random.Random(4)
+    for at in range(600):
+        came = START + int(at * APART) + 2
+        messages.append(reading("cart-1", at, 500.0 + chance.gauss(0.0, 1.0), came))
+        messages.append(reference("cart-1", at, 500.0, came))
+    recipe = recipe_of(settings_of(text))
+    found, _, block = run(lambda state: Block(recipe, state), messages, 50, reload=True)
+
+    assert found == daemon_facts(messages, tmp_path, text)
+    assert found["cart-1"]["pairs"] == 150
+    assert block.network.replayer.root(0) is not None
 
 
 def test_state_in_single_precision_is_smaller_and_equals_the_daemon(tmp_path):
