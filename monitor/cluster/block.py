@@ -137,7 +137,7 @@ class Block:
         heard[:known] = np.where(np.isneginf(heard[:known]), before, heard[:known])
         trusted = (float(each.received) for each in ordered if each.clock == TRUSTED)
         self._expire(max(trusted, default=self._expired))
-        now = max((float(each.received) for each in ordered), default=self._expired)
+        now = max([self._expired, *(float(each.received) for each in ordered)])
         snapshot = network.evaluate(now)
         rows = np.unique(np.concatenate([touched, *changed]))
         before_now, self._noted = self._noted, _not_calm(snapshot)

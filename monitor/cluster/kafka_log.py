@@ -155,7 +155,7 @@ class TopicReader:
         """Return the offset that comes next in each partition."""
         return {partition: self._marks(partition)[1] for partition in range(self._partitions)}
 
-    def read(self, partition: int, first: int, stop: int) -> Iterator[bytes]:
+    def read(self, partition: int, first: int, stop: int) -> Iterator[bytes | None]:
         """Yield the bodies from offset ``first`` up to ``stop``; LogError if some are gone."""
         if first >= stop:
             return
@@ -195,6 +195,25 @@ class TopicReader:
         if marks is None:
             raise LogError(f"partition {partition} of {self._topic} does not answer")
         return int(marks[0]), int(marks[1])
+
+
+def batch_ends(
+    start: Mapping[str, int], ends: Mapping[str, int], most: int | None
+) -> dict[str, int]:
+    """Return the end, by partition, of a batch of at most so many records that begins at ``start``.
+
+    Raises LogError if a partition ends before that.
+    """
+    share = None if most is None else max(1, most // max(1, len(ends)))
+    for partition, end in ends.items():
+        if end < start.get(partition, 0):
+            raise LogError(
+                f"partition {partition} of the log ends at {end}, but the checkpoint has read it "
+                f"to {start[partition]}: the topic was made anew; begin a new checkpoint"
+            )
+    if share is None:
+        return dict(ends)
+    return {name: min(end, start.get(name, 0) + share) for name, end in ends.items()}
 
 
 def _ensure_topic(client: Mapping[str, str], topic: str, partitions: int) -> None:

@@ -2,7 +2,7 @@
 
 Rules of this file: offsets are Spark's, in its checkpoint; a range of offsets gives the same rows
 whenever and wherever it is read. pyspark's overhead per row costs more than the row, so the
-messages of a block travel as one value.
+messages of a block travel as one value, or as few.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
-from monitor.cluster.kafka_log import TopicReader, properties
-from monitor.cluster.log_records import LogMessage, load_record, pack_messages
+from monitor.cluster.kafka_log import TopicReader, batch_ends, properties
+from monitor.cluster.log_records import packed
 from monitor.config.loading import parse
 from monitor.config.settings import Settings
 
@@ -76,10 +76,7 @@ class LogReader(DataSourceStreamReader):
         """Return the end of a batch that begins at ``start``."""
         with _Open(self._text) as reader:
             ends = _named(reader.ends())
-        if isinstance(limit, ReadMaxRows):
-            most = max(1, limit.max_rows // max(1, len(ends)))
-            return {name: min(end, start.get(name, 0) + most) for name, end in ends.items()}
-        return ends
+        return batch_ends(start, ends, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Range]:
         """Return the ranges of one batch."""
@@ -87,21 +84,17 @@ class LogReader(DataSourceStreamReader):
         return [each for each in ranges if each.first < each.stop]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield one row for each block with messages in the range."""
+        """Yield rows for the blocks with messages in the range, one a block if they are few."""
         if not isinstance(partition, Range):
             raise TypeError(f"{partition!r} is no range of this source")
         settings = _settings(self._text)
         blocks, partitions = settings.cluster.blocks, settings.cluster.log.partitions
         own = range(partition.partition, blocks, partitions)
-        messages: dict[int, list[LogMessage]] = {}
         with _Open(self._text) as reader:
-            for body in reader.read(partition.partition, partition.first, partition.stop):
-                record = load_record(body)
-                for block in record.blocks or own:
-                    messages.setdefault(block, []).append(record.message)
-        packed = [pack_messages(those) for those in messages.values()]
-        columns = [pa.array(list(messages), pa.int32()), pa.array(packed, pa.binary())]
-        yield pa.RecordBatch.from_arrays(columns, schema=_ARROW)
+            bodies = reader.read(partition.partition, partition.first, partition.stop)
+            for part in packed(bodies, own):
+                columns = [pa.array([*part], pa.int32()), pa.array([*part.values()], pa.binary())]
+                yield pa.RecordBatch.from_arrays(columns, schema=_ARROW)
 
 
 class _Open:

@@ -185,7 +185,7 @@ def test_a_record_says_its_blocks_and_what_came():
     assert record.message.topic == "monitor/s0/mass/reading"
     assert record.message.received == pytest.approx(START + 0.25, abs=1e-3)
     with pytest.raises(RecordError):
-        load_record(b"\x93\x63\x90\xc0")
+        load_record(b"\x93\x01\x90\xc0")
 
 
 def test_records_of_the_first_version_which_had_whole_seconds_are_read():
