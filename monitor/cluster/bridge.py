@@ -58,6 +58,7 @@ class Passed:
     messages: int = 0
     redelivered: int = 0
     records: int = 0
+    oversize: int = 0
     retries: int = 0
     log_seconds: float = 0.0
     last_message: float = 0.0
@@ -132,14 +133,15 @@ class Bridge:
         while not self.stopping:
             began = time.perf_counter()
             try:
-                self._to.append(records)
+                oversize = self._to.append(records)
             except LogError as error:
                 _log.error("%s; trying again", error)
                 self.passed.retries += 1
                 self._pause(RETRY_SECONDS)
             else:
                 self.passed.log_seconds += time.perf_counter() - began
-                self.passed.records += len(records)
+                self.passed.records += len(records) - oversize
+                self.passed.oversize += oversize
                 return True
         return False
 

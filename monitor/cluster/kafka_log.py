@@ -7,6 +7,7 @@ by librdkafka.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,12 @@ _NEEDED: Final = (
 _POLL_SECONDS: Final = 0.5
 _READ_SECONDS: Final = 30.0
 _CONSUME: Final = 10_000
+_BATCH_BYTES: Final = 1_000_000  # of the records that are sent together, if they are several
+_TOPIC_BYTES: Final = 65_536  # of a message; with MQTT 5.0 its packet may not have it
+_BLOCK_BYTES: Final = 5  # of the name of a block in a record
+_FRAME_BYTES: Final = 1024  # of record and batch besides
+
+_log: Final = logging.getLogger("monitor.bridge")
 
 
 class LogError(MonitorError):
@@ -39,6 +46,13 @@ class MissingLibraryError(MonitorError):
 
     def __init__(self) -> None:
         super().__init__(_NEEDED)
+
+
+def record_bytes_max(settings: Settings) -> int:
+    """Return the size of the largest record of a message that a bridge accepts."""
+    cluster = settings.cluster
+    named = _BLOCK_BYTES * (cluster.blocks // cluster.log.partitions + 1)
+    return max(_BATCH_BYTES, settings.mqtt.max_packet_bytes + _TOPIC_BYTES + named + _FRAME_BYTES)
 
 
 def properties(settings: Settings) -> dict[str, str]:
@@ -76,7 +90,9 @@ class Appender:
         self._topic: Final = log.topic
         self._seconds: Final = log.acknowledge_seconds
         self._failed: list[str] = []
-        _ensure_topic(client, log.topic, log.partitions)
+        most = record_bytes_max(settings)
+        _ensure_topic(client, log.topic, log.partitions, most)
+        self._oversize: list[str] = []
         self._producer: Final = library.Producer(
             {
                 "acks": "all",
@@ -84,26 +100,42 @@ class Appender:
                 "compression.type": "lz4",
                 "message.timeout.ms": str(int(1000 * log.acknowledge_seconds)),
                 "queue.buffering.max.messages": "1000000",
+                "batch.size": str(_BATCH_BYTES),
+                "message.max.bytes": str(most),
                 **client,
             },
         )
+        self._failure: Final = library.KafkaException
+        self._too_large: Final = library.KafkaError.MSG_SIZE_TOO_LARGE
 
-    def append(self, records: Iterable[tuple[int, bytes]]) -> None:
-        """Put (partition, body) on the log; return once it is safe there, else LogError."""
+    def append(self, records: Iterable[tuple[int, bytes]]) -> int:
+        """Put (partition, body) on the log; return once it is safe there, else LogError.
+
+        Returns how many are not there, because the log takes none of their size.
+        """
         self._failed.clear()
+        self._oversize.clear()
         count = 0
-        try:
-            for partition, body in records:
-                self._producer.produce(
-                    self._topic, value=body, partition=partition, on_delivery=self._note
-                )
-                count += 1
-        except BufferError as error:
-            raise LogError(f"the log does not keep up: {error}") from error
+        for partition, body in records:
+            self._produce(partition, body)
+            count += 1
         left = self._producer.flush(self._seconds)
         if left or self._failed:
             why = self._failed[0] if self._failed else "no answer in time"
             raise LogError(f"the log did not take {left + len(self._failed)} of {count}: {why}")
+        if self._oversize:
+            _log.error("the log takes no record of the size of some: %s", self._oversize[0])
+        return len(self._oversize)
+
+    def _produce(self, partition: int, body: bytes) -> None:
+        try:
+            self._producer.produce(
+                self._topic, value=body, partition=partition, on_delivery=self._note
+            )
+        except BufferError as error:
+            raise LogError(f"the log does not keep up: {error}") from error
+        except self._failure as error:
+            self._note(error.args[0], None)
 
     def close(self) -> None:
         """Close the connections; records without an acknowledgement are not on the log."""
@@ -121,10 +153,14 @@ class Appender:
     ) -> None:
         self.close()
 
-    def _note(self, error: object, message: object) -> None:
-        del message
-        if error is not None:
-            self._failed.append(str(error))
+    def _note(self, error: Any, message: Any) -> None:  # noqa: ANN401 - the library's
+        """Note a failure; ``message`` is None if the client itself does not take it."""
+        if error is None:
+            return
+        # A larger record is alone in its batch; of others the log may refuse the batch they are in.
+        is_alone = message is None or len(message.value()) > _BATCH_BYTES
+        is_oversize = is_alone and error.code() == self._too_large
+        (self._oversize if is_oversize else self._failed).append(str(error))
 
 
 class TopicReader:
@@ -216,16 +252,21 @@ def batch_ends(
     return {name: min(end, start.get(name, 0) + share) for name, end in ends.items()}
 
 
-def _ensure_topic(client: Mapping[str, str], topic: str, partitions: int) -> None:
-    """Create the topic if it is missing; raises LogError if its number of partitions differs."""
+def _ensure_topic(client: Mapping[str, str], topic: str, partitions: int, most: int) -> None:
+    """Create the topic for records of ``most`` bytes if it is missing.
+
+    Raises LogError if its number of partitions differs.
+    """
     library = _library()
     administration = import_module("confluent_kafka.admin")
     admin = administration.AdminClient(dict(client))
     try:
         known = admin.list_topics(timeout=_READ_SECONDS).topics
         if topic not in known:
-            made = admin.create_topics([administration.NewTopic(topic, num_partitions=partitions)])
-            made[topic].result(_READ_SECONDS)
+            # A broker's own limit holds for the smaller ones.
+            sizes = {"max.message.bytes": str(most + _FRAME_BYTES)} if most > _BATCH_BYTES else {}
+            new = administration.NewTopic(topic, num_partitions=partitions, config=sizes)
+            admin.create_topics([new])[topic].result(_READ_SECONDS)
             return
     except library.KafkaException as error:
         raise LogError(f"the log at {client['bootstrap.servers']}: {error}") from error

@@ -100,6 +100,9 @@ def _families(bridge: Bridge, source: MqttSource) -> Iterator[Family]:
     yield counter(
         "bridge_records", "Records written; a message may concern several blocks.", passed.records
     )
+    yield counter(
+        "bridge_oversize", "Records lost because the log takes none of their size.", passed.oversize
+    )
     yield counter("bridge_log_retries", "Times the log did not accept a batch.", passed.retries)
     yield counter("bridge_log_seconds", "Time the log took to acknowledge.", passed.log_seconds)
     yield gauge(

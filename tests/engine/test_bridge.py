@@ -13,6 +13,8 @@ import time
 import urllib.request
 from collections import Counter, defaultdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -71,6 +73,7 @@ class Listing:
             self._failures -= 1
             raise LogError("away")
         self.records += records
+        return 0
 
 
 class Lined:
@@ -272,6 +275,89 @@ def test_a_clock_that_is_behind_from_the_start_is_in_doubt_by_the_first_messages
     assert {abs(each.received - START - clocks.passed) < 5.0 for each in found} == {True}
 
 
+class SmallLog(Listing):
+    """A log that takes no record of more than 200 bytes."""
+
+    def append(self, records):
+        small = [each for each in records if len(each[1]) <= 200]
+        return super().append(small) + len(records) - len(small)
+
+
+def test_a_message_that_is_too_large_for_the_log_is_counted_and_acknowledged():
+    large = Arrived("monitor/s0/mass/reading", b"x" * 500, 2, b"\0\1", 1)
+    source, log = Lined([*arrived(4), large]), SmallLog()
+    bridge = bridge_of(source, log)
+    bridge.work(0.0)
+
+    assert len(source.acknowledged) == 5
+    assert (bridge.passed.records, bridge.passed.oversize) == (4, 1)
+
+
+class RefusalError(Exception):
+    """An error of the log's client, with its code."""
+
+    def code(self):
+        return self.args[1]
+
+
+class Sent(NamedTuple):
+    """A record that the client tells of."""
+
+    body: bytes
+
+    def value(self):
+        return self.body
+
+
+class FakeProducer:
+    """A client that takes records of up to its limit, for a log that takes less."""
+
+    def __init__(self, options):
+        self.limit = int(options["message.max.bytes"])
+        self.told = []
+
+    def produce(self, _topic, *, value, partition, on_delivery):
+        del partition
+        if len(value) > self.limit:
+            raise RuntimeError(RefusalError("too large for the client", 10))
+        error = None
+        if value.startswith(b"away"):
+            error = RefusalError("not there", 3)
+        elif len(value) > 1_500_000 or value.startswith(b"batch"):
+            error = RefusalError("too large for the topic", 10)
+        self.told.append((on_delivery, error, Sent(value)))
+
+    def flush(self, _seconds):
+        for tell, error, message in self.told:
+            tell(error, message)
+        self.told = []
+        return 0
+
+    def purge(self):
+        pass
+
+
+def test_records_too_large_for_client_or_topic_are_told_of_and_others_tried_again(monkeypatch):
+    """Of a batch of small ones that the topic does not take, none is given up."""
+    names = SimpleNamespace(topics={"monitor": SimpleNamespace(partitions=range(8))})
+    admin = SimpleNamespace(list_topics=lambda **_: names)
+    library = SimpleNamespace(
+        Producer=FakeProducer,
+        KafkaException=RuntimeError,
+        KafkaError=SimpleNamespace(MSG_SIZE_TOO_LARGE=10),
+    )
+    library.admin = SimpleNamespace(AdminClient=lambda _: admin)
+    monkeypatch.setitem(sys.modules, "confluent_kafka", library)
+    monkeypatch.setitem(sys.modules, "confluent_kafka.admin", library.admin)
+    settings = parse(b"mqtt: {max_packet_bytes: 2000000}", "t")
+    with Appender(settings, properties(settings)) as out:
+        assert out.append([(0, b"x" * 1_400_000)]) == 0
+        assert out.append([(0, b"a"), (0, b"x" * 1_600_000), (0, b"x" * 2_500_000)]) == 2
+        for body in (b"away", b"batch"):
+            with pytest.raises(LogError, match="did not take 1 of 1"):
+                out.append([(0, body)])
+
+
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     with pytest.raises(MissingLibraryError, match=r"pip install '\.\[cluster\]'"):
@@ -443,6 +529,19 @@ def test_two_bridges_side_by_side_each_pass_on_a_part(tmp_path, broker, log):
         text = (tmp_path / f"bridge-{name}.log").read_text(encoding="utf-8")
         (count,) = re.findall(r"on the log, (\d+) messages", text)
         assert 0 < int(count) < len(sent)
+
+
+def test_a_message_of_two_megabytes_goes_through_a_topic_that_the_bridge_made(log):
+    section = {"servers": log.servers, "topic": "large", "partitions": 1}
+    text = {"cluster": {"log": section}, "mqtt": {"max_packet_bytes": 3_000_000}}
+    settings = parse(json.dumps(text).encode(), "t")
+    body = b"x" * 2_000_000
+    with contextlib.closing(Appender(settings, properties(settings))) as out:
+        assert out.append([(0, b"a"), (0, body), (0, b"b")]) == 0
+    reader = TopicReader(properties(settings), "large", 1)
+
+    assert list(reader.read(0, 0, 3)) == [b"a", body, b"b"]
+    reader.close()
 
 
 def test_while_the_log_is_away_the_broker_keeps_what_came(tmp_path, broker):
