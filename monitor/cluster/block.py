@@ -31,6 +31,7 @@ from monitor.cluster.block_store import (
 )
 from monitor.cluster.log_records import IN_DOUBT, TRUSTED, LogMessage
 from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
+from monitor.cluster.too_late import late_changes, late_revisions
 from monitor.core.detector.full_replays import Checkpoint
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.model import (
@@ -95,7 +96,7 @@ class Block:
         self._store: Final = BlockStore(None if loaded is None else loaded.stored)
         # A block may keep fewer pairs than a replay covers.
         plan = recipe.plan._replace(known_series=len(self._store.series()), replay_in_windows=False)
-        self.network: Final = Network(plan, self._store)
+        self.network: Final = Network(plan, self._store, self._in_time)
         self._expired = -math.inf if loaded is None else loaded.expired
         self._too_late = 0 if loaded is None else loaded.too_late
         births = Births()
@@ -126,7 +127,7 @@ class Block:
             if not self._are_ordered:
                 together.sort(key=attrgetter("topic"))  # messages of one series together
             batch = self._intake.prepare(together, received, ERA_END if is_doubted else None)
-            batch = batch._replace(pairs=self._in_time(batch.pairs))
+            self._too_late += late_revisions(batch.observations, network, self._store)
             self._intake.commit(batch)
             changed.append(batch.pairs["series"])
             letters += batch.dead_letters
@@ -250,17 +251,11 @@ class Block:
             )
         ]
 
-    def _in_time(self, pairs: Records) -> Records:
+    def _in_time(self, changes: Records) -> Records:
         """Return changes of pairs without those older than every kept pair."""
-        roots = [
-            (row, self.network.replayer.root(row)) for row in np.unique(pairs["series"]).tolist()
-        ]
-        late = np.zeros(pairs.size, dtype=np.bool_)
-        for row, root in roots:
-            if root is not None:
-                late |= (pairs["series"] == row) & (pairs["time"] <= root.time)
+        late = late_changes(changes, self.network)
         self._too_late += int(late.sum())
-        return pairs[~late] if late.any() else pairs
+        return changes[~late] if late.any() else changes
 
     def _expire(self, now: float) -> None:
         if now - self._expired >= _EXPIRE_EVERY_SECONDS:

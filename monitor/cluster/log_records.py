@@ -82,7 +82,7 @@ def load_record(body: bytes | None) -> LogRecord:
         raise RecordError(f"no bridge has written this: {error}") from error
 
 
-def packed(
+def packed_by_block(
     bodies: Iterable[bytes | None], own: Sequence[int], most: int = PACKED_BYTES
 ) -> Iterator[Mapping[int, bytes]]:
     """Yield the messages of records by block, packed, of some ``most`` bytes at once.

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
 from monitor.cluster.kafka_log import TopicReader, batch_ends, properties
-from monitor.cluster.log_records import packed
+from monitor.cluster.log_records import packed_by_block
 from monitor.config.loading import parse
 from monitor.config.settings import Settings
 
@@ -92,7 +92,7 @@ class LogReader(DataSourceStreamReader):
         own = range(partition.partition, blocks, partitions)
         with _Open(self._text) as reader:
             bodies = reader.read(partition.partition, partition.first, partition.stop)
-            for part in packed(bodies, own):
+            for part in packed_by_block(bodies, own):
                 columns = [pa.array([*part], pa.int32()), pa.array([*part.values()], pa.binary())]
                 yield pa.RecordBatch.from_arrays(columns, schema=_ARROW)
 

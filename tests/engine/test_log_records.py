@@ -12,7 +12,7 @@ from monitor.cluster.log_records import (
     LogMessage,
     NewerRecordError,
     dump_record,
-    packed,
+    packed_by_block,
     unpack_messages,
 )
 
@@ -22,7 +22,7 @@ SAID = [reading("cart-1", at, 1.0, START + 30 * at) for at in range(30)]
 
 def test_records_that_go_everywhere_are_packed_in_parts_that_are_not_too_large():
     bodies = [dump_record([], each) for each in SAID]
-    parts = list(packed(bodies, OWN, 8_000))
+    parts = list(packed_by_block(bodies, OWN, 8_000))
     whole = {block: [] for block in OWN}
     for part in parts:
         for block, body in part.items():
@@ -36,7 +36,7 @@ def test_records_that_go_everywhere_are_packed_in_parts_that_are_not_too_large()
 @pytest.mark.parametrize("foreign", [None, b"", b"{}", b"\x90", b"\x01", b"\x93\x01\x90\xc0"])
 def test_a_record_that_no_bridge_wrote_is_a_dead_letter_and_the_others_are_read(foreign):
     bodies = [dump_record([3], SAID[0]), foreign, dump_record([3], SAID[1])]
-    (part,) = packed(bodies, OWN)
+    (part,) = packed_by_block(bodies, OWN)
     messages = unpack_messages(part[3])
     found = block_of(None).apply(messages)
 
@@ -59,7 +59,7 @@ def test_a_record_of_a_newer_version_is_not_skipped():
     body = msgspec.msgpack.encode([3, [3], {"something": "else"}])
 
     with pytest.raises(NewerRecordError, match="version 3, newer"):
-        list(packed([body], OWN))
+        list(packed_by_block([body], OWN))
 
 
 def test_a_batch_has_so_many_records_and_a_topic_that_was_made_anew_is_an_error():

@@ -7,7 +7,7 @@ only after the shell has made them durable. There is no clock: times are handed 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -79,9 +79,18 @@ class Outcome(NamedTuple):
 
 
 class Network:
-    """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`."""
+    """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`.
 
-    def __init__(self, settings: CoreSettings, history: History) -> None:
+    ``keep`` returns those of some changes of pairs that count; the others are dropped.
+    """
+
+    def __init__(
+        self,
+        settings: CoreSettings,
+        history: History,
+        keep: Callable[[Records], Records] = lambda changes: changes,
+    ) -> None:
+        self._keep: Final = keep
         self.settings: Final = settings
         self.epochs: Final = Epochs()
         capacity = settings.capacity
@@ -129,7 +138,7 @@ class Network:
         self.pairing.look_up(batch.others)
         result = self._ingest(batch, received, recalled=False)
         packed = pack(result.rows, batch.plain)
-        changes = self.pairing.drain_changes()
+        changes = self._keep(self.pairing.drain_changes())
         self._pipeline.foresee(changes)
         return Outcome(result.duplicates, result.refused, packed, changes, self._drain_new_series())
 
