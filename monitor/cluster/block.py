@@ -30,7 +30,7 @@ from monitor.cluster.block_store import (
     load_state,
 )
 from monitor.cluster.log_records import IN_DOUBT, TRUSTED, LogMessage
-from monitor.cluster.results import CORRECTIONS, EXPIRED, Results
+from monitor.cluster.results import CORRECTIONS, EXPIRED, TOO_LATE, Results
 from monitor.cluster.too_late import late_changes, late_revisions
 from monitor.core.detector.full_replays import Checkpoint
 from monitor.core.detector.lifecycle import FIRING
@@ -112,7 +112,7 @@ class Block:
 
     def apply(self, messages: Sequence[LogMessage]) -> Results:
         """Apply messages, in any order, and return the results."""
-        network = self.network
+        network, totals_before = self.network, self._totals()
         changed: list[Int] = []
         letters: list[DeadLetter] = []
         known = len(network.registry)
@@ -157,7 +157,7 @@ class Block:
             references=network.shared_references(rows, self._is_shared),
             dead_letters=letters[-DEAD_LETTERS_A_BATCH:],
             totals=self._totals(),
-            too_late=self._too_late,
+            totals_before=totals_before,
             pairs=pairs,
         )
         self._trim()
@@ -216,7 +216,8 @@ class Block:
 
     def _totals(self) -> dict[str, int]:
         expired, corrections = self._lost()
-        return {**self._store.totals(), EXPIRED: expired, CORRECTIONS: corrections}
+        late = self._too_late
+        return {**self._store.totals(), EXPIRED: expired, CORRECTIONS: corrections, TOO_LATE: late}
 
     def _is_shared(self, subject: str, series: Collection[int]) -> bool:
         """Whether a reference may apply to sensors of other blocks."""

@@ -103,6 +103,7 @@ class Fleet:
         self._thresholds.recall(before.crossings)
         self.references: Final = References(before.references)
         self._blocks: Final[dict[int, Summary]] = {}
+        self._totals_before: Final[dict[int, dict[str, int]]] = {}
         self._rows: Final[dict[Name, int]] = {}
         self._reports: Final[list[SeriesReport]] = []
         self._stirred: list[int] = []
@@ -117,6 +118,7 @@ class Fleet:
         self._stirred = []
         for block, each in said:
             self._blocks[block] = each.summary
+            self._totals_before.setdefault(block, each.summary.totals_before)
             changed |= self.references.update(block, each.summary.references, each.parts)
             self._stirred += [self._note(report) for report in each.series]
         self.references.judge(changed)
@@ -155,7 +157,7 @@ class Fleet:
         return len(self._blocks)
 
     def counted(self, name: str) -> Counter[str]:
-        """Return the sum over blocks of ``states``, ``alerts`` or ``totals``."""
+        """Return the sum over blocks of ``states`` or ``alerts``."""
         found: Counter[str] = Counter()
         for summary in self._blocks.values():
             found.update(getattr(summary, name))
@@ -169,8 +171,16 @@ class Fleet:
             found[REFERENCE_SUSPECT] = len(users) - known
         return found
 
+    def totals(self) -> Counter[str]:
+        """Return what blocks have counted since the driver started."""
+        found: Counter[str] = Counter()
+        for block, summary in self._blocks.items():
+            found.update(summary.totals)
+            found.subtract(self._totals_before[block])
+        return found
+
     def total(self, name: str) -> int:
-        """Return the sum over blocks of ``too_late``, ``state_bytes`` or ``counted``."""
+        """Return the sum over blocks of ``state_bytes`` or ``counted``."""
         return sum(getattr(summary, name) for summary in self._blocks.values())
 
     def shown(self) -> Snapshot | None:

@@ -24,9 +24,10 @@ from monitor.journal.store import DeadLetter
 STATISTICS: Final = tuple(dict.fromkeys(metric.statistic for metric in METRICS.values()))
 
 
-# Totals besides those of the intake: a daemon counts since its start, a block for its life.
+# Totals besides those of the intake.
 EXPIRED: Final = "expired_unpaired"
 CORRECTIONS: Final = "corrections"
+TOO_LATE: Final = "too_late"
 
 
 class Results(NamedTuple):
@@ -37,7 +38,7 @@ class Results(NamedTuple):
     which a list over the fleet is made and ``rejected`` the share of a sensor's messages.
     ``changed_at`` has the event time of the last change of an alert by row. ``references`` are
     those that may have sensors in other blocks, with their gathered evidence if one of ``rows``
-    meets them.
+    meets them. ``totals`` count for the life of the block, ``totals_before`` up to this batch.
     """
 
     snapshot: Snapshot
@@ -53,7 +54,7 @@ class Results(NamedTuple):
     references: list[tuple[Station, MeetingPairs | None]]
     dead_letters: list[DeadLetter]
     totals: dict[str, int]
-    too_late: int
+    totals_before: dict[str, int]
     pairs: int
 
 
@@ -112,15 +113,16 @@ class StationEvidence(msgspec.Struct, array_like=True):
 class Summary(msgspec.Struct, array_like=True):
     """The whole block: series by state and by alert, counters for its life, the worst.
 
-    ``counted`` are the series from which a list over the fleet is made; ``references`` are those
-    with sensors here and maybe in other blocks, by (quantity, name, whether it has its own name).
+    ``totals_before`` are the counters before the batch, ``counted`` the series from which a list
+    over the fleet is made; ``references`` are those with sensors here and maybe in other blocks, by
+    (quantity, name, whether it has its own name).
     """
 
     time: float
     states: dict[str, int]
     alerts: dict[str, int]
     totals: dict[str, int]
-    too_late: int
+    totals_before: dict[str, int]
     state_bytes: int
     counted: int
     references: list[tuple[str, str, bool]]
@@ -177,7 +179,7 @@ def block_report(results: Results, worst: int, state_bytes: int) -> BlockReport:
         states=dict(Counter(snapshot.states)),
         alerts={name: int(active.sum()) for name, active in snapshot.alerts.items()},
         totals=results.totals,
-        too_late=results.too_late,
+        totals_before=results.totals_before,
         state_bytes=state_bytes,
         counted=int((~silent & (snapshot.window_pairs > 0)).sum()),
         references=[(at.quantity, at.reference, at.by_id) for at, _ in results.references],

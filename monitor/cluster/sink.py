@@ -2,7 +2,8 @@
 
 Rules of this file: the fleet's state is compared with the transitions in the driver's journal, so a
 repeated batch notifies nobody again, and an alert is in the journal before a sink has it. The
-fleet's figures are those of the blocks that have reported since the driver began. Metrics that the
+fleet's figures are those of the blocks that have reported since the driver began, and its counters
+count from then on. Metrics that the
 daemon has too keep the daemon's names.
 """
 
@@ -17,7 +18,7 @@ from typing import Any, Final
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.outlet import Outlet
 from monitor.cluster.fleet_verdicts import Fleet, FleetVerdict
-from monitor.cluster.results import CORRECTIONS, EXPIRED, BlockReport
+from monitor.cluster.results import CORRECTIONS, EXPIRED, TOO_LATE, BlockReport
 from monitor.http.metrics import Exposition
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import Family, by, counter, gauge, gauges
@@ -141,7 +142,7 @@ class ClusterSink:
             "cluster_alerts", "Series by alert that fires.", ("alert",), by(_sorted(alerts))
         )
         late = "Changes of pairs older than all that a block keeps."
-        yield counter("cluster_too_late", late, fleet.total("too_late"))
+        yield counter("cluster_too_late", late, fleet.totals()[TOO_LATE])
         left_out = "Reports of blocks on references beyond the number that the driver keeps."
         yield counter("cluster_references_left_out", left_out, fleet.references.left_out)
         yield gauge("cluster_state_bytes", "State of all blocks.", fleet.total("state_bytes"))
@@ -165,8 +166,8 @@ class ClusterSink:
             self._noted = note
 
     def _figures(self) -> Figures:
-        """Return the figures that a daemon would have after the same messages."""
-        totals = self.fleet.counted("totals")
+        """Return the figures that a daemon would have, started when the driver was."""
+        totals = self.fleet.totals()
 
         def of(kind: str) -> dict[str, int]:
             return {

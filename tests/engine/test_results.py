@@ -123,6 +123,20 @@ def test_alerts_of_a_batch_that_comes_again_are_told_once_also_after_a_restart(t
     assert not [each for each in again if each.id not in {told.id for told in first}]
 
 
+def test_counters_count_from_the_start_of_the_driver_on(batches):
+    """A scrape after a restart must not show the blocks' whole life as new."""
+    wanted = [each.totals["received"] for each, _ in batches]
+    whole, restarted = Fleet(worst=1), Fleet(worst=1)
+    for _, report in batches:
+        whole.update([(4, report)])
+    for _ in range(2):  # a batch that comes again
+        restarted.update([(4, batches[-1][1])])
+
+    assert whole.totals()["received"] == wanted[-1] == len(MESSAGES)
+    assert restarted.totals()["received"] == wanted[-1] - wanted[-2]
+    assert all(count >= 0 for count in restarted.totals().values())
+
+
 def test_prometheus_reads_the_page_and_its_names_are_the_daemons(tmp_path, batches):
     journal = Journal(tmp_path / "driver.sqlite")
     sink = sink_of(journal, Recorder(), worst=2)
