@@ -102,6 +102,7 @@ class Block:
         births = Births()
         births.load_notes(self._store.note)
         self._noted: list[int] = []
+        self._shown: list[list[str]] = []
         self._losses = (0, 0)
         self._kept_from = -math.inf
         if loaded is not None:
@@ -140,7 +141,9 @@ class Block:
         self._expire(max(trusted, default=self._expired))
         now = max([self._expired, *(float(each.received) for each in ordered)])
         snapshot = network.evaluate(now)
-        rows = np.unique(np.concatenate([touched, *changed]))
+        shown_before, self._shown = self._shown, _shown(snapshot)
+        others = [at for at, each in enumerate(self._shown) if shown_before[at : at + 1] != [each]]
+        rows = np.unique(np.concatenate([touched, *changed, np.array(others, dtype=np.int64)]))
         before_now, self._noted = self._noted, _not_calm(snapshot)
         every, medians = np.arange(len(snapshot.names)), self._recipe.medians
         results = Results(
@@ -180,6 +183,7 @@ class Block:
                 bases=self.network.thresholds.bases(),
                 losses=self._lost(),
                 onsets=self.network.reports.onsets(),
+                shown=self._shown,
             )
         )
 
@@ -205,6 +209,7 @@ class Block:
         network.thresholds.recall_bases(loaded.bases)
         network.reports.recall(loaded.onsets)
         self._noted, (expired, corrections) = loaded.noted, loaded.losses
+        self._shown = loaded.shown
         self._losses = expired, corrections - network.pairing.corrections
         self._forget()
 
@@ -302,6 +307,15 @@ class Block:
         for row, time in zip(theirs["series"].tolist(), theirs["time"].tolist(), strict=True):
             found[row] = min(time, found.get(row, time))
         return found
+
+
+def _shown(snapshot: Snapshot) -> list[list[str]]:
+    """Return the state of each series and the names of its alerts."""
+    found = [[state] for state in snapshot.states]
+    for name, active in snapshot.alerts.items():
+        for row in np.flatnonzero(active).tolist():
+            found[row].append(name)
+    return found
 
 
 def _not_calm(snapshot: Snapshot) -> list[int]:

@@ -217,7 +217,10 @@ class SeriesState(msgspec.Struct, array_like=True):
 
 
 class BlockState(msgspec.Struct, array_like=True):
-    """A block; :data:`_UPGRADES` says what earlier versions had."""
+    """A block; :data:`_UPGRADES` says what earlier versions had.
+
+    ``shown`` is the state of each series after the last batch, and its alerts.
+    """
 
     version: int
     expired: float
@@ -230,6 +233,7 @@ class BlockState(msgspec.Struct, array_like=True):
     bases: Bases
     losses: tuple[int, int]
     onsets: Onsets = []
+    shown: list[list[str]] = []
 
 
 encode_state: Final = msgspec.msgpack.Encoder().encode

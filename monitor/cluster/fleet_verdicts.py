@@ -104,6 +104,7 @@ class Fleet:
         self.references: Final = References(before.references)
         self._blocks: Final[dict[int, Summary]] = {}
         self._totals_before: Final[dict[int, dict[str, int]]] = {}
+        self._newest: Final[dict[int, list[int]]] = {}  # rows that came with the summaries
         self._rows: Final[dict[Name, int]] = {}
         self._reports: Final[list[SeriesReport]] = []
         self._stirred: list[int] = []
@@ -120,7 +121,8 @@ class Fleet:
             self._blocks[block] = each.summary
             self._totals_before.setdefault(block, each.summary.totals_before)
             changed |= self.references.update(block, each.summary.references, each.parts)
-            self._stirred += [self._note(report) for report in each.series]
+            self._newest[block] = [self._note(report) for report in each.series]
+            self._stirred += self._newest[block]
         self.references.judge(changed)
         self._suspects = self.references.suspects()
         self._former = self.references.former()
@@ -193,7 +195,7 @@ class Fleet:
         others = {
             (line.sensor, line.quantity): line
             for line in (
-                *(each.line for each in self._reports),
+                *(self._reports[row].line for rows in self._newest.values() for row in rows),
                 *(line for summary in self._blocks.values() for line in summary.worst),
             )
         }

@@ -31,7 +31,7 @@ TOO_LATE: Final = "too_late"
 
 
 class Results(NamedTuple):
-    """The results of a batch; ``rows`` are the series with messages or changes.
+    """The results of a batch; ``rows`` are the series with messages or changes, of state too.
 
     ``noted`` are the rows that are not calm, or were not after the previous batch, and all of
     ``rows`` if the :class:`Recipe` has ``medians``. For all rows ``discounted`` is the evidence by

@@ -385,6 +385,26 @@ def test_silence_is_noticed_though_a_message_came_by_a_clock_that_was_ahead():
     assert found.states[0] == "stale"
 
 
+@pytest.mark.parametrize("reload", [False, True])
+def test_a_series_whose_state_changes_without_a_message_has_a_row(reload):
+    recipe = recipe_of(settings_of("series: {stale_after_seconds: 600}\n"))
+    block, told = Block(recipe), []
+    for at, sensor in enumerate(("cart-1", "cart-2", "cart-2", "cart-2")):
+        found = block.apply([reading(sensor, 20 * at, 1.0, START + 600 * at)])
+        told.append(
+            [(found.snapshot.names[row].sensor, found.snapshot.states[row]) for row in found.rows]
+        )
+        if reload:
+            block = Block(recipe, block.dump())
+
+    assert told == [
+        [("cart-1", "unknown")],
+        [("cart-2", "unknown")],
+        [("cart-1", "stale"), ("cart-2", "unknown")],
+        [("cart-2", "unknown")],
+    ]
+
+
 @pytest.mark.parametrize("clock", [TRUSTED, IN_DOUBT])
 def test_what_is_of_the_future_by_a_clock_in_doubt_is_not_refused(clock):
     block = block_of(None)

@@ -8,6 +8,7 @@ import urllib.request
 from collections import defaultdict
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from fleet_messages import stream
@@ -100,6 +101,21 @@ def test_the_fleet_shows_what_alerts_and_the_worst_of_the_others(batches):
     assert shown.alerts["offset"].tolist() == [True, False]
     assert sum(fleet.counted("states").values()) == 3
     assert fleet.counted("alerts")["offset"] == 1
+
+
+def test_old_figures_of_a_series_that_is_calm_again_are_not_shown(batches):
+    """Its block reports it once more; afterwards it is shown if it is among the worst."""
+    fleet, report = Fleet(worst=9), results.load_report(results.dump(batches[-1][1]))
+    for each in report.series:
+        each.line.alerts, each.firing = [], False
+    fleet.update([(4, report)])
+    summary = msgspec.structs.replace(report.summary, worst=[])
+    fresh = fleet.shown()
+    fleet.update([(4, results.BlockReport([], [], [], summary))])
+
+    assert fresh is not None
+    assert "cart-1" in [name.sensor for name in fresh.names]
+    assert fleet.shown() is None
 
 
 def test_alerts_of_a_batch_that_comes_again_are_told_once_also_after_a_restart(tmp_path, batches):
