@@ -15,6 +15,7 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, Final
@@ -228,12 +229,13 @@ def write_beside(
 
 
 def forget_tables(folder: str, seconds: float, now: float | None = None) -> None:
-    """Delete tables of a local folder that are older than ``seconds``."""
+    """Delete tables of a local folder that are older than ``seconds``, as others may too."""
     before = (time.time() if now is None else now) - seconds
     for pattern in ("batch=*", *(f"_{table}/batch=*" for table in BESIDE)):
         for each in Path(folder).glob(pattern):
-            if each.stat().st_mtime < before:
-                rmtree(each, ignore_errors=True)
+            with suppress(FileNotFoundError):
+                if each.stat().st_mtime < before:
+                    rmtree(each, ignore_errors=True)
 
 
 def _rows(parts: Iterator[pa.RecordBatch], verdict: FleetVerdict) -> Iterator[pa.RecordBatch]:

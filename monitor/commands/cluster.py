@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import math
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ from monitor.journal import Journal
 
 _log: Final = logging.getLogger("monitor.cluster")
 _LOOK_SECONDS: Final = 0.5
+_TIDY_SECONDS: Final = 600.0  # a folder of results may take long to list
 _FAILURE_SHOWN: Final = 2000
 
 Reports = Sequence[tuple[int, results.BlockReport]]
@@ -79,12 +81,12 @@ def run(options: argparse.Namespace) -> int:
     handover = Handover()
     query = job.start(spark, settings, text, _on_batch(settings, handover, sink, job))
     _log.info("reading %s of %s", settings.cluster.log.topic, settings.cluster.log.servers)
-    kept_seconds = settings.cluster.job.results_hours * 3600.0
+    kept_seconds, tidy = settings.cluster.job.results_hours * 3600.0, Seldom(_TIDY_SECONDS)
     try:
         while query.isActive and not stopping():
             handover.process(sink.publish, _LOOK_SECONDS)
             sink.flush()
-            job.forget_tables(settings.cluster.job.results, kept_seconds)
+            tidy(lambda: job.forget_tables(settings.cluster.job.results, kept_seconds))
         handover.close()
         failure = query.exception()
         query.stop()
@@ -140,6 +142,21 @@ def _on_batch(
         _log.info("batch %d: %d blocks in %.1f s", batch, len(reports), time.time() - began)
 
     return on_batch
+
+
+class Seldom:
+    """Does something at the first call, and at a later one once ``seconds`` have passed."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._seconds: Final = seconds
+        self._clock: Final = clock
+        self._next = -math.inf
+
+    def __call__(self, work: Callable[[], object]) -> None:
+        """Do ``work`` if it is time."""
+        if self._clock() >= self._next:
+            work()
+            self._next = self._clock() + self._seconds
 
 
 class Handover:

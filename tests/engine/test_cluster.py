@@ -47,6 +47,17 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_pat
         cluster.run(type("Options", (), {"config": str(settings), "spark": []})())
 
 
+def test_folders_of_results_are_listed_once_in_a_while():
+    from monitor.commands.cluster import Seldom
+
+    done, times = [], iter([0.0, 0.5, 1.0, 599.0, 600.5, 601.0, 602.0])
+    tidy = Seldom(600.0, lambda: next(times))
+    for at in range(5):
+        tidy(lambda at=at: done.append(at))
+
+    assert done == [0, 3]
+
+
 def test_nothing_of_the_cluster_is_imported_by_the_daemon():
     theirs = ("pyspark", "pandas", "confluent_kafka", "pyarrow")
     program = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from test_results import MESSAGES, block_of
@@ -84,3 +85,13 @@ def test_tables_and_what_is_beside_them_go_when_they_are_old(found, tmp_path):
         "_references/batch=2",
         "batch=2",
     ]
+
+
+def test_a_table_that_somebody_else_deletes_meanwhile_is_no_error(found, tmp_path, monkeypatch):
+    written(tmp_path / "batch=1", found)
+    listed = [tmp_path / "batch=0", tmp_path / "batch=1"]
+    monkeypatch.setattr(Path, "glob", lambda _self, pattern: listed if pattern[0] == "b" else [])
+    os.utime(tmp_path / "batch=1", (1000.0, 1000.0))
+    job.forget_tables(str(tmp_path), 60.0, now=2000.0)
+
+    assert not (tmp_path / "batch=1").exists()
