@@ -38,13 +38,15 @@ from monitor.core.model import (
     Int,
     Records,
 )
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ERA_END
-from monitor.daemon.intake import Intake, recover
+from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Router
+from monitor.decode.units import Units
 from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_A_BATCH: Final = 100
@@ -94,20 +96,24 @@ class Block:
         self._recipe: Final = recipe
         loaded = None if state is None else load_state(state)
         self._store: Final = BlockStore(None if loaded is None else loaded.stored)
+        births = Births()
+        births.load_notes(self._store.note)
+        router = recipe.router_of(births, number)
         # A block may keep fewer pairs than a replay covers.
-        plan = recipe.plan._replace(known_series=len(self._store.series()), replay_in_windows=False)
+        plan = recipe.plan._replace(
+            known_series=len(self._store.series()),
+            replay_in_windows=False,
+            rules_of=_with_learned_units(recipe.plan.rules_of, router.units, self._store),
+        )
         self.network: Final = Network(plan, self._store, self._in_time)
         self._expired = -math.inf if loaded is None else loaded.expired
         self._too_late = 0 if loaded is None else loaded.too_late
-        births = Births()
-        births.load_notes(self._store.note)
         self._noted: list[int] = []
         self._shown: list[list[str]] = []
         self._losses = (0, 0)
         self._kept_from = -math.inf
         if loaded is not None:
             self._resume(loaded)
-        router = recipe.router_of(births, number)
         self._are_ordered: Final = router.any_needs_packet
         self._intake: Final = Intake(router, self.network, self._store, births)
 
@@ -307,6 +313,22 @@ class Block:
         for row, time in zip(theirs["series"].tolist(), theirs["time"].tolist(), strict=True):
             found[row] = min(time, found.get(row, time))
         return found
+
+
+def _with_learned_units(
+    rules_of: Callable[[str, str], SeriesRules], units: Units | None, store: BlockStore
+) -> Callable[[str, str], SeriesRules]:
+    """Return the rules of series with the units that messages stated where the settings do not."""
+    if units is None:
+        return rules_of
+    if noted := store.note(UNITS):
+        units.load(noted)
+
+    def rules(sensor: str, quantity: str) -> SeriesRules:
+        found = rules_of(sensor, quantity)
+        return found if found.unit else found._replace(unit=units.unit_of(sensor, quantity))
+
+    return rules
 
 
 def _shown(snapshot: Snapshot) -> list[list[str]]:

@@ -8,6 +8,7 @@ earlier findings are reported until all blocks behind them have reported their p
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -102,7 +103,7 @@ class References:
             if not parts:
                 self._parts.pop(key, None)
             elif sum(len(part.series) for part in parts.values()) >= SENSORS_MIN:
-                found = _judged(key, parts)
+                found = _judged(key, _of_one_unit(parts))
                 if found is not None:
                     self._found[key] = found
         for key in [*self._before]:
@@ -129,6 +130,15 @@ class References:
     def _known(self) -> list[Found]:
         found = {**self._found, **self._before}
         return [found[key] for key in sorted(found)]
+
+
+def _of_one_unit(parts: dict[int, _Held]) -> dict[int, _Held]:
+    """Return the parts of the unit that most series have; each block learns units by itself."""
+    counts: Counter[str] = Counter()
+    for _, part in sorted(parts.items()):
+        counts[part.first.unit] += len(part.series)
+    ((unit, _),) = counts.most_common(1)
+    return {block: part for block, part in parts.items() if part.first.unit == unit}
 
 
 def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:

@@ -16,6 +16,7 @@ from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
 from monitor.cluster import results
 from monitor.cluster.block import Block
+from monitor.cluster.fleet_snapshot import series_name
 from monitor.cluster.fleet_verdicts import Fleet
 from monitor.cluster.log_records import LogMessage
 from monitor.cluster.placing import Placing, block_of
@@ -114,6 +115,7 @@ class Cluster:
             heard.append(results.load_changed(results.dump(results.changed(found))))
             self._states[number] = block.dump()
             said.append((number, results.load_report(body)))
+        self.lines = [line for each in heard for line in each.lines]
         right = self.sink.publish(said)
         if twice:
             assert self.sink.publish(said) == right
@@ -254,6 +256,29 @@ def test_a_driver_that_dies_while_it_tells_of_a_suspect_knows_it_when_it_starts_
 
     assert [each.key[1] for each in cluster.sink.fleet.references.suspects()] == ["station"]
     cluster.stop()
+
+
+def test_parts_of_one_unit_are_judged_together_where_blocks_have_learned_several(tmp_path):
+    """The sensors of two blocks say grams, all others and the station kilograms."""
+    in_grams = {sensor for sensor in SENSORS if block_of(sensor, BLOCKS) < 2}
+    assert 0 < len(in_grams) < len(SENSORS) / 2
+    messages = []
+    for message in met_by_many(100):
+        body = msgspec.json.decode(message.payload) | {"unit": "kg"}
+        if message.topic.split("/")[1] in in_grams:
+            body |= {"unit": "g", "value": 1000.0 * body["value"], "u": 1000.0 * body["u"]}
+        messages.append(LogMessage(message.received, message.topic, msgspec.json.encode(body)))
+    cluster = Cluster(TEXT, tmp_path)
+    cluster.apply(messages[:650])
+    cluster.apply(messages[650:])
+    (found,) = cluster.sink.fleet.suspects()
+    units = {series_name(line).unit for line in cluster.lines}
+    cluster.stop()
+
+    assert units == {"g", "kg"}
+    assert found.unit == "kg"
+    assert found.estimate.value == pytest.approx(2.5, abs=0.5)
+    assert {each.sensor for each in cluster.heard if each.alert == "odd"} <= {"near-7"}
 
 
 def test_what_blocks_know_is_small_and_a_calm_fleet_costs_the_driver_nothing(tmp_path):

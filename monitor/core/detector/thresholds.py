@@ -245,10 +245,14 @@ class Thresholds:
 
 
 def _of_their_like(values: Float, names: Sequence[SeriesName], judged: Bool) -> Float:
-    """Return the median over the judged series of the same quantity and group, of five or more."""
-    like: dict[tuple[str, str], list[int]] = {}
+    """Return the median over the judged series of the same kind, of five or more.
+
+    They have the same quantity, group and unit.
+    """
+    like: dict[tuple[str, str, str], list[int]] = {}
     for row in np.flatnonzero(judged & np.isfinite(values)).tolist():
-        like.setdefault((names[row].quantity, names[row].group), []).append(row)
+        name = names[row]
+        like.setdefault((name.quantity, name.group, name.unit), []).append(row)
     median = np.full(values.size, np.nan)
     for rows in like.values():
         if len(rows) >= LIKE_MIN:
