@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.alerts.transition import PENDING
 from monitor.cluster.block_store import (
     VERSION,
     BlockState,
@@ -30,7 +27,15 @@ from monitor.cluster.block_store import (
     load_state,
 )
 from monitor.cluster.log_records import IN_DOUBT, TRUSTED, LogMessage
-from monitor.cluster.results import CORRECTIONS, EXPIRED, TOO_LATE, Results
+from monitor.cluster.message_order import taken_together
+from monitor.cluster.results import (
+    CORRECTIONS,
+    EXPIRED,
+    TOO_LATE,
+    Results,
+    not_calm,
+    states_and_alerts,
+)
 from monitor.cluster.too_late import late_changes, late_revisions
 from monitor.core.detector.full_replays import Checkpoint
 from monitor.core.detector.lifecycle import FIRING
@@ -39,7 +44,6 @@ from monitor.core.model import (
     Records,
 )
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ERA_END
@@ -51,21 +55,6 @@ from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_A_BATCH: Final = 100
 _EXPIRE_EVERY_SECONDS: Final = 60.0
-# Messages that arrived within this many seconds are processed together, at the time of the last of
-# them: large batches cost less, and the time of arrival only decides what is too far in the future
-# and how long it is held. Where it may be all the time that a message has, or where messages define
-# what later ones mean, those of one read of a bridge are.
-_TOGETHER_SECONDS: Final = 60
-
-
-def _together(message: LogMessage) -> tuple[float, bool]:
-    """Return the key that the messages of one batch share."""
-    return message.received // _TOGETHER_SECONDS, message.clock == IN_DOUBT
-
-
-def _of_one_read(message: LogMessage) -> tuple[float, bool]:
-    """Return the key that the messages of one batch share where their arrival matters."""
-    return message.received, message.clock == IN_DOUBT
 
 
 class Recipe(NamedTuple):
@@ -126,13 +115,9 @@ class Block:
         before = network.liveness.heard[:known].copy()
         network.liveness.heard[:known] = -math.inf
         pairs = 0
-        key = _of_one_read if self._are_ordered else _together
-        ordered = sorted(messages, key=lambda each: (*key(each), each.received))
-        for (_, is_doubted), group in groupby(ordered, key=key):
-            together = list(group)
-            received = float(together[-1].received)
-            if not self._are_ordered:
-                together.sort(key=attrgetter("topic"))  # messages of one series together
+        for together in taken_together(messages, in_order=self._are_ordered):
+            received = float(max(each.received for each in together))
+            is_doubted = together[0].clock == IN_DOUBT
             batch = self._intake.prepare(together, received, ERA_END if is_doubted else None)
             self._too_late += late_revisions(batch.observations, network, self._store)
             self._intake.commit(batch)
@@ -143,14 +128,14 @@ class Block:
         touched = np.flatnonzero(np.isfinite(heard))
         # As in the daemon the last arrival counts, also after one by a clock that was ahead.
         heard[:known] = np.where(np.isneginf(heard[:known]), before, heard[:known])
-        trusted = (float(each.received) for each in ordered if each.clock == TRUSTED)
+        trusted = (float(each.received) for each in messages if each.clock == TRUSTED)
         self._expire(max(trusted, default=self._expired))
-        now = max([self._expired, *(float(each.received) for each in ordered)])
+        now = max([self._expired, *(float(each.received) for each in messages)])
         snapshot = network.evaluate(now)
-        shown_before, self._shown = self._shown, _shown(snapshot)
+        shown_before, self._shown = self._shown, states_and_alerts(snapshot)
         others = [at for at, each in enumerate(self._shown) if shown_before[at : at + 1] != [each]]
         rows = np.unique(np.concatenate([touched, *changed, np.array(others, dtype=np.int64)]))
-        before_now, self._noted = self._noted, _not_calm(snapshot)
+        before_now, self._noted = self._noted, not_calm(snapshot)
         every, medians = np.arange(len(snapshot.names)), self._recipe.medians
         results = Results(
             snapshot=snapshot,
@@ -329,20 +314,3 @@ def _with_learned_units(
         return found if found.unit else found._replace(unit=units.unit_of(sensor, quantity))
 
     return rules
-
-
-def _shown(snapshot: Snapshot) -> list[list[str]]:
-    """Return the state of each series and the names of its alerts."""
-    found = [[state] for state in snapshot.states]
-    for name, active in snapshot.alerts.items():
-        for row in np.flatnonzero(active).tolist():
-            found[row].append(name)
-    return found
-
-
-def _not_calm(snapshot: Snapshot) -> list[int]:
-    """Return the rows with a firing or pending alert."""
-    found = np.array([state == PENDING for state in snapshot.states], dtype=np.bool_)
-    for active in snapshot.alerts.values():
-        found |= active
-    return np.flatnonzero(found).tolist()

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 import numpy as np
 
+from monitor.alerts.transition import PENDING
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.reference_stations import MeetingPairs, SeriesFacts, Station
 from monitor.core.model import Bool, Float, Int
@@ -253,3 +254,20 @@ def _part(snapshot: Snapshot, station: Station, known: MeetingPairs) -> StationE
         known.first,
         pairs.tobytes(),
     )
+
+
+def states_and_alerts(snapshot: Snapshot) -> list[list[str]]:
+    """Return the state of each series and the names of its alerts."""
+    found = [[state] for state in snapshot.states]
+    for name, active in snapshot.alerts.items():
+        for row in np.flatnonzero(active).tolist():
+            found[row].append(name)
+    return found
+
+
+def not_calm(snapshot: Snapshot) -> list[int]:
+    """Return the rows with a firing or pending alert."""
+    found = np.array([state == PENDING for state in snapshot.states], dtype=np.bool_)
+    for active in snapshot.alerts.values():
+        found |= active
+    return np.flatnonzero(found).tolist()
