@@ -63,7 +63,7 @@ def test_a_table_is_read_while_another_batch_is_written(found, tmp_path):
     beside = tmp_path / "_deadletters" / "batch=1"
     beside.mkdir(parents=True)
     letter = {"block": 7, "received": 1.0, "topic": "t", "reason": "bad_payload"}
-    letter |= {"detail": "", "payload": b"{"}
+    letter |= {"detail": "", "place": "", "payload": b"{"}
     pq.write_table(
         pa.Table.from_pylist([letter], job.BESIDE["deadletters"]), beside / "part-0.parquet"
     )
