@@ -365,7 +365,7 @@ def held(trial: Trial, messages: list[LogMessage], seconds: float) -> Figures:
     def looked() -> bool:
         wrong = unequal(tables(trial), wanted)
         figures["series equal"] = f"{len(wanted) - len(wrong)} of {len(wanted)}"
-        more = int(trial.figure("monitor_messages_committed_total")) - counted
+        more = int(trial.figure("monitor_cluster_messages_committed")) - counted
         figures["messages lost"], figures["messages counted twice"] = max(0, -more), max(0, more)
         figures["differ"] = {
             name: {

@@ -181,6 +181,10 @@ class Fleet:
             found.subtract(self._totals_before[block])
         return found
 
+    def committed(self) -> int:
+        """Return how many messages blocks have ever committed."""
+        return sum(summary.totals.get("committed", 0) for summary in self._blocks.values())
+
     def total(self, name: str) -> int:
         """Return the sum over blocks of ``state_bytes`` or ``counted``."""
         return sum(getattr(summary, name) for summary in self._blocks.values())

@@ -146,6 +146,8 @@ class ClusterSink:
         left_out = "Reports of blocks on references beyond the number that the driver keeps."
         yield counter("cluster_references_left_out", left_out, fleet.references.left_out)
         yield gauge("cluster_state_bytes", "State of all blocks.", fleet.total("state_bytes"))
+        ever = "Messages committed in the lives of the blocks heard from."
+        yield gauge("cluster_messages_committed", ever, fleet.committed())
         yield gauge("cluster_blocks", "Blocks heard from since the driver began.", len(fleet))
         yield counter("cluster_batches", "Batches done.", done.batches)
         yield gauge(

@@ -150,6 +150,7 @@ def test_counters_count_from_the_start_of_the_driver_on(batches):
 
     assert whole.totals()["received"] == wanted[-1] == len(MESSAGES)
     assert restarted.totals()["received"] == wanted[-1] - wanted[-2]
+    assert restarted.committed() == whole.committed() == whole.totals()["committed"]
     assert all(count >= 0 for count in restarted.totals().values())
 
 
