@@ -264,6 +264,25 @@ def test_what_a_birth_alone_states_holds_for_the_data_that_follow_also_after_a_r
     assert other.reason == "missing_field"
 
 
+def test_a_topic_may_name_the_device_where_the_payload_names_the_sensor():
+    settings = b"""
+sources:
+  - topic: "spBv1.0/{group}/{message}/{edge}/{device}"
+    kind: reading
+    decoder: sparkplug
+    map:
+      sensor: "{edge}-{device}"
+      series: [{quantity: density, value: values.density/value, u: 1}]
+  - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+"""
+    daemon = router_of(parse(settings, "f"), Births())
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+
+    (found,) = daemon.decode("spBv1.0/g/DDATA/e/s", data(), RECEIVED)
+
+    assert (found.sensor, found.value) == ("e-s", 842.0)
+
+
 def test_numeric_properties_of_a_metric_are_read_those_of_its_birth_where_none_are_sent():
     daemon = router_of(parse(EXCEPTION, "f"), Births())
     level = {"name": "level", "alias": 3, "datatype": 10}

@@ -51,7 +51,8 @@ def parse(call: Call) -> Iterable[object]:
 
     content = read_payload(call.payload)
     node = f"{fields['group']}/{fields['edge']}"
-    device = fields.get("device", fields["sensor"]) if message[0] == "D" else ""
+    own = fields.get("device", fields.get("sensor", ""))
+    device = own if message[0] == "D" else ""
     if message in _BIRTHS:
         _learn(content, births, node, device, whole=message == "NBIRTH")
     return _records(content, births, node, device)
