@@ -224,6 +224,10 @@ HOSTILE = [
     ),
     ("reading", b"[" * 100_000, "bad_payload", "nested too deeply"),
     ("reading", spoilt(x="?").replace(b'"?"', b"[" * 101 + b"]" * 101), "bad_payload", "nested"),
+    # half of an interval, and one upside down
+    ("reference", spoilt(u=..., lower=0.0), "missing_field", "$.upper"),
+    ("reference", spoilt(u=..., upper=2.0), "missing_field", "$.lower"),
+    ("reference", spoilt(u=..., lower=2.0, upper=0.0), "inverted_interval", "$.lower"),
     # a member that stands twice
     *(
         ("reading", payload, "bad_payload", place)
@@ -343,6 +347,15 @@ def test_a_reference_may_name_what_measured_it(stated, name):
     (found,) = ROUTER.decode(TOPICS["reference"], spoilt(reference_id=stated), NOW)
 
     assert (found.subject, found.reference_id) == ("s", name)
+
+
+@pytest.mark.parametrize(
+    ("p", "k"), [(0.95, 1.959963984540054), (0.9, 1.6448536269514722), (..., 2)]
+)
+def test_the_interval_of_a_reference_is_its_uncertainty(p, k):
+    (found,) = ROUTER.decode(TOPICS["reference"], spoilt(u=..., lower=0.0, upper=2.0, p=p), NOW)
+
+    assert found.u == pytest.approx(1.0 / k, rel=1e-12)
 
 
 # -- whatever comes -----------------------------------------------------------------------------

@@ -240,6 +240,15 @@ def check_p(p: float) -> float:
     raise Rejected("bad_level", f"p is {p}; it must lie between 0 and 1{percent}", field="p")
 
 
+def states_interval(lower: float, upper: float) -> bool:
+    """Return whether a coverage interval is stated, NaN meaning not; refuses half of one."""
+    lacks_lower, lacks_upper = math.isnan(lower), math.isnan(upper)
+    if lacks_lower != lacks_upper:
+        lone = "upper" if lacks_upper else "lower"
+        raise Rejected("missing_field", "lower and upper must be stated together", field=lone)
+    return not lacks_lower
+
+
 def check_interval(lower: float, upper: float) -> tuple[float, float]:
     """Return a coverage interval if it is finite, upright and has a width."""
     check_number("lower", lower)
@@ -274,11 +283,7 @@ def check_reading(reading: Reading, received: float) -> Reading:
     if not math.isnan(reading.u):
         check_u("u", reading.u)
         stated = True
-    if not (math.isnan(reading.lower) and math.isnan(reading.upper)):
-        if math.isnan(reading.lower) or math.isnan(reading.upper):
-            lone = "upper" if math.isnan(reading.upper) else "lower"
-            detail = "lower and upper must be stated together"
-            raise Rejected("missing_field", detail, field=lone)
+    if states_interval(reading.lower, reading.upper):
         check_interval(reading.lower, reading.upper)
         stated = True
     if not math.isnan(reading.p):

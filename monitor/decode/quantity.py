@@ -7,7 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from monitor.core.model import NAN
-from monitor.decode.checks import Rejected, expanded_to_standard
+from monitor.decode.checks import (
+    Rejected,
+    check_interval,
+    expanded_to_standard,
+    states_interval,
+)
 from monitor.decode.paths import (
     MISSING,
     Fetch,
@@ -110,8 +115,9 @@ def _or_nothing(form: Form) -> Form:
 
 def u_of_reference(stated: Stated) -> float:
     """Return the standard uncertainty of a reference, also where an interval is stated."""
-    if math.isnan(stated.u) and not math.isnan(stated.lower):
-        half = (stated.upper - stated.lower) / 2.0
+    if math.isnan(stated.u) and states_interval(stated.lower, stated.upper):
+        lower, upper = check_interval(stated.lower, stated.upper)
+        half = (upper - lower) / 2.0
         return expanded_to_standard(half, None, None if math.isnan(stated.p) else stated.p)
     return stated.u
 

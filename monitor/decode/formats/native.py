@@ -17,11 +17,19 @@ from monitor.decode.spec import Kind, MapSpec, SeriesSpec
 from monitor.mqtt.topic_templates import Template
 
 _MEASURED: Final = SeriesSpec(
-    value="value", unit_path="unit", u="u", U="U", k="k", p="p", stated=True
+    value="value",
+    unit_path="unit",
+    u="u",
+    U="U",
+    k="k",
+    lower="lower",
+    upper="upper",
+    p="p",
+    stated=True,
 )
 _SPECS: Final[dict[Kind, MapSpec]] = {
     "reading": MapSpec(
-        series=(_MEASURED._replace(lower="lower", upper="upper"),),
+        series=(_MEASURED,),
         key="key",
         sequence="seq",
         agree={"sensor": "sensor", "quantity": "quantity"},
