@@ -31,16 +31,12 @@ class Dialled:
         ends_at = time.monotonic() + seconds
         addresses = _addresses(host, port, seconds)
         failed = OSError(f"{host} has no address")
-        for at, (family, kind, protocol, _, address) in enumerate(addresses):
-            made = socket.socket(family, kind, protocol)
+        for at, address in enumerate(addresses):
             try:
-                made.settimeout(_seconds_until(ends_at) / (len(addresses) - at))
-                made.connect(address)
-            except OSError as error:
-                made.close()
+                share = _seconds_until(ends_at) / (len(addresses) - at)
+                return cls(_connected(address, share), ends_at)
+            except OSError as error:  # also of a family that this machine does not have
                 failed = error
-            else:
-                return cls(made, ends_at)
         raise failed
 
     def send(self, data: bytes) -> None:
@@ -62,6 +58,19 @@ def _seconds_until(ends_at: float) -> float:
 
 
 _Address = tuple[socket.AddressFamily, socket.SocketKind, int, str, Any]
+
+
+def _connected(to: _Address, seconds: float) -> socket.socket:
+    """Return a socket that is connected; raises OSError."""
+    family, kind, protocol, _, address = to
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.settimeout(seconds)
+        made.connect(address)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def _addresses(host: str, port: int, seconds: float) -> list[_Address]:
