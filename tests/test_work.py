@@ -171,7 +171,7 @@ def test_the_first_readings_of_many_series_are_let_in_once_a_series(parts):
     assert python / SENSORS < 100
 
 
-@pytest.mark.parametrize(("before", "python_most", "c_most"), [(0, 145, 240), (2, 14, 31)])
+@pytest.mark.parametrize(("before", "python_most", "c_most"), [(0, 145, 240), (2, 15, 32)])
 def test_a_message_of_a_hundred_readings_costs_a_few_calls(tmp_path, before, python_most, c_most):
     mapping = {"each": "$", "time": "time", "series": [{"value": "value", "u": "u"}]}
     kinds = {kind: f"monitor/{{sensor}}/{{quantity}}/{kind}" for kind in ("reading", "reference")}
