@@ -12,7 +12,7 @@ from monitor.client.client import ClientError, client_arguments, client_of
 from monitor.config import load
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import UsageError
-from monitor.files.layout import layout_arguments, layout_of, layout_options_given
+from monitor.files.layout import layout_arguments, layout_of, refuse_layout
 from monitor.http.due_documents import DueList, due_calendar, due_list, due_text
 from monitor.report.recorded import due_snapshot, read_with_notes
 
@@ -76,8 +76,7 @@ def _of_daemon(options: argparse.Namespace) -> str:
         raise UsageError("--ics is for FILE; calendars read /due.ics of a daemon themselves")
     if options.tolerance is not None:
         raise UsageError("--tolerance is for FILE; a daemon's is alerts.tolerance in its settings")
-    if given := layout_options_given(options):
-        raise UsageError(f"{given[0]} is for FILE; a daemon's settings say how messages are read")
+    refuse_layout(options)
     client = client_of(load(options.config), options)
     found = client.get(f"due?order={options.order}")
     if found is None:

@@ -20,7 +20,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
 from monitor.errors import CannotWriteError, UsageError
-from monitor.files.layout import layout_arguments, layout_of, layout_options_given
+from monitor.files.layout import layout_arguments, layout_of, refuse_layout
 from monitor.files.whole_file import whole_file
 from monitor.report.html_report import ReportSource, report
 from monitor.report.progress import step
@@ -85,8 +85,7 @@ def _of_file(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
 
 def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     """Return the pairs of a daemon; level and density are from its settings unless given."""
-    if given := layout_options_given(options):
-        raise UsageError(f"{given[0]} is for FILE; a daemon's settings say how messages are read")
+    refuse_layout(options)
     settings = load(options.config)
     named = covariates_of(options.covariates)
     if unknown := in_file(named):

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Protocol
 
 from monitor.core.formatting import instant
-from monitor.core.model import Float
 from monitor.decode.checks import VALUE_MAX, Rejected
 from monitor.decode.spec import MapError
 from monitor.decode.time import Reader, is_number, reader
@@ -47,7 +46,7 @@ class TakesOptions(Protocol):
 
 
 class LayoutError(MonitorError):
-    """``--time-zone``, ``--time-format`` or ``--time-start`` cannot be used."""
+    """An option that says how a table is written cannot be used."""
 
     exit_code = USAGE
 
@@ -146,10 +145,14 @@ def notation_arguments(parser: TakesOptions) -> None:
     )
 
 
-def layout_options_given(options: argparse.Namespace) -> list[str]:
-    """Return the options given that say how a table is written."""
-    names = ("columns", "time_zone", "time_format", "time_start", "decimal_comma")
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(options, name, None)]
+def refuse_layout(options: argparse.Namespace) -> None:
+    """Raise LayoutError if an option says how a table is written, where a daemon is asked."""
+    for name in ("columns", "time_zone", "time_format", "time_start", "decimal_comma"):
+        if getattr(options, name):
+            option = f"--{name.replace('_', '-')}"
+            raise LayoutError(
+                f"{option} is for FILE; a daemon's settings say how messages are read"
+            )
 
 
 def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> FileLayout:
@@ -168,16 +171,16 @@ def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> Fil
     return layout
 
 
-def early_times(times: Float) -> str:
+def early_times(latest: float) -> str:
     """Return what to do about times that seem to count from a start, not from 1970; else nothing.
 
-    ``times``: s since 1970 UTC.
+    ``latest`` is the last of them, s since 1970 UTC.
     """
-    if not times.size or not times.max() < _EARLY:
+    if latest >= _EARLY:
         return ""
     return (
-        f"its times end at {instant(float(times.max()))}: numbers are seconds since 1970; if they "
-        "count from a start, name it with --time-start"
+        f"its times end at {instant(latest)}: numbers are seconds since 1970; if they count from a "
+        "start, name it with --time-start"
     )
 
 

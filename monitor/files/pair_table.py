@@ -211,7 +211,8 @@ class _Gathered:
             yield f"{self._path}: columns not used: {listing(unused)}"
         for field, name in overlooked(unused, self._fields):
             yield f"{self._path}: no column {field}; if {name} holds it: --columns {field}={name}"
-        if "time" in self._fields and (early := early_times(joined(self._columns["time"]))):
+        latest = max(float(part.max()) for part in self._columns["time"])
+        if "time" in self._fields and (early := early_times(latest)):
             yield f"{self._path}: {early}"
         if self._lost:
             total = self._rows + self._lost

@@ -236,7 +236,7 @@ def _of_stream(path: Path, rules: SeriesRules, watch: Watch, layout: FileLayout)
         memory.apply(pairs, batch)
         memory.network.expire(received)
     notes = [*stream.notes]
-    if early := early_times(np.array([time_of(each) for each in observations[-1:]])):
+    if observations and (early := early_times(time_of(observations[-1]))):
         notes.append(f"{path}: {early}")
     if alone := len(occasions) - len(paired):
         within = duration(rules.pairing.tolerance_seconds)

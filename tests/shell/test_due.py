@@ -99,6 +99,13 @@ def test_bad_options_are_told(file, capsys, options, said):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", [["due"], ["report", "--out", "report.html"]])
+@pytest.mark.parametrize("option", [["--columns", "value=v"], ["--decimal-comma"]])
+def test_how_a_file_is_written_is_not_asked_of_a_daemon(capsys, command, option):
+    assert main([*command, "--config", "monitor.yaml", *option]) == 2
+    assert f"{option[0]} is for FILE; a daemon's settings say" in capsys.readouterr().err
+
+
 def test_pairs_without_times_have_no_dates(tmp_path, capsys):
     path = tmp_path / "pairs.csv"
     path.write_text("value,sigma,reference\n1,1,1\n2,1,1\n")
