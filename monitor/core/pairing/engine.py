@@ -204,8 +204,8 @@ class Pairing:
         known, references = self.references.get(identity), self._index.references_of(effective)
         superseded = () if effective is came else (came,)
         if known is None:
-            held = HeldReference(effective, references, received)
-            held = msgspec.structs.replace(held, seen=held.seen_with(*superseded))
+            seen = tuple(map(digest, superseded))
+            held = HeldReference(effective, references, received, seen)
             return self._ingest_unknown(came, held, identity)
         if known.has_seen(came):
             return "duplicate"
