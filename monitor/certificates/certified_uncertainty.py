@@ -1,7 +1,8 @@
 """The standard uncertainty that a reference gets from its certificate.
 
 Rules of this file: the largest u of all points of one quantity, because a reference is used between
-them too. The user may have to name the quantity; it is never guessed among several.
+them too; so none of them may be one that cannot be read. The user may have to name the quantity; it
+is never guessed among several.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ class NoUncertaintyError(ValueError):
     """A certificate does not give the requested u; the message says what to do."""
 
 
+class UnclearQuantityError(NoUncertaintyError):
+    """It would if one of its quantities was named."""
+
+
 def certified_uncertainty(
     certificate: Certificate, quantity: str = "", unit: str = ""
 ) -> CertifiedUncertainty:
@@ -41,42 +46,50 @@ def certified_uncertainty(
     """
     with_u = [each for each in certificate.values if each.u > 0.0]
     if not with_u:
+        why = f"; {certificate.mistakes[0]}" if certificate.mistakes else ""
         raise NoUncertaintyError(
-            "states no uncertainty above 0; ask the laboratory for U and k of its results"
+            f"states no uncertainty above 0; ask the laboratory for U and k of its results{why}"
         )
+    _check_whole(certificate, quantity)
     meant = _meant(with_u, quantity)
+    for each in meant:
+        _check_whole(certificate, each.quantity)
     wanted = unit or meant[0].unit
     try:
         converted = [(each.u * abs(conversion(each.unit, wanted).scale), each) for each in meant]
     except Rejected as error:
         raise NoUncertaintyError(f"{meant[0].name or quantity}: {error.detail}") from error
     u, found = max(converted, key=lambda each: each[0])
-    return CertifiedUncertainty(u, wanted, found.k, _named(found))
+    return CertifiedUncertainty(u, wanted, found.k, found.quantity)
+
+
+def _check_whole(certificate: Certificate, quantity: str) -> None:
+    if quantity in certificate.left_out:
+        raise NoUncertaintyError(
+            f"{certificate.left_out[quantity]}; this value of {quantity!r} may have the largest "
+            "uncertainty, so ask the laboratory for a file that can be read"
+        )
 
 
 def _meant(with_u: list[CertifiedValue], quantity: str) -> list[CertifiedValue]:
     if quantity:
         found = [each for each in with_u if quantity in (each.name, *each.ref_types)]
         if not found:
-            raise NoUncertaintyError(
+            raise UnclearQuantityError(
                 f"has no quantity {quantity!r} with an uncertainty; it has {_names(with_u)}"
             )
         return found
-    if len({_named(each) for each in with_u}) == 1:
+    if len({each.quantity for each in with_u}) == 1:
         return with_u
     for kind in _RESULTS:
         found = [each for each in with_u if kind in each.ref_types]
-        if len({_named(each) for each in found}) == 1:
+        if len({each.quantity for each in found}) == 1:
             return found
-    raise NoUncertaintyError(f"has several quantities: {_names(with_u)}; choose one")
-
-
-def _named(value: CertifiedValue) -> str:
-    return value.name or " ".join(value.ref_types) or value.unit
+    raise UnclearQuantityError(f"has several quantities: {_names(with_u)}; choose one")
 
 
 def _names(values: list[CertifiedValue]) -> str:
-    return ", ".join(repr(each) for each in dict.fromkeys(_named(each) for each in values))
+    return ", ".join(repr(each) for each in dict.fromkeys(each.quantity for each in values))
 
 
 def factor_text(k: float) -> str:

@@ -9,7 +9,7 @@ do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
 from monitor.certificates.dsi_units import DsiUnitError, unit_of_dsi
@@ -54,18 +54,32 @@ class CertifiedValue(NamedTuple):
     p: float
     line: int
 
+    @property
+    def quantity(self) -> str:
+        """What it is called: its name, else its types, else its unit."""
+        return _called(self.name, self.ref_types) or self.unit
+
 
 class FileMistakes:
-    """State: the mistakes, with their places in the file."""
+    """State: the mistakes, with their places in the file.
+
+    ``left_out`` has the first mistake of each quantity of which a value was left out, by its name.
+    """
 
     def __init__(self, file: str) -> None:
         self.file: Final = file
         self.found: Final[list[str]] = []
+        self.left_out: Final[dict[str, str]] = {}
 
     def add(self, line: int, what: str) -> None:
         """Note one mistake; those after the first twenty are not kept."""
         if len(self.found) < _MISTAKES_MAX:
             self.found.append(f"{self.file}:{line}: {what}")
+
+    def leave_out(self, line: int, quantity: str, what: str) -> None:
+        """Note that a value of a quantity is left out."""
+        self.add(line, f"{quantity or 'a quantity'}: {what}; it is left out")
+        self.left_out.setdefault(quantity, f"{self.file}:{line}: {what}")
 
 
 def english(element: XmlElement | None) -> str:
@@ -89,6 +103,7 @@ def values_of(root: XmlElement, wrong: FileMistakes) -> Iterator[CertifiedValue]
                 if count > _VALUES_MAX:
                     what = f"has more than {_VALUES_MAX} values; the rest is left out"
                     wrong.add(quantity.line, what)
+                    wrong.left_out.setdefault(each.quantity, f"{wrong.file}: {what}")
                     return
                 yield each
 
@@ -104,14 +119,17 @@ def _quantities(data: XmlElement) -> Iterator[XmlElement]:
 def _of_quantity(quantity: XmlElement, wrong: FileMistakes) -> Iterator[CertifiedValue]:
     name = english(quantity.first("name"))
     types = tuple(quantity.attributes.get("refType", "").split())
-    shown = name or " ".join(types) or "a quantity"
     for number in _numbers(quantity):
         if number.name in _NO_NUMBERS:
             continue
         try:
             yield from _rows(number, quantity, (name, types))
         except _WrongValueError as error:
-            wrong.add(error.line, f"{shown}: {error}; it is left out")
+            wrong.leave_out(error.line, _called(name, types), str(error))
+
+
+def _called(name: str, types: Sequence[str]) -> str:
+    return name or " ".join(types)
 
 
 class _WrongValueError(ValueError):

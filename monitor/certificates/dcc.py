@@ -9,7 +9,7 @@ identified by their local names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Final, NamedTuple
 
@@ -41,7 +41,8 @@ class Certificate(NamedTuple):
 
     ``performed`` is the last day of the calibration, ``recalibration`` the day until which, by the
     certificate itself, the item must be calibrated again, None if it says nothing. ``signature`` is
-    what is known of its XML signature, None if it has none.
+    what is known of its XML signature, None if it has none. ``left_out`` has the first mistake of
+    each quantity of which a value could not be read, by its name.
     """
 
     identifier: str
@@ -53,6 +54,7 @@ class Certificate(NamedTuple):
     values: tuple[CertifiedValue, ...]
     signature: XmlSignature | None
     mistakes: tuple[str, ...]
+    left_out: Mapping[str, str]
 
 
 def read_certificate(data: bytes, file: str) -> Certificate:
@@ -91,6 +93,7 @@ def read_certificate(data: bytes, file: str) -> Certificate:
         values,
         xml_signature_of(data),
         tuple(wrong.found),
+        wrong.left_out,
     )
 
 

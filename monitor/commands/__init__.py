@@ -1,7 +1,7 @@
 """The commands, a file each: parse options, call a room, print.
 
 A command's file has ``arguments(parser)`` and ``run(options) -> exit code``; `monitor.cli` imports
-it only when it is used. Nothing else imports a command.
+it only when it is used. Nothing else imports a command; what several of them share is in `options`.
 
 Invariants: results go to stdout, messages to stderr. An error is a `MonitorError` whose message
 says what to do, possibly naming a page of docs/ (`monitor.errors`), and whose exit code is one of

@@ -13,6 +13,7 @@ from typing import Final
 from monitor.cluster.bridge import Bridge
 from monitor.cluster.kafka_log import Appender, properties
 from monitor.cluster.placing import Placing
+from monitor.commands.options import config_option
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
 from monitor.daemon.runtime import configure
@@ -25,7 +26,7 @@ _log: Final = logging.getLogger("monitor.bridge")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
+    config_option(parser)
     parser.add_argument(
         "--name",
         default="1",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from monitor.commands.options import json_option, recorded_argument
 from monitor.core.analysis.side_by_side import SEED
 from monitor.core.analysis.uncertainty_budget import uncertainty_budget
 from monitor.core.pairing.series_rules import SeriesRules
@@ -20,13 +21,11 @@ from monitor.report.recorded import events_of, read_with_notes
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
-    )
+    recorded_argument(parser)
     layout_arguments(parser)
     parser.add_argument("--quantity", help="default: the one most sensors have")
     parser.add_argument("--sensors", nargs="+", metavar="SENSOR", help="default: all")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,8 +7,8 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Literal
 
+from monitor.certificates.certificate_files import detached_signature, read_whole
 from monitor.certificates.certificate_text import (
     certificate_document,
     certificate_text,
@@ -17,13 +17,10 @@ from monitor.certificates.certificate_text import (
     signature_sentence,
 )
 from monitor.certificates.certified_uncertainty import NoUncertaintyError, certified_uncertainty
-from monitor.certificates.dcc import Certificate, CertificateError, read_certificate
-from monitor.certificates.safe_xml import BYTES_MAX
-from monitor.certificates.signatures import is_signed, signature_file
+from monitor.certificates.dcc import Certificate, read_certificate
+from monitor.certificates.signatures import signature_file
 from monitor.certificates.validity import Validity, ValidityError, validity_of
 from monitor.errors import BAD_INPUT, UsageError
-
-Detached = Literal["none", "unchecked", "missing", "good", "broken"]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,25 +69,6 @@ def run(options: argparse.Namespace) -> int:
     for each in wrong:
         print(each, file=sys.stderr)
     return BAD_INPUT if wrong else 0
-
-
-def read_whole(path: Path) -> bytes:
-    """Return a file's content, up to the size of a certificate; raises CertificateError."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(BYTES_MAX + 1)
-    except OSError as error:
-        raise CertificateError(f"{path}: cannot be read: {error.strerror or error}") from error
-
-
-def detached_signature(path: Path, data: bytes, key: str | None) -> Detached:
-    """Return what is known of a file's detached signature, checked only with a ``key``."""
-    beside = signature_file(path)
-    if not beside.exists():
-        return "none" if key is None else "missing"
-    if key is None:
-        return "unchecked"
-    return "good" if is_signed(data, read_whole(beside), read_whole(Path(key)), key) else "broken"
 
 
 def _validity(certificate: Certificate, options: argparse.Namespace) -> Validity | None:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from monitor import __version__
+from monitor.certificates.certificate_files import detached_signature, read_whole
 from monitor.certificates.certificate_text import certificate_document
-from monitor.certificates.certified_uncertainty import NoUncertaintyError, certified_uncertainty
+from monitor.certificates.certified_uncertainty import UnclearQuantityError, certified_uncertainty
 from monitor.certificates.dcc import read_certificate
 from monitor.certificates.dsi_units import DsiUnitError, dsi_of_unit, unit_of_dsi
 from monitor.certificates.signatures import (
@@ -24,8 +25,7 @@ from monitor.certificates.signatures import (
     signature_of,
 )
 from monitor.certificates.validity import validity_of
-from monitor.commands.certificate import detached_signature, read_whole
-from monitor.commands.event import instant_of
+from monitor.commands.options import instant_of
 from monitor.config import load
 from monitor.config.core_plan import rules_of
 from monitor.core.formatting import instant
@@ -188,15 +188,14 @@ def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Ma
     certificate = read_certificate(data, file)
     if certificate.signature is not None and certificate.signature.is_broken:
         raise UsageError(f"--reference {file}: {certificate.signature.sentence}")
-    if certificate.mistakes:  # what cannot be read may have the largest uncertainty
-        raise UsageError(f"--reference {file}: {certificate.mistakes[0]}")
     try:
         u = certified_uncertainty(certificate, options.reference_quantity, asked.unit)
         validity = validity_of(
             certificate.performed, certificate.recalibration, valid_for=options.valid_for
         )
-    except (NoUncertaintyError, ValueError) as error:
-        raise UsageError(f"--reference {file}: {error}; see --reference-quantity") from error
+    except ValueError as error:
+        hint = " (--reference-quantity)" if isinstance(error, UnclearQuantityError) else ""
+        raise UsageError(f"--reference {file}: {error}{hint}") from error
     document = certificate_document(certificate, validity)
     until = document["valid_until"]
     told = f"valid until {until}" if until else "until when it is valid is not stated"

@@ -19,6 +19,7 @@ from monitor.cluster import results
 from monitor.cluster.fleet_verdicts import Fleet, FleetVerdict
 from monitor.cluster.kafka_log import Appender, MissingLibraryError, properties
 from monitor.cluster.sink import NOTE, ClusterSink
+from monitor.commands.options import config_option
 from monitor.config import (
     Settings,
     load,
@@ -47,7 +48,7 @@ class JobError(MonitorError):
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
+    config_option(parser)
     parser.add_argument(
         "--spark", action="append", default=[], metavar="KEY=VALUE", help="a Spark option"
     )

@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from monitor.commands.options import (
+    alpha_option,
+    density_option,
+    instant_of,
+    json_option,
+    recorded_argument,
+)
 from monitor.core.analysis.ranking import PROFILES, WORDS
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.pairing.series_rules import SeriesRules
@@ -26,9 +32,7 @@ _SAVED = {
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
-    )
+    recorded_argument(parser)
     layout_arguments(parser)
     parser.add_argument(
         "--sensors",
@@ -46,15 +50,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", choices=PROFILES, default="balanced", help="what sensors are ranked by"
     )
-    parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
-    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default: 0.1)")
+    density_option(parser, "normal")
+    alpha_option(parser, 0.1)
     parser.add_argument(
         "--miss",
         type=float,
         default=MISS,
         help=f"miss rate at which widths are compared (default: {MISS})",
     )
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     asked = Comparing(
         options.sensors,
         quantity=options.quantity,
-        at=None if options.at is None else _instant(options.at),
+        at=None if options.at is None else instant_of(options.at, "--at"),
         density=options.density,
         profile=options.profile,
         level=level,
@@ -79,16 +83,6 @@ def run(options: argparse.Namespace) -> int:
         found = comparison_of(recorded, asked)
     print(json.dumps(found, allow_nan=False) if options.json else _text(found))
     return 0
-
-
-def _instant(text: str) -> float:
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise CompareError(f"--at {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
-    if found.tzinfo is None:
-        raise CompareError(f"--at {text}: has no zone; add Z or an offset such as +13:00")
-    return found.timestamp()
 
 
 def _text(compared: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from monitor.commands.options import recorded_argument
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import CannotWriteError, UsageError
@@ -25,9 +26,7 @@ _COLUMNS: Final = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
-    )
+    recorded_argument(parser)
     layout_arguments(parser)
     parser.add_argument(
         "--level",

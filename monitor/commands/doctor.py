@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from monitor.client.client import DaemonClient, client_arguments, client_of
+from monitor.commands.options import config_option, json_option
 from monitor.config import Settings, load
 from monitor.daemon.assembly import assemble, examined
 from monitor.explain.doctor import doctor_report, text
@@ -17,8 +18,8 @@ from monitor.journal import JournalBusyError
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    config_option(parser)
+    json_option(parser, "the report")
     client_arguments(parser)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from monitor.client.client import ClientError, client_arguments, client_of
+from monitor.commands.options import recorded_or_daemon
 from monitor.config import load
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import UsageError
@@ -19,14 +20,7 @@ from monitor.report.recorded import due_snapshot, read_with_notes
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    of = parser.add_mutually_exclusive_group(required=True)
-    of.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped",
-    )
-    of.add_argument("--config", metavar="FILE", help="settings of a running daemon")
+    recorded_or_daemon(parser, "settings of a running daemon")
     layout_arguments(parser)
     parser.add_argument(
         "--tolerance",

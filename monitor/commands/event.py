@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from datetime import datetime
 
+from monitor.commands.options import config_option, instant_of
 from monitor.config import load, resolve_secret
 from monitor.core.formatting import instant
 from monitor.core.model import Event
@@ -20,7 +20,7 @@ _USUAL = "adjusted, moved, replaced, firmware"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
+    config_option(parser)
     parser.add_argument("sensor", metavar="SENSOR", help="name of the sensor")
     parser.add_argument("event", metavar="EVENT", help=f"what happened: {_USUAL} or any other word")
     parser.add_argument(
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         event = Event(
             check_name("sensor", options.sensor),
-            now if options.time is None else check_time(instant_of(options.time), now),
+            now if options.time is None else check_time(instant_of(options.time, "--time"), now),
             check_event(options.event),
             options.note,
         )
@@ -49,14 +49,3 @@ def run(options: argparse.Namespace) -> int:
     when = instant(event.time, "seconds")
     print(f"{event.sensor} {event.event} at {when}: a new epoch begins; published on {topic}")
     return 0
-
-
-def instant_of(text: str, option: str = "--time") -> float:
-    """Return the time (s since 1970 UTC) that a person wrote for an option; raises UsageError."""
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
-    if instant.tzinfo is None:
-        raise UsageError(f"{option} {text}: has no zone; add Z or an offset such as +13:00")
-    return instant.timestamp()

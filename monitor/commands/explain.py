@@ -13,11 +13,11 @@ import json
 import os
 import sys
 import time
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from monitor.commands.options import config_option, instant_of, json_option
 from monitor.config import load
 from monitor.errors import UsageError
 from monitor.explain import Explanation, Message, explain
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("topic", metavar="TOPIC", help="topic of the message")
     parser.add_argument("payload", metavar="PAYLOAD", help=_PAYLOAD)
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
+    config_option(parser)
     parser.add_argument(
         "--with",
         dest="earlier",
@@ -46,13 +46,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--now", metavar="TIME", help="time of arrival, ISO 8601 with a time zone (default: now)"
     )
     parser.add_argument("--all", action="store_true", help="show every observation of a long batch")
-    parser.add_argument("--json", action="store_true", help="print the explanation as JSON")
+    json_option(parser, "the explanation")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what happens to the message."""
     settings = load(options.config)
-    now = time.time() if options.now is None else _instant(options.now)
+    now = time.time() if options.now is None else instant_of(options.now, "--now")
     given = [*options.earlier, (options.topic, options.payload)]
     if [payload for _, payload in given].count("-") > 1:
         raise UsageError("only one payload can come from standard input; put the others into files")
@@ -101,13 +101,3 @@ def _bytes(text: str) -> bytes:
     except (binascii.Error, ValueError) as error:
         raise UsageError(f"payload {text[:60]!r} is not {kind}: {error}") from error
     return os.fsencode(text)
-
-
-def _instant(text: str) -> float:
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"--now {text!r} is not a time such as 2026-03-01T06:00Z") from error
-    if instant.tzinfo is None:
-        raise UsageError(f"--now {text!r} has no zone; add Z or an offset such as +13:00")
-    return instant.timestamp()

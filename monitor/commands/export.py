@@ -9,6 +9,7 @@ from typing import Final
 
 from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
+from monitor.commands.options import config_option
 from monitor.config import load
 from monitor.errors import CannotWriteError, UsageError
 from monitor.files.cells import arrow
@@ -22,12 +23,7 @@ _STDOUT: Final = "-"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "--config",
-        required=True,
-        metavar="FILE",
-        help="settings of the daemon; its journal is read if it is not running",
-    )
+    config_option(parser, "settings of the daemon; its journal is read if it is not running")
     parser.add_argument(
         "--format", choices=FORMS, default="csv", help="format of the file (default: csv)"
     )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from monitor.commands.event import instant_of
+from monitor.commands.options import config_option, instant_of
 from monitor.config import Settings, load, resolve_secret
 from monitor.core.formatting import instant
 from monitor.core.model import Reference
@@ -40,7 +40,7 @@ table again changes nothing: known references are recognised. Recipes: docs/refe
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.epilog = _EPILOG
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
+    config_option(parser)
     parser.add_argument(
         "what",
         nargs="+",
@@ -91,7 +91,7 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
         reference = Reference(
             check_name("subject", subject),
             check_name("quantity", quantity),
-            now if options.time is None else check_time(instant_of(options.time), now),
+            now if options.time is None else check_time(instant_of(options.time, "--time"), now),
             check_number("VALUE", _number("VALUE", value)),
             0.0 if options.u is None else check_u("--u", _number("--u", options.u)),
             check_key(options.key),

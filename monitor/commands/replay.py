@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from monitor.commands.options import config_option
 from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import router_of
 from monitor.daemon.assembly import assemble, native_topics, publisher_of
@@ -30,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a stream (CSV, JSON lines) or raw messages (JSON lines), also gzipped",
     )
-    parser.add_argument("--config", required=True, metavar="SETTINGS", help="settings file (YAML)")
+    config_option(parser)
     parser.add_argument(
         "--speed", type=float, metavar="X", help="X times real time (default: as fast as possible)"
     )

@@ -12,6 +12,12 @@ import numpy as np
 
 from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
+from monitor.commands.options import (
+    alpha_option,
+    covariates_option,
+    density_option,
+    recorded_or_daemon,
+)
 from monitor.config import Settings, load, settings_hash
 from monitor.config.core_plan import rules_of
 from monitor.core.analysis.ranking import PROFILES
@@ -25,34 +31,21 @@ from monitor.files.whole_file import whole_file
 from monitor.report.html_report import ReportSource, report
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, read
-from monitor.report.scored import COVARIATES_HELP, covariates_of, in_file
+from monitor.report.scored import covariates_of, in_file
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    of = parser.add_mutually_exclusive_group(required=True)
-    of.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped",
+    recorded_or_daemon(
+        parser,
+        "settings of a daemon, to report on its pairs; its journal is read if it is not running",
     )
     layout_arguments(parser)
-    of.add_argument(
-        "--config",
-        metavar="FILE",
-        help="settings of a daemon, to report on its pairs; its journal is read if it is not "
-        "running",
-    )
     parser.add_argument("--out", required=True, metavar="REPORT", help="HTML file to write")
-    parser.add_argument(
-        "--density",
-        choices=("normal", "tophat"),
-        help="distribution that u states (default: normal)",
-    )
+    density_option(parser)
     parser.add_argument("--profile", choices=PROFILES, help="what sensors are ranked by")
-    parser.add_argument("--alpha", type=float, help="miss probability (default: 0.1)")
-    parser.add_argument("--covariates", metavar="NAME,...", default="", help=COVARIATES_HELP)
+    alpha_option(parser)
+    covariates_option(parser)
     client_arguments(parser)
 
 

@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+from monitor.commands.options import config_option
 from monitor.config import Settings
 from monitor.config.sections import Http
 from monitor.daemon.loop import ReloadingDaemon, read_settings
@@ -22,7 +23,7 @@ _log = logging.getLogger("monitor")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("--config", required=True, metavar="FILE", help="settings file (YAML)")
+    config_option(parser)
     parser.add_argument(
         "--recover", action="store_true", help="repair the journal first if it is damaged"
     )

@@ -10,6 +10,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from monitor.commands.options import (
+    alpha_option,
+    covariates_option,
+    density_option,
+    json_option,
+    recorded_argument,
+)
 from monitor.core.formatting import aligned
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import UsageError
@@ -18,7 +25,6 @@ from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, bins_of, blocks, read_with_notes
 from monitor.report.scored import (
-    COVARIATES_HELP,
     REPLICATES,
     Scored,
     covariates_of,
@@ -35,17 +41,15 @@ BIN_HEADS: Final = ("from", "to", "n", "ZMS", "95 % interval", "verdict")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "file", metavar="FILE", help="pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
-    )
+    recorded_argument(parser)
     layout_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print all statistics as JSON")
+    json_option(parser, "all statistics")
     parser.add_argument(
         "--bca",
         action="store_true",
         help=f"BCa intervals of independent pairs from {REPLICATES} replicates",
     )
-    parser.add_argument("--density", choices=("normal", "tophat"), default="normal")
+    density_option(parser, "normal")
     parser.add_argument(
         "--blocks",
         type=int,
@@ -59,13 +63,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="also ZMS in bins along a column of numbers, such as a humidity",
     )
-    parser.add_argument(
-        "--covariates",
-        metavar="NAME,...",
-        default="",
-        help=COVARIATES_HELP,
-    )
-    parser.add_argument("--alpha", type=float, default=0.1, help="miss probability (default: 0.1)")
+    covariates_option(parser)
+    alpha_option(parser, 0.1)
 
 
 def run(options: argparse.Namespace) -> int:

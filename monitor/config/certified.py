@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from monitor.certificates.certificate_text import validity_sentence
-from monitor.certificates.certified_uncertainty import NoUncertaintyError, certified_uncertainty
+from monitor.certificates.certified_uncertainty import (
+    NoUncertaintyError,
+    UnclearQuantityError,
+    certified_uncertainty,
+)
 from monitor.certificates.dcc import CertificateError, read_certificate
 from monitor.certificates.safe_xml import BYTES_MAX
 from monitor.certificates.validity import OWNER, SOON_DAYS, Validity, ValidityError, validity_of
@@ -71,9 +75,8 @@ def _certified(topic: str, unit: str, asked: ReferenceCertificate) -> CertifiedS
     except CertificateError as error:
         raise ValueError(str(error)) from error
     except NoUncertaintyError as error:
-        hint = "" if asked.result else " (result)"
-        also = f"; {certificate.mistakes[0]}" if certificate.mistakes else ""
-        raise ValueError(f"{error}{hint}{also}") from error
+        hint = " (result)" if isinstance(error, UnclearQuantityError) else ""
+        raise ValueError(f"{error}{hint}") from error
     except ValidityError as error:
         raise ValueError(f"valid_for {error}") from error
     if certificate.signature is not None and certificate.signature.is_broken:

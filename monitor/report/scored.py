@@ -30,11 +30,6 @@ from monitor.report.incidents import Findings, findings_of, incident_document
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, wrong_references
 
-COVARIATES_HELP: Final = (
-    "where each sensor is wrong: along the hour of day (hour), the level of the value (level) and "
-    "columns of numbers of a file of pairs"
-)
-
 
 def where_of(
     recorded: Recorded, windows: Columns, row: int, names: Sequence[str]

@@ -14,6 +14,7 @@ from test_publishing import CONNECTED, Screen
 
 from monitor.cli import main
 from monitor.config import SettingsError, parse
+from monitor.config.certified import certified_sources
 from monitor.config.core_plan import router_of, units_of
 from monitor.core.model import Reference
 from monitor.daemon.assembly import assemble, examined
@@ -204,9 +205,28 @@ UNUSABLE = {
         "",
         "has several quantities: 'A', 'B'; choose one (result)",
     ),
+    "one point unread": (
+        certificate(quantity(real(), "A", "x_y"), quantity(real(unit="\\foo"), "A", "x_y")),
+        "",
+        "\\foo is not a unit known",
+    ),
+    "all of it unread": (
+        certificate(quantity(real(), "A", "x_y"), quantity(real(unit="\\foo"), "B", "x_y")),
+        "result: B",
+        "this value of 'B' may have the largest uncertainty",
+    ),
     "signature": (certificate(signature=SIGNATURE.format(value="")), "", "signature is broken"),
     "far": (certificate(until=""), "valid_for: 99999y", "ends after the year 9999"),
 }
+
+
+def test_what_is_unread_of_another_quantity_does_not_matter(tmp_path):
+    scale = certificate(quantity(real(), "A", "x_y"), quantity(real(unit="\\foo"), "B", "x_y"))
+    path = tmp_path / "scale.xml"
+    path.write_bytes(scale)
+    (source,) = certified_sources(settings_of(path, more="result: A")).values()
+
+    assert source.u == pytest.approx(0.0005)
 
 
 @pytest.mark.parametrize("which", UNUSABLE)

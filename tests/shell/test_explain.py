@@ -673,7 +673,7 @@ def test_a_payload_may_be_a_file_standard_input_hex_or_base64(tmp_path, monkeypa
         (["a/b", "hex:0"], "is not hex"),
         (["a/b", "base64:?"], "is not base64"),
         (["a/+", "1"], "without + and #"),
-        (["--now", "noon", "a", "1"], "is not a time such as"),
+        (["--now", "noon", "a", "1"], "write ISO 8601, such as"),
         (["--now", "2026-03-01T00:00", "a", "1"], "has no zone"),
         (["--with", "a", "-", "b", "-"], "only one payload"),
     ],

@@ -1,0 +1,70 @@
+"""Options that several commands share: one spelling, one help text, one way to read each."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+from typing import Final
+
+from monitor.errors import UsageError
+
+_RECORDED: Final = "pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
+_COVARIATES: Final = (
+    "where each sensor is wrong: along the hour of day (hour), the level of the value (level) and "
+    "columns of numbers of a file of pairs"
+)
+
+
+def config_option(parser: argparse.ArgumentParser, what: str = "settings file (YAML)") -> None:
+    """Add ``--config FILE``, which must be given."""
+    parser.add_argument("--config", required=True, metavar="FILE", help=what)
+
+
+def recorded_argument(parser: argparse.ArgumentParser) -> None:
+    """Add FILE, a recorded stream or its pairs."""
+    parser.add_argument("file", metavar="FILE", help=_RECORDED)
+
+
+def recorded_or_daemon(parser: argparse.ArgumentParser, daemon: str) -> None:
+    """Add FILE and ``--config FILE`` of a ``daemon``, of which one must be given."""
+    of = parser.add_mutually_exclusive_group(required=True)
+    of.add_argument("file", metavar="FILE", nargs="?", help=_RECORDED)
+    of.add_argument("--config", metavar="FILE", help=daemon)
+
+
+def json_option(parser: argparse.ArgumentParser, what: str = "everything") -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
+def density_option(parser: argparse.ArgumentParser, usual: str | None = None) -> None:
+    """Add ``--density``; ``usual`` is what it is if it is not given."""
+    parser.add_argument(
+        "--density",
+        choices=("normal", "tophat"),
+        default=usual,
+        help="distribution that u states (default: normal)",
+    )
+
+
+def alpha_option(parser: argparse.ArgumentParser, usual: float | None = None) -> None:
+    """Add ``--alpha``; ``usual`` is what it is if it is not given."""
+    parser.add_argument(
+        "--alpha", type=float, default=usual, help="miss probability (default: 0.1)"
+    )
+
+
+def covariates_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--covariates``."""
+    parser.add_argument("--covariates", metavar="NAME,...", default="", help=_COVARIATES)
+
+
+def instant_of(text: str, option: str) -> float:
+    """Return the time (s since 1970 UTC) that a person wrote for an option; raises UsageError."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}: write ISO 8601, such as 2026-03-01T06:00Z") from error
+    if instant.tzinfo is None:
+        raise UsageError(f"{option} {text}: has no zone; add Z or an offset such as +13:00")
+    return instant.timestamp()
