@@ -203,8 +203,8 @@ class Publisher:
             self._dispatch.hold(view)
         else:
             self._dispatch.notify(view)
-        if self._topics is not None:
-            self._topics.offer(snapshot)
+            if self._topics is not None:
+                self._topics.offer(snapshot)
         yield
         answers = self._on_demand.evaluate(now)
         yield

@@ -232,6 +232,18 @@ def test_what_a_full_disk_keeps_from_being_durable_is_not_published_at_the_end(t
     assert finished == []
 
 
+def test_verdicts_go_to_the_broker_only_while_all_is_durable(tmp_path):
+    parts = assemble(Settings(journal={"path": str(tmp_path / "journal.sqlite")}), NOW)
+    offered: list[object] = []
+    topics = SimpleNamespace(start=lambda: None, offer=offered.append, figures=lambda: None)
+    publisher, connection = Publisher(parts, Screen(), topics=topics), SimpleNamespace(**CONNECTED)
+
+    publisher.publish(NOW, connection, "no space left")
+    assert offered == []
+    publisher.publish(NOW, connection)
+    assert len(offered) == 1
+
+
 class Line:
     """A source without messages whose connection comes and goes; ``left`` is what it will be."""
 
