@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--lives", type=int, default=20, help="random lives of tests/core/test_lives.py"
     )
     parser.addoption("--long", action="store_true", help="also what is marked long")
+    parser.addoption("--programs", help="file for the names of tests that start other programs")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -39,6 +41,28 @@ def pytest_configure(config: pytest.Config) -> None:
     stack = ExitStack()
     stack.enter_context(reaped())
     config.add_cleanup(stack.close)
+    if file := config.getoption("--programs"):
+        config.pluginmanager.register(ProgramsNoted(Path(file)))
+
+
+class ProgramsNoted:
+    """Notes each test that starts another program than Python: what a bare machine tries."""
+
+    def __init__(self, file: Path) -> None:
+        """Append to ``file``, a line a test, more than once for some."""
+        self._file = file
+        self._test = ""
+        sys.addaudithook(self._note)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Know which test is on."""
+        self._test = nodeid.partition("[")[0]
+
+    def _note(self, event: str, args: tuple[object, ...]) -> None:
+        if event == "subprocess.Popen" and self._test and str(args[0]) != sys.executable:
+            with self._file.open("a", encoding="utf-8") as file:
+                file.write(f"{self._test}\n")
+            self._test = ""  # once is enough
 
 
 @pytest.fixture(scope="session")

@@ -190,7 +190,7 @@ def histories(draw: st.DrawFn) -> list[Reading | Reference]:
 @pytest.mark.parametrize("mode", list(PAIRING_RULES))
 @pytest.mark.parametrize("match_on", [("subject", "key"), ("key",), ("subject",), ()])
 @given(data=st.data())
-@examples(60)
+@examples(30)
 def test_any_order_and_repetition_gives_the_pairs_of_the_oracle(mode, match_on, data):
     history = data.draw(histories())
     arrival = data.draw(st.permutations(history))

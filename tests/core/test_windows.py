@@ -68,7 +68,7 @@ def moved_by_removal(rows):
 
 @pytest.mark.parametrize("precision", ["double", "single"])
 @given(rows=changes, cuts=st.lists(st.integers(0, 120), max_size=8))
-@examples(300)
+@examples(150)
 def test_window_is_the_newest_pairs_of_the_set(precision, rows, cuts):
     log = Log()
     windows = Windows(3, SIZE, log.history, precision)

@@ -239,7 +239,8 @@ def _ratio(name: str, seen: Exact, wanted: Exact) -> Exact | None:
     return Exact(found, (seen.size + share * wanted.size) / abs(wanted.value))
 
 
-def _scores(pairs: Sequence[Pair]) -> dict[str, Exact]:
+def scores(pairs: Sequence[Pair]) -> dict[str, Exact]:
+    """Return the proper scores, and their ratios to what is expected."""
     found: dict[str, Exact] = {}
     for name, (score, expected) in SCORES.items():
         if name.endswith("tophat") and not all(x.width for x in pairs):
@@ -258,7 +259,8 @@ def _scores(pairs: Sequence[Pair]) -> dict[str, Exact]:
 # -- calibration ----------------------------------------------------------------------------------
 
 
-def _calibration(pairs: Sequence[Pair]) -> dict[str, Exact]:
+def calibration(pairs: Sequence[Pair]) -> dict[str, Exact]:
+    """Return errors, moments of z, and shares of references within intervals."""
     n = len(pairs)
     error, square = _plain(x.error for x in pairs), _plain(x.error**2 for x in pairs)
     variance = _plain(x.variance for x in pairs)
@@ -315,7 +317,7 @@ def _lag1(z: Sequence[Mp]) -> Mp | None:
     return products / mpmath.sqrt(first * second)
 
 
-def _bins(pairs: Sequence[Pair]) -> dict[str, Exact]:
+def bins(pairs: Sequence[Pair]) -> dict[str, Exact]:
     """B-06, B-07: ten bins of nearly equal count along u, ties in event order."""
     if len(pairs) < 20:
         return {}
@@ -358,7 +360,8 @@ def _bands(pairs: Sequence[Pair]) -> list[Band]:
     return found
 
 
-def _characteristics(pairs: Sequence[Pair]) -> dict[str, Exact]:
+def characteristics(pairs: Sequence[Pair]) -> dict[str, Exact]:
+    """Return what the uncertainty characteristics curve gives."""
     found = {
         "bandwidth": _plain(x.width / 2 for x in pairs),
         "excess": _plain(
@@ -423,16 +426,20 @@ def _best_scale(bands: Sequence[Band], share: Mp) -> Mp:
 # -- all of it ------------------------------------------------------------------------------------
 
 
-def exact(c: Columns) -> dict[str, Exact]:
-    """Return what is defined of the only series of ``c``."""
+ALL: Final = (scores, calibration, bins, characteristics)
+
+
+def exact(
+    c: Columns, of: Sequence[Callable[[Sequence[Pair]], dict[str, Exact]]] = ALL
+) -> dict[str, Exact]:
+    """Return what is defined of the only series of ``c``; of some parts only, if asked."""
     with mpmath.workdps(DIGITS):
         pairs = pairs_of(c)
-        found = {
-            **_scores(pairs),
-            **_calibration(pairs),
-            **_bins(pairs),
-            **_characteristics(pairs),
-        }
+        found: dict[str, Exact] = {}
+        for part in of:
+            found |= part(pairs)
+        if of is not ALL:
+            return found
         if c.stated_crps is not None:
             found["crps_stated"] = _plain(Mp(float(x)) for x in c.stated_crps if np.isfinite(x))
         if len(pairs) >= 20:

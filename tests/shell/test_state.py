@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from harness.broker import Mosquitto
+from harness.cases import further
 from harness.daemon import Daemon
 from harness.programs import WAIT_SECONDS, until
 
@@ -96,11 +97,17 @@ def replaced(folder: Path) -> None:
     (folder / "copy").rename(file)
 
 
-@pytest.mark.parametrize("happens", [removed, renamed, replaced])
-@pytest.mark.parametrize("messages", [0, 1])
+@pytest.mark.parametrize(
+    "case",
+    [
+        *((removed, 1), (renamed, 0), (replaced, 1)),
+        *further((removed, 0), (renamed, 1), (replaced, 0)),
+    ],
+)
 def test_a_journal_that_goes_while_it_is_open_acknowledges_nothing_and_ends_with_75(
-    happens, messages, tmp_path, mosquitto
+    case, tmp_path, mosquitto
 ):
+    happens, messages = case
     state = tmp_path / "state"
     state.mkdir()
     daemon = Daemon(state, mosquitto.port)

@@ -822,7 +822,7 @@ def test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other(calls, earl
     assert upgraded(tmp_path / "counted.sqlite", *watched) == 0
     traced = count.read_text(encoding="utf-8")
     total = sum(traced.count(f" {call}(") for call in calls.split(","))
-    step = max(1, total // int(os.environ.get("MONITOR_POINTS", "8")))
+    step = max(1, total // int(os.environ.get("MONITOR_POINTS", "5")))
     outcomes = set()
     for number in range(1, total + 1, step):
         path = tmp_path / str(number) / "journal.sqlite"

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from harness.cases import further
 from harness.daemon import Daemon
 from harness.programs import until
 
@@ -140,6 +141,7 @@ def assert_it_knows(daemon: Daemon, known: Known, folder: Path, port: int) -> No
     assert kept(folder) == known.pairs
 
 
+@pytest.mark.parametrize("known", ["process", *further("air", "weighing")], indirect=True)
 def test_shuffled_and_doubled(known, daemon, tmp_path, mosquitto):
     chance = random.Random(known.trade)
     rest = known.rest + chance.sample(known.rest, len(known.rest) // 3)
@@ -149,6 +151,7 @@ def test_shuffled_and_doubled(known, daemon, tmp_path, mosquitto):
     assert_it_knows(daemon, known, tmp_path, mosquitto.port)
 
 
+@pytest.mark.parametrize("known", ["air", *further("process", "weighing")], indirect=True)
 def test_every_revision_after_the_fact(known, daemon, tmp_path, mosquitto):
     revisions = [each for each in known.rest if is_revision(each)]
     rest = [each for each in known.rest if not is_revision(each)]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from harness.broker import Mosquitto
+from harness.cases import further
 from harness.certificates import Authority
 from harness.daemon import Daemon
 from harness.programs import answers, free_port, until
@@ -41,9 +42,11 @@ def send(out: BrokerPublisher, first: int, count: int) -> None:
         out.publish("monitor/s/x/reference", json.dumps(stated).encode())
 
 
-@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
-@pytest.mark.parametrize("is_encrypted", [False, True], ids=["ws", "wss"])
-def test_a_daemon_lives_on_a_websocket(tmp_path: Path, is_encrypted, protocol):
+@pytest.mark.parametrize(
+    "session", [("ws", "5"), ("wss", "3.1.1"), *further(("ws", "3.1.1"), ("wss", "5"))], ids=str
+)
+def test_a_daemon_lives_on_a_websocket(tmp_path: Path, session):
+    is_encrypted, protocol = session[0] == "wss", session[1]
     port = free_port()
     more = f"listener {port} 127.0.0.1\nprotocol websockets\n"
     mqtt = "websocket_path: /mqtt"
