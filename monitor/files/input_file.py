@@ -63,6 +63,14 @@ class _AmbiguousError(ValueError):
     """A file has cells whose points may be decimal points or separate thousands."""
 
 
+class RowError(Exception):
+    """One row is wrong, in a column or as a whole (no column)."""
+
+    def __init__(self, column: str, what: str) -> None:
+        super().__init__(what)
+        self.column: Final = column
+
+
 class Mistakes:
     """The first mistakes of one file, in the order of its lines."""
 

@@ -30,6 +30,7 @@ from monitor.decode.paths import MISSING, getter
 from monitor.files.input_file import (
     FileError,
     Mistakes,
+    RowError,
     cell_text,
     decoded_text,
     listing,
@@ -89,7 +90,7 @@ def read_references(name: str, raw: bytes, how: TableLayout, now: float) -> Refe
     for line, cells in _records(name, raw, how):
         try:
             reference = rows.reference(cells)
-        except _MistakeError as error:
+        except RowError as error:
             mistakes.add(line, error.column, str(error))
             if mistakes.enough:
                 break
@@ -99,14 +100,6 @@ def read_references(name: str, raw: bytes, how: TableLayout, now: float) -> Refe
                 found.append((reference, rows.cell(cells, "unit")))
     mistakes.refuse()
     return ReferenceRows(found, skipped)
-
-
-class _MistakeError(Exception):
-    """One row is wrong, in a column."""
-
-    def __init__(self, column: str, what: str) -> None:
-        super().__init__(what)
-        self.column = column
 
 
 class _Rows:
@@ -122,7 +115,7 @@ class _Rows:
         return cells.get(field, "").strip() or self._how.constants.get(field, "")
 
     def reference(self, cells: Mapping[str, str]) -> Reference | None:
-        """Return the reference of a row, None if it has no value; raises _MistakeError."""
+        """Return the reference of a row, None if it has no value; raises RowError."""
         value = self.cell(cells, "value")
         if says_nothing(value):
             return None
@@ -138,7 +131,7 @@ class _Rows:
             field = "key"
             key, identity = check_key(self.cell(cells, "key")), check_key(self.cell(cells, "id"))
         except Rejected as error:
-            raise _MistakeError(self._column(field), error.detail) from error
+            raise RowError(self._column(field), error.detail) from error
         u, revision = self._u(cells), self._revision(cells)
         return Reference(subject, quantity, time, number, u, key, identity, 4 * revision)
 
@@ -152,25 +145,25 @@ class _Rows:
         }
         factor = numbers.get("k", _USUAL_K)
         if not factor > 0.0:
-            raise _MistakeError(self._column("k"), "is not above 0")
+            raise RowError(self._column("k"), "is not above 0")
         name = "u" if "u" in numbers else "U"
         u = numbers.get("u", numbers.get("U", 0.0) / factor)
         try:
             return check_u(name, u) if u else 0.0
         except Rejected as error:
-            raise _MistakeError(self._column(name), error.detail) from error
+            raise RowError(self._column(name), error.detail) from error
 
     def _revision(self, cells: Mapping[str, str]) -> int:
         text = self.cell(cells, "rev")
         if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
-            raise _MistakeError(self._column("rev"), f"{text[:40]!r} is not a whole number from 0")
+            raise RowError(self._column("rev"), f"{text[:40]!r} is not a whole number from 0")
         return int(text or 0)
 
     def _number(self, field: str, text: str) -> float:
         try:
             return typed_number(text, decimal_comma=self._how.written.decimal_comma)
         except ValueError as error:
-            raise _MistakeError(self._column(field), str(error)) from error
+            raise RowError(self._column(field), str(error)) from error
 
     def _column(self, field: str) -> str:
         return self._how.written.columns.get(field, field)

@@ -27,6 +27,7 @@ from monitor.files.input_file import (
     EXPANDED,
     FileError,
     Mistakes,
+    RowError,
     cell_text,
     file_label,
     header,
@@ -109,15 +110,6 @@ _decode: Final = msgspec.json.Decoder(_Line).decode
 _decode_known: Final = msgspec.json.Decoder(_KnownLine).decode
 
 
-class _MistakeError(Exception):
-    """One row is wrong: column and sentence."""
-
-    def __init__(self, column: str, what: str) -> None:
-        super().__init__(what)
-        self.column = column
-        self.what = what
-
-
 class _Source(NamedTuple):
     """The lines of an open file with their numbers, and how to read one."""
 
@@ -153,8 +145,8 @@ class Stream(Iterator[Reading | Reference]):
             for line, content in source.lines:
                 try:
                     observation = self._observation(source.parse(content))
-                except _MistakeError as mistake:
-                    mistakes.add(line, mistake.column, mistake.what)
+                except RowError as mistake:
+                    mistakes.add(line, mistake.column, str(mistake))
                     if mistakes.enough:
                         break
                 else:
@@ -194,11 +186,11 @@ class Stream(Iterator[Reading | Reference]):
             self._check_name(name)
         unit = stated.unit.strip()
         if unit and (was := self.units.setdefault(name, unit)) != unit:
-            raise _MistakeError("unit", f"is {unit!r}, was {was!r}; convert one of them")
+            raise RowError("unit", f"is {unit!r}, was {was!r}; convert one of them")
         try:
             time = self._seconds(stated.time)
         except ValueError as error:
-            raise _MistakeError("time", str(error)) from error
+            raise RowError("time", str(error)) from error
         try:
             check_key(stated.key)
             if stated.kind == "reading":
@@ -208,14 +200,14 @@ class Stream(Iterator[Reading | Reference]):
             column = _COLUMN_OF.get(error.reason, "")
             if column in _OTHER_NAMES:
                 column, _ = stated.first(_OTHER_NAMES[column], column)
-            raise _MistakeError(column, error.detail) from error
+            raise RowError(column, error.detail) from error
 
     def _check_name(self, name: tuple[str, str]) -> None:
         for column, text in zip(("sensor", "quantity"), name, strict=True):
             try:
                 check_name(column, text)
             except Rejected as error:
-                raise _MistakeError(column, error.detail) from error
+                raise RowError(column, error.detail) from error
         self._names.add(name)
 
 
@@ -260,18 +252,18 @@ def _of_cells(
     number: Callable[[str], float],
 ) -> _Stated:
     if len(cells) != width:
-        raise _MistakeError("", f"has {len(cells)} cells, the header has {width}; make them equal")
+        raise RowError("", f"has {len(cells)} cells, the header has {width}; make them equal")
     stated: dict[str, Any] = {name: cells[at] for at, name in texts}
     for at, name in numbers:
         if not says_nothing(cells[at]):
             try:
                 stated[name] = number(cells[at])
             except ValueError as error:
-                raise _MistakeError(name, str(error)) from error
+                raise RowError(name, str(error)) from error
     if "value" not in stated:
-        raise _MistakeError("value", "a value is needed in every row")
+        raise RowError("value", "a value is needed in every row")
     if stated["kind"] not in ("reading", "reference"):
-        raise _MistakeError("kind", f"is {stated['kind'][:40]!r}; write reading or reference")
+        raise RowError("kind", f"is {stated['kind'][:40]!r}; write reading or reference")
     return _Stated(**stated)
 
 
@@ -283,7 +275,7 @@ def _line(content: str, unused: dict[str, None]) -> _Line:
     others = [key for key in msgspec.json.decode(content) if key not in _JSON_KEYS]
     is_stated = (line.u, line.sigma, line.u_reference, line.lower) != (None, None, None, None)
     if EXPANDED in others and not is_stated:
-        raise _MistakeError(EXPANDED, _EXPANDED_ALONE)
+        raise RowError(EXPANDED, _EXPANDED_ALONE)
     unused.update(dict.fromkeys(others))
     return line
 
@@ -304,12 +296,12 @@ def _of_json(content: str, unused: dict[str, None]) -> _Stated:
         line = _line(content, unused)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at `$.")
-        raise _MistakeError(place.rstrip("`"), what) from error
+        raise RowError(place.rstrip("`"), what) from error
     except msgspec.DecodeError as error:
-        raise _MistakeError("", f"is not a JSON object on one line: {error}") from error
+        raise RowError("", f"is not a JSON object on one line: {error}") from error
     for name in _NUMBERS:
         if abs(getattr(line, name) or 0.0) > VALUE_MAX:
-            raise _MistakeError(name, f"is larger than {VALUE_MAX:g}")
+            raise RowError(name, f"is larger than {VALUE_MAX:g}")
     return _Stated(
         time=_time_text(line.time),
         kind=line.kind,

@@ -10,7 +10,7 @@ import platform
 from typing import Annotated, Any, Final
 
 import numpy as np
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, HTTPException, Path, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
@@ -36,6 +36,7 @@ from monitor.http.figures import (
 )
 from monitor.http.fleet_picture import DOTS_MAX, fleet_dots, fleet_picture
 from monitor.http.lines import evidence_figure, lines
+from monitor.http.page_files import STATIC
 from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.rendering import PAIRS_SHOWN, HistoryFilter, Renderer
@@ -47,11 +48,6 @@ from monitor.http.selection import (
     select,
 )
 
-STATIC: Final = {
-    "monitor.css": "text/css",
-    "monitor.js": "text/javascript",
-    "plots.js": "text/javascript",
-}
 _COLUMNS: Final = (
     ("sensor", "sensor", "Name, quantity and group"),
     ("state", "what is known", "State, diagnosis, and what would mend it"),
@@ -323,17 +319,8 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
 def _add_static(router: APIRouter, renderer: Renderer) -> None:
     forever = {"Cache-Control": "public, max-age=31536000, immutable"}
 
-    @router.get("/static/monitor.css")
-    async def style(request: Request) -> Response:
-        body = renderer.static["monitor.css"]
-        return answers.gzipped(request, body, STATIC["monitor.css"], forever)
-
-    @router.get("/static/monitor.js")
-    async def script(request: Request) -> Response:
-        body = renderer.static["monitor.js"]
-        return answers.gzipped(request, body, STATIC["monitor.js"], forever)
-
-    @router.get("/static/plots.js")
-    async def plots_script(request: Request) -> Response:
-        body = renderer.static["plots.js"]
-        return answers.gzipped(request, body, STATIC["plots.js"], forever)
+    @router.get("/static/{name}")
+    async def static(request: Request, name: str) -> Response:
+        if name not in STATIC:
+            raise HTTPException(404)
+        return answers.gzipped(request, renderer.static[name], STATIC[name], forever)

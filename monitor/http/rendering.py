@@ -15,12 +15,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import takewhile
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from monitor import __version__, manual
@@ -34,6 +32,7 @@ from monitor.http import documents, models, plots
 from monitor.http.figures import Figure, score_figures, zeta_figure
 from monitor.http.lines import brief, lines, percent_or_dash, placed
 from monitor.http.metrics import METRICS
+from monitor.http.page_files import STATIC, static_file, templates
 from monitor.http.published import Page, Published
 from monitor.http.selection import ROWS, Selection, SeriesQuery, select
 
@@ -243,8 +242,6 @@ def without_time(text: str) -> str:
 
 # -- templates ------------------------------------------------------------------------------------
 
-HERE: Final = Path(__file__).parent
-STATIC: Final = ("monitor.css", "monitor.js", "plots.js")
 _KEPT: Final = 32
 
 
@@ -279,14 +276,8 @@ class Renderer:
     """Renders pages; one for the service's thread."""
 
     def __init__(self) -> None:
-        self._templates: Final = Environment(
-            loader=FileSystemLoader(HERE / "templates"),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=StrictUndefined,
-        )
-        self.static: Final = {name: (HERE / "static" / name).read_bytes() for name in STATIC}
+        self._templates: Final = templates()
+        self.static: Final = {name: static_file(name) for name in STATIC}
         marks = {
             name: hashlib.blake2b(body, digest_size=6).hexdigest()
             for name, body in self.static.items()

@@ -10,11 +10,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor import __version__
@@ -51,11 +49,11 @@ from monitor.http.figures import (
     zeta_figure,
 )
 from monitor.http.fleet_picture import dot, fleet_picture, spread_of
+from monitor.http.page_files import inline_style, templates
 from monitor.report.recorded import Recorded, events_of
 from monitor.report.scored import Scored, figure
 
 SEED: Final = 1
-_FOLDER: Final = Path(__file__).parents[1] / "http"
 _TRIED: Final = ("offset", "scale", "both")
 _TRIAL_PAIRS: Final = 50
 _TRIAL_WINDOWS: Final = 100  # at most; with more pairs the windows are longer
@@ -110,32 +108,30 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
     chapters = [_chapter(scored, row, source) for row in range(len(recorded.names))]
     sensors = [name.sensor for name in recorded.names]
     kept: list[int] = [] if table is None else table.common.kept.tolist()
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER / "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        undefined=StrictUndefined,
-    )
-    return environment.get_template("report.html").render(
-        source=source,
-        date=date,
-        version=__version__,
-        style=Markup((_FOLDER / "static" / "monitor.css").read_text(encoding="utf-8")),  # noqa: S704
-        chapters=chapters,
-        table=table,
-        said="" if table is None else ranking_sentence(table, [sensors[row] for row in kept]),
-        aside="" if table is None else left_out_sentence(table, sensors),
-        ranked=[] if table is None else [kept[place] for place in table.best_first.tolist()],
-        drawings=[
-            *_picture(recorded, scored.statistics, scored.verdicts),
-            *_fleet_figures(recorded, windows, table, source),
-        ],
-        digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
-        seed=SEED,
-        statistics=[(name, each.help, each.source) for name, each in STATISTICS.items()],
-        notes=recorded.notes,
-        total=int(windows.counts.sum()),
-        text=figure,
+    return (
+        templates()
+        .get_template("report.html")
+        .render(
+            source=source,
+            date=date,
+            version=__version__,
+            style=inline_style(),
+            chapters=chapters,
+            table=table,
+            said="" if table is None else ranking_sentence(table, [sensors[row] for row in kept]),
+            aside="" if table is None else left_out_sentence(table, sensors),
+            ranked=[] if table is None else [kept[place] for place in table.best_first.tolist()],
+            drawings=[
+                *_picture(recorded, scored.statistics, scored.verdicts),
+                *_fleet_figures(recorded, windows, table, source),
+            ],
+            digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
+            seed=SEED,
+            statistics=[(name, each.help, each.source) for name, each in STATISTICS.items()],
+            notes=recorded.notes,
+            total=int(windows.counts.sum()),
+            text=figure,
+        )
     )
 
 

@@ -11,20 +11,16 @@ import json
 import math
 from collections.abc import Mapping
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any, Final, Literal
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from monitor.certificates.safe_xml import XmlError, read_xml
 from monitor.core.formatting import significant
 from monitor.errors import BAD_INPUT, MonitorError
+from monitor.http.page_files import inline_style, templates
 from monitor.report.found_and_left import FORM, canonical
 
 Form = Literal["xml", "html"]
 FORMS: Final[tuple[Form, ...]] = ("xml", "html")
-_FOLDER: Final = Path(__file__).parents[1] / "http"
 _META: Final = "monitor-record"
 
 
@@ -36,22 +32,18 @@ class NoRecordError(MonitorError):
 
 def record_file(record: Mapping[str, Any], form: Form) -> bytes:
     """Return the file of a record. For XML its unit must have a D-SI form."""
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER / "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    style = (_FOLDER / "static" / "monitor.css").read_text(encoding="utf-8")
-    page = environment.get_template(f"record.{form}").render(
-        record=record,
-        json=canonical(record),
-        parts=[(name, record[key]) for name, key in _PARTS if record[key] is not None],
-        error_unit=record["dsi_unit"].replace("\\degreecelsius", "\\kelvin"),
-        style=Markup(style),  # noqa: S704 - our own file
-        text=_text,
-        meta=_META,
+    page = (
+        templates()
+        .get_template(f"record.{form}")
+        .render(
+            record=record,
+            json=canonical(record),
+            parts=[(name, record[key]) for name, key in _PARTS if record[key] is not None],
+            error_unit=record["dsi_unit"].replace("\\degreecelsius", "\\kelvin"),
+            style=inline_style(),
+            text=_text,
+            meta=_META,
+        )
     )
     return page.encode()
 

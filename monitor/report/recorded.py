@@ -34,7 +34,7 @@ from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.reference_revisions import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
-from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.proper_scores import Density, of_density
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
@@ -284,12 +284,11 @@ def blocks(
 
     Blocks have nearly equal counts, at most one per pair; without times they have no ends in time.
     """
-    parts = in_blocks(one, count)
-    hat = "_tophat" if density == "tophat" else ""
+    parts, crps = in_blocks(one, count), of_density("crps", density)
     wanted = {
         "bias": "bias",
-        "crps": f"crps{hat}",
-        "crps_expected_ratio": f"crps{hat}_expected_ratio",
+        "crps": crps,
+        "crps_expected_ratio": f"{crps}_expected_ratio",
         "interval": "interval",
         "zms": "zms",
         "coverage": "coverage",

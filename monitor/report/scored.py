@@ -22,7 +22,7 @@ from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns
 from monitor.core.formatting import aligned, finite
 from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interval
-from monitor.core.scores.proper_scores import Density
+from monitor.core.scores.proper_scores import Density, of_density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
 from monitor.files.input_file import column_name
@@ -160,7 +160,7 @@ class Scored:
         return [*self._table(density), *self._verdicts(), *self._places(), *self._raised()]
 
     def _table(self, density: Density) -> list[str]:
-        hat = "_tophat" if density == "tophat" else ""
+        crps = of_density("crps", density)
         statistics, zms = self.statistics, self.intervals["zms"]
         rows = [
             (
@@ -168,8 +168,8 @@ class Scored:
                 name.quantity,
                 str(self.windows.counts[row]),
                 f"{figure(statistics['bias'][row])} {name.unit}".strip(),
-                figure(statistics[f"crps{hat}"][row]),
-                figure(statistics[f"crps{hat}_expected_ratio"][row]),
+                figure(statistics[crps][row]),
+                figure(statistics[f"{crps}_expected_ratio"][row]),
                 figure(statistics["zms"][row]),
                 f"[{figure(zms.lower[row])}, {figure(zms.upper[row])}]",
                 figure(statistics["coverage"][row]),

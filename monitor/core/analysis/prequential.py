@@ -18,7 +18,7 @@ from monitor.core.analysis.adjustments import METHODS, applied
 from monitor.core.columns import Columns
 from monitor.core.scores.calibration import coverage, zms
 from monitor.core.scores.characteristics import cost, cost_optimal
-from monitor.core.scores.proper_scores import SCORES, Density
+from monitor.core.scores.proper_scores import SCORES, Density, of_density
 
 
 class ScoreChange(NamedTuple):
@@ -57,13 +57,12 @@ def prequential(c: Columns, method: str, window: int, density: Density = "normal
             steps.append((following, applied(following, chosen)))
     if not steps:
         return None
-    hat = "_tophat" if density == "tophat" else ""
     before, after = (_joined(list(parts)) for parts in zip(*steps, strict=True))
     return Trial(
         method=method,
         pairs=before.value.size,
-        crps=_change(f"crps{hat}", before, after),
-        quadratic=_change(f"quadratic{hat}", before, after),
+        crps=_change(of_density("crps", density), before, after),
+        quadratic=_change(of_density("quadratic", density), before, after),
         zms=(float(zms(before)[0]), float(zms(after)[0])),
         coverage=(float(coverage(before)[0]), float(coverage(after)[0])),
         cost_gap=float(np.mean([cost(step[1])[0] - cost_optimal(step[1])[0] for step in steps])),

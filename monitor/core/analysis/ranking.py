@@ -38,7 +38,7 @@ from monitor.core.scores.calibration import z_lag1
 from monitor.core.scores.characteristics import auucc_partial_gain
 from monitor.core.scores.entries import expected_ratio_of
 from monitor.core.scores.intervals import LEVEL
-from monitor.core.scores.proper_scores import SCORES, Density, Score
+from monitor.core.scores.proper_scores import SCORES, Density, Score, of_density
 
 Profile = Literal["accuracy", "coverage", "balanced"]
 PROFILES: Final[tuple[Profile, ...]] = ("accuracy", "coverage", "balanced")
@@ -99,10 +99,9 @@ def score_of(profile: Profile, density: Density) -> str:
 
     Accuracy: CRPS; coverage: the quadratic score (Brier); balanced: the interval score.
     """
-    hat = "_tophat" if density == "tophat" else ""
-    return {"accuracy": f"crps{hat}", "coverage": f"quadratic{hat}", "balanced": "interval"}[
-        profile
-    ]
+    if profile == "balanced":
+        return "interval"
+    return of_density("crps" if profile == "accuracy" else "quadratic", density)
 
 
 def averaged(name: str) -> Score:

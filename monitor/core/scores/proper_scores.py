@@ -23,6 +23,13 @@ from monitor.core.columns import Columns, by_runs, coverage_factor
 from monitor.core.model import Float, Int
 
 Density = Literal["normal", "tophat"]
+
+
+def of_density(score: str, density: Density) -> str:
+    """Return the name of ``score`` (crps, quadratic) for the density that u states."""
+    return f"{score}_tophat" if density == "tophat" else score
+
+
 # How a number changes when the series is given in another unit.
 Unit = Literal["quantity", "1/quantity", "log", "none"]
 Rows = Callable[[Columns], Float]
