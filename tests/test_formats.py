@@ -300,6 +300,33 @@ def test_numeric_properties_of_a_metric_are_read_those_of_its_birth_where_none_a
     assert [each.u for each in (born, plain, own)] == [0.25, 0.25, 0.5]
 
 
+def test_a_signed_property_travels_as_its_two_s_complement():
+    stated = "lower: properties.level.lower, upper: properties.level.upper, p: 0.9"
+    settings = EXCEPTION.replace(b"u: properties.level.u", stated.encode())
+    payload = Payload(timestamp=MS, seq=1)
+    level = payload.metrics.add(name="level", datatype=10, double_value=2.0)
+    for name, number in (("lower", -5 & 0xFFFFFFFF), ("upper", 9)):
+        level.properties.keys.append(name)
+        level.properties.values.add(type=3, int_value=number)  # Int32
+    daemon = router_of(parse(settings, "f"), Births())
+    (found,) = daemon.decode("spBv1.0/g/DDATA/e/s", payload.SerializeToString(), RECEIVED)
+
+    assert (found.lower, found.upper) == (-5.0, 9.0)
+
+
+def test_another_birth_of_a_device_replaces_what_the_first_stated():
+    births = Births()
+    daemon = router_of(parse(EXCEPTION, "f"), births)
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+    null = {"name": "density/U95", "alias": U95, "datatype": 10, "is_null": True}
+    value = {"name": "density/value", "alias": DENSITY, "datatype": 10, "double_value": 841.2}
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", sparkplug([value, null]), RECEIVED + 1)
+    alone = sparkplug([{"alias": DENSITY, "double_value": 842.0, "timestamp": MS + 1000}])
+
+    (found,) = daemon.decode("spBv1.0/g/DDATA/e/s", alone, RECEIVED + 2)
+    assert found.reason == "missing_field"
+
+
 def test_a_birth_of_the_node_forgets_its_aliases():
     births = Births()
     daemon = router(births)

@@ -310,6 +310,7 @@ def test_digits_of_another_layout_are_no_number_of_seconds(layout, text):
         ("%d.%m. %H:%M", "has no full date"),
         ("%d.%m.%Y %H:%M %p", "loses AM or PM"),
         ("%d.%m.%Y %I:%M", "loses AM or PM"),
+        ("%Y-%m-%d %H:%M %Z", "names a zone in vain"),
     ],
 )
 def test_a_layout_that_loses_a_part_of_the_time_is_refused(layout, told):

@@ -67,7 +67,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         tolerance=alerts.tolerance,
         due=alerts.due,
         systematic=scoring.u_systematic,
-        pairing=_pairing_rules(_merged(settings.pairing, layers)),
+        pairing=_pairing_rules(_merged(settings.pairing, layers), scoring.level),
     )
 
 
@@ -83,9 +83,10 @@ def _merged(section: S, layers: Iterable[Overridable]) -> S:
     return section.model_copy(update=given) if given else section
 
 
-def _pairing_rules(pairing: Pairing) -> Rules:
+def _pairing_rules(pairing: Pairing, level: float) -> Rules:
     """Return how a series is paired; in modes nearest and key the candidates name the rule."""
-    named = {key: getattr(pairing, key) for key in Rules._fields} | {"mode": rule_of(pairing)}
+    named = {key: getattr(pairing, key) for key in Rules._fields if key != "level"}
+    named |= {"mode": rule_of(pairing), "level": level}
     if pairing.tolerance_seconds is None:
         longest = pairing.max_wait_hours * 3600.0
         named["tolerance_seconds"] = longest if pairing.mode == "key" else TOLERANCE_SECONDS

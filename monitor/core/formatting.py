@@ -44,11 +44,16 @@ def date_time(time: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
 
 
 def duration(seconds: float, parts: int = 2) -> str:
-    """Return a duration in its largest units, such as "2 h 7 min", or "2 h" with one part."""
+    """Return a duration in its largest units, such as "2 h 7 min", or "2 h" with one part.
+
+    A hyphen for one that is not finite.
+    """
     size = abs(seconds)
-    if size < 60:
-        return f"{size:.3g} s"
+    if not math.isfinite(size):
+        return "-"
     whole = round(size)
+    if whole < 60:
+        return f"{size:.3g} s"
     first = 0 if whole >= _DAYS_FROM else 1
     at = next(at for at, (_, unit) in enumerate(_UNITS) if at >= first and whole >= unit)
     (name, unit), (lesser, part) = _UNITS[at], _UNITS[at + 1]

@@ -96,6 +96,11 @@ class Registry:
             return "series_limit"
         return self.add(sensor, quantity) if row is None else row
 
+    def admit_again(self, sensor: str, quantity: str, now: float) -> int | str:
+        """Return the row of a series that a journal restores: limits were asked when it came."""
+        row = self._rows.get((sensor, quantity))
+        return self.admit(sensor, quantity, now) if row is None else row
+
     def add(self, sensor: str, quantity: str) -> int:
         """Assign a row, limits aside (a journal may hold more series than new settings allow)."""
         row = len(self.keys)

@@ -17,10 +17,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from monitor.core.detector.thresholds import Crossings, Thresholds
-from monitor.core.diagnosis.fault_reports import FaultReports
+from monitor.core.detector.thresholds import Crossings
 from monitor.core.diagnosis.onsets import Onsets
-from monitor.core.fleet.presence import Eviction, EvictionSummary, Refusals, RefusalSummary
+from monitor.core.fleet.presence import EvictionSummary, RefusalSummary
 from monitor.core.state.network import Network
 from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch, Store
@@ -46,13 +45,9 @@ class _Checkpoint(NamedTuple):
 class Checkpoints:
     """State: which of a network's summaries have changed since they were last written."""
 
-    def __init__(
-        self,
-        refusals: Refusals,
-        thresholds: Thresholds,
-        eviction: Eviction,
-        reports: FaultReports,
-    ) -> None:
+    def __init__(self, network: Network) -> None:
+        refusals, thresholds = network.refusals, network.thresholds
+        eviction, reports = network.eviction, network.reports
         self._summaries: Final = (
             _Checkpoint(
                 "refusals",

@@ -74,7 +74,7 @@ class Corrector:
     # -- inside -------------------------------------------------------------------------------
 
     def _told(self, row: int) -> Remedy | None:
-        """Return the remedy that applies to a series whose fault's alert fires, None for others.
+        """Return what the alerts of a series want, as :meth:`LiveCorrections.take` reads it.
 
         Other alerts, such as that of a wrong reference, do not say that the sensor is wrong.
         """

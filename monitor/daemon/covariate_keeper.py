@@ -22,7 +22,7 @@ import numpy as np
 
 from monitor.core.analysis.where import BUILT_IN, Conditional, Covariate, calibrated_where
 from monitor.core.columns import Columns
-from monitor.core.model import Records, Sample
+from monitor.core.model import Event, Records, Sample
 from monitor.core.pairing.covariate_samples import CovariateRule, CovariateSamples, numbers_of
 from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.series_rules import Systematic
@@ -83,6 +83,11 @@ class CovariateKeeper:
         self.changed.update(dict.fromkeys(np.unique(pairs["series"]).tolist()))
         beside = self.samples.beside(pairs, self._registry.keys)
         return KeptNumbers(kept, beside, frozenset(own - fresh))
+
+    def mark(self, events: Iterable[Event]) -> None:
+        """Mark the series of events as changed: what was found was true before them."""
+        for event in events:
+            self.changed.update(dict.fromkeys(self._registry.rows_of(event.sensor)))
 
     def restore(self, received: float, observations: Iterable[Durable]) -> None:
         """Hold again the samples among observations that a journal kept."""
@@ -150,6 +155,8 @@ class WhereCheck:
             if asked.pairs.size:
                 self._look = _Look(asked, self._keeper.rules, self._network.as_columns, spent)
                 self._look.start()
+            else:  # no pair since an event: what was found was true of the sensor before it
+                self.found = {at: each for at, each in self.found.items() if at != row}
 
     def wrong(self) -> dict[tuple[str, ...], float]:
         """Return 1 by sensor, quantity and covariate where a part of it stands out, else 0."""

@@ -122,9 +122,7 @@ class Intake:
         if noted := store.note(UNITS):
             self._units.load(noted)
         self._units_noted = self._units.changed
-        self._checkpoints: Final = Checkpoints(
-            network.refusals, network.thresholds, network.eviction, network.reports
-        )
+        self._checkpoints: Final = Checkpoints(network)
         self.delays: Final = Delays()
         self.redeliveries: Final = Redeliveries(router, store.note)
         self._network: Final = network
@@ -152,11 +150,11 @@ class Intake:
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))
-        numbers = self._beside(decoded, outcome.pairs, received)
+        kept = _sort(decoded.observations, outcome)
+        numbers = self._beside(decoded, kept.events, outcome.pairs, received)
         counted = self._count(len(topics), decoded, outcome, numbers.repeated)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
-        kept = _sort(decoded.observations, outcome)
         return Batch(
             received=received,
             observations=[*kept.measured, *numbers.samples],
@@ -176,9 +174,12 @@ class Intake:
             },
         )
 
-    def _beside(self, decoded: Decoded, pairs: Records, received: float) -> KeptNumbers:
+    def _beside(
+        self, decoded: Decoded, events: Sequence[Event], pairs: Records, received: float
+    ) -> KeptNumbers:
         if self.covariates is None:
             return _NO_NUMBERS
+        self.covariates.mark(events)
         return self.covariates.take(decoded.samples, pairs, received)
 
     def _correct(self, measured: Sequence[Durable], pairs: Records) -> Mapping[str, bytes]:
@@ -287,9 +288,7 @@ def recover(
     """
     network.restore_series(store.series())
     network.liveness.recall_silent(store.note(SILENT))
-    checkpoints = Checkpoints(
-        network.refusals, network.thresholds, network.eviction, network.reports
-    )
+    checkpoints = Checkpoints(network)
     checkpoints.load(store, early=True)
     network.restore(_kept(network, store, now, covariates))
     network.recall(store.pairs(), store.evidence(), is_resumed=is_resumed)

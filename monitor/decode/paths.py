@@ -118,7 +118,8 @@ NO_VALUE: Final = frozenset(
 _NUMBER: Final = re.compile(
     r"\A[+-]?(?:\d{1,40}\.?\d{0,40}|\.\d{1,40})(?:[eE][+-]?\d{1,4})?\Z", re.ASCII
 )
-# 21,5 is 21.5; 1,234.5 and 1,234,567 are refused because they are ambiguous.
+# 21,5 is 21.5 and 1,234 is 1.234 (docs/formats.md); 1,234.5 and 1,234,567 are refused: their commas
+# stand between thousands.
 _DECIMAL_COMMA: Final = re.compile(r"\A([+-]?\d*),(\d+(?:[eE][+-]?\d{1,4})?)\Z", re.ASCII)
 _WHOLE_MAX: Final = 1 << 53  # JSON numbers are exact up to here
 

@@ -92,6 +92,8 @@ def _check_layout(layout: str) -> None:
     what = "not a layout of strptime such as %d.%m.%Y %H:%M"
     if "%" not in layout:
         raise MapError(("time_layout",), what)
+    if "%Z" in layout.replace("%%", ""):  # strptime drops the zone that it names
+        raise MapError(("time_layout",), "has %Z, which names a zone in vain; use %z, or time_zone")
     try:
         found = datetime.strptime(_SOME_TIME.strftime(layout), layout)  # noqa: DTZ007
     except (ValueError, re.error) as error:

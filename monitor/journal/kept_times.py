@@ -19,7 +19,7 @@ from monitor.journal.database import Database
 class KeptTimes:
     """State: the times, by series; ``dropped`` are series whose evidence a transaction deletes.
 
-    Whoever begins one clears them.
+    ``Writer.write`` clears them when it begins a transaction.
     """
 
     def __init__(self, database: Database) -> None:

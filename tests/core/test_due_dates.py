@@ -13,6 +13,7 @@ from monitor.core.fleet.offset_walks import DAY, RATES, walks_of
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import SeriesName
+from monitor.core.steps import finish
 from monitor.http.due_documents import NOBODY, OFF, due_list
 
 RULES = SeriesRules(unit="K", window_pairs=200, pairing=Rules("nearest", 0.4), due=True)
@@ -199,3 +200,23 @@ def test_nothing_is_told_unless_it_is_asked_for():
     asked = Shell(RULES)
     asked.take(observed("a", 1, 0.0, 1)[:1])
     assert due_list(asked.network.evaluate(1.7e9))["sentence"] in (OFF, NOBODY)
+
+
+def test_a_pair_that_is_voided_between_two_steps_leaves_the_others_their_dates():
+    """Seventy series take several steps; the last one loses its only pair meanwhile."""
+    count, ended = 70, object()
+    for steps in range(40):
+        shell = Shell(RULES, maximum=count)
+        for at in range(count):
+            name, identity = f"s{at:03}", f"r{at}"
+            told = [Reading(name, "t", 1.7e9, 10.0, 1.0)]
+            told.append(Reference(name, "t", 1.7e9, 10.2, 0.1, identity=identity, revision=0))
+            shell.take(told)
+        work = shell.network.steps(1.7e9 + 1.0)
+        if ended in [next(work, ended) for _ in range(steps)]:
+            return
+        void = Reference(name, "t", 1.7e9, np.nan, identity=identity, revision=1, void=True)
+        shell.take([void])
+        snapshot = finish(work)
+        assert np.isfinite(snapshot.due.out[:-1]).all()
+    raise AssertionError("the work has more steps than were tried")

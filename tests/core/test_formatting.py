@@ -55,6 +55,9 @@ def test_a_time_for_people_is_a_hyphen_where_there_is_none():
     [
         (0.25, "0.25 s", "0.25 s"),
         (45.0, "45 s", "45 s"),
+        (59.97, "1 min", "1 min"),
+        (math.nan, "-", "-"),
+        (-math.inf, "-", "-"),
         (90.0, "1 min 30 s", "1 min"),
         (7620.0, "2 h 7 min", "2 h"),
         (-7620.0, "2 h 7 min", "2 h"),

@@ -82,8 +82,7 @@ class Life:
     def _started(self) -> None:
         self.network = Network(self._settings, self.store)
         recover(self.network, self.store, START)
-        of = self.network
-        self._checkpoints = Checkpoints(of.refusals, of.thresholds, of.eviction, of.reports)
+        self._checkpoints = Checkpoints(self.network)
 
     def take(self, observations: list[Observation], received: float = START) -> None:
         outcome = self.network.observe(observations, received)

@@ -583,3 +583,42 @@ def test_of_very_many_readings_the_nearest_pair_whatever_the_order_of_arrival():
         assert standing(pairing.drain_changes()) == wanted
         if len(references) == 1:
             assert pairing.limited_references == 1
+
+
+INTERVALS = ["interpolate", "mean_over_reference_interval"]
+
+
+def of_intervals(mode: str, readings: list[Reading], level: float = 0.9) -> Records:
+    rules = Rules(mode=mode, tolerance_seconds=60.0, reading_seconds=10.0, level=level)
+    pairing = Pairing(lambda _sensor, _quantity: rules, frozenset(("subject", "key")))
+    feed(pairing, [*readings, Reference("a", "q", 10.0, 10.0, start=0.0, end=20.0)])
+    return pairing.drain_changes()
+
+
+@pytest.mark.parametrize("mode", INTERVALS)
+def test_intervals_without_a_level_pair_alike_before_and_after_a_journal(mode):
+    """In memory they share one NaN; each that a journal restores is an object of its own."""
+    live = [Reading("a", "q", t, 10.0, lower=8.0, upper=12.0) for t in (0.0, 10.5, 20.0)]
+    restored = msgspec.msgpack.decode(msgspec.msgpack.encode(live), type=list[Reading])
+    found, again = of_intervals(mode, live), of_intervals(mode, restored)
+
+    assert found.tobytes() == again.tobytes()
+    assert (found["lower"].item(), found["upper"].item()) == (8.0, 12.0)
+
+
+@pytest.mark.parametrize(("level", "u"), [(0.9, 1.0 + 1.0 / 1.6448536), (0.68268949, 2.0)])
+def test_an_interval_beside_a_stated_u_has_the_level_of_its_series(level, u):
+    readings = [Reading("a", "q", 0.0, 10.0, u=2.0)]
+    readings.append(Reading("a", "q", 20.0, 10.0, lower=8.0, upper=12.0))
+
+    assert of_intervals("interpolate", readings, level)["u"].item() == pytest.approx(u)
+
+
+def test_a_revision_may_say_what_measured_the_reference():
+    pairing = make("nearest")
+    feed(pairing, [Reading("a", "q", 1.0, 10.0, 1.0), Reference("a", "q", 1.0, 10.0, identity="r")])
+    named = Reference("a", "q", 1.0, 10.5, identity="r", revision=1, reference_id="station-7")
+    feed(pairing, [named])
+
+    (buffer,) = pairing.reference_buffers.values()
+    assert buffer.has_reference_ids

@@ -136,3 +136,16 @@ def test_what_a_journal_knows_comes_in_whatever_the_limits_and_stays_welcome():
     assert [row for row, _ in told] == rows
     assert registry.admit("s2", "x", 0.0) == 2
     assert registry.admit("s3", "x", 0.0) == "not_allowed"
+
+
+def test_a_series_that_a_journal_restores_comes_back_whatever_the_limits():
+    registry, _ = registry_of(maximum=2, new_per_minute=2)
+    assert [registry.admit(name, "x", 0.0) for name in ("a", "b")] == [0, 1]
+    gone = {0, 1}
+    evicted = Registry(Limits(maximum=2, new_per_minute=1), lambda *_: None, evicted=gone)
+    for name in ("a", "b"):
+        evicted.add(name, "x")
+
+    assert evicted.admit("a", "x", 0.0) == 0
+    assert evicted.admit("b", "x", 0.0) == "series_limit"
+    assert evicted.admit_again("b", "x", 0.0) == 1

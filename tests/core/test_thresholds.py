@@ -128,6 +128,19 @@ def test_against_its_first_pairs_which_are_looked_up_once():
         assert len(asked) == looked_up
 
 
+def test_first_pairs_that_are_not_there_yet_are_looked_up_again_only_after_another_pair():
+    asked = []
+
+    def baseline(row, _statistic, _pairs):
+        asked.append(row)
+        return (math.nan, math.nan) if len(asked) < 3 else (2.0, 50.0)
+
+    thresholds = Thresholds([Threshold("worse", "score_crps_mean", "baseline", above=1.4)])
+    for last_pair, looked_up in ((10.0, 1), (10.0, 1), (11.0, 2), (11.0, 2), (12.0, 3)):
+        told = thresholds.judge(seen([3.0], last_pair, baseline=baseline))["worse"].tolist()
+        assert (len(asked), told) == (looked_up, [looked_up == 3])
+
+
 def test_what_was_found_of_first_pairs_that_are_gone_is_known_again():
     limit = Threshold("worse", "score_crps_mean", "baseline", above=1.4)
     before, after = Thresholds([limit]), Thresholds([limit])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from monitor.core.model import Reading, Reference
@@ -35,6 +37,21 @@ def reference(time: float = 0.0, subject: str = "p03", quantity: str = "weight",
 
 
 NEAREST = Rules("nearest", tolerance_seconds=10.0)
+
+
+def test_what_is_left_of_a_sensor_whose_readings_are_gone_is_not_taken_for_a_reading():
+    """Its last pair is voided after its readings expired, before the next round of housekeeping."""
+    pairing = Pairing(lambda _s, _q: NEAREST, frozenset(("subject", "key")))
+    pairing.add_reading(reading(1000.0, "b"), 0, 0.0)
+    pairing.add_reference(Reference("b", "weight", 1000.0, 503.0, identity="r1"), 100.0)
+    pairing.add_reference(Reference("b", "weight", 5000.0, 503.0, identity="r2"), 100.0)
+    pairing.add_reading(reading(5000.0, "a"), 1, 100.0)
+    pairing.expire(50.0)
+    void = Reference("b", "weight", 1000.0, math.nan, identity="r1", revision=2, void=True)
+    pairing.add_reference(void, 101.0)
+
+    (found,) = examine(pairing)
+    assert (found.cause, found.on_readings, found.on_references) == ("subject", ("a",), ("b",))
 
 
 def test_pairs_are_counted_and_come_last():

@@ -387,6 +387,8 @@ def test_pairs_before_the_last_event_do_not_count(tmp_path):
     event = {"time": stamp(rows[-1][0] + 60), "event": "adjusted"}
     now = rows[-1][0] + 120
     take(parts, [Said("monitor/a/event", json.dumps(event).encode())], now)
+    looked(parts)
+    assert parts.where.found == {}
     for at in (now, now + 3600.0):
         take(parts, [reading(at, 1.0, rh=80 + at - now), reference(at, 1.0)], at + 1)
     looked(parts)

@@ -97,7 +97,9 @@ class LiveCorrections:
     def take(self, pairs: Records, told: Callable[[int], Remedy | None]) -> dict[str, bytes]:
         """Take pairs (of ``PAIR``) that were made; return the notes to write with them.
 
-        ``told`` returns the present remedy of a row whose alert fires; None if none fires.
+        ``told`` returns what the alerts of a row want: a remedy, which may be adopted; None where
+        no fault's alert fires, which takes the correction back; ``NO_REMEDY`` where nothing new is
+        known, so that what was adopted stays.
         """
         stands = in_event_order(pairs)
         if not stands.size:

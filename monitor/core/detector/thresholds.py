@@ -136,6 +136,7 @@ class Thresholds:
             for each in self._thresholds
         }
         self._baselines: dict[tuple[int, str, int], tuple[float, float]] = {}
+        self._sought: dict[tuple[int, str, int], float] = {}  # in vain, and the last pair then
         self._names: Sequence[SeriesName] = ()
         self._recalled: dict[tuple[str, str, str], tuple[float, bool]] = {}
         self.changed = 0
@@ -172,6 +173,8 @@ class Thresholds:
 
     def forget(self, row: int, since: float = -math.inf) -> None:
         """Drop the baselines of a series whose past changed from ``since`` on."""
+        for key in [key for key in self._sought if key[0] == row]:
+            del self._sought[key]
         for key in [key for key in self._baselines if key[0] == row]:
             if self._baselines[key][1] >= since:
                 del self._baselines[key]
@@ -235,12 +238,15 @@ class Thresholds:
         )
         for row in np.flatnonzero(ready).tolist():
             key = (row, threshold.statistic, threshold.baseline_pairs)
-            found = self._baselines.get(key)
-            if found is None:
+            found, newest = self._baselines.get(key), float(seen.last_pair[row])
+            if found is None and self._sought.get(key) != newest:
                 found = seen.baseline(*key)
                 if np.isfinite(found[0]):
                     self._baselines[key] = found
-            base[row] = found[0] or np.nan
+                    self._sought.pop(key, None)
+                else:
+                    self._sought[key] = newest
+            base[row] = np.nan if found is None else found[0] or np.nan
         return base
 
 

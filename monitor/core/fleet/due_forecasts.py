@@ -65,14 +65,18 @@ class DueForecasts:
             for row, each in self._walks.items()
             if row in wanted and row not in stale and each[0] == scales[row]
         }
-        for some in portions([row for row in present if row not in self._walks], _SERIES_AT_ONCE):
+        for part in portions([row for row in present if row not in self._walks], _SERIES_AT_ONCE):
+            # A void may have emptied a series since the last step.
+            some = columns_of.present(np.array(part)).tolist()
+            if not some:
+                continue
             found = _walks(some, columns_of, facts, np.array([scales[row] for row in some]))
             for at, row in enumerate(some):
                 self._walks[row] = (scales[row], found.rows(np.array([at])))
             yield
-        if not present:
+        if not self._walks:
             return None
-        order = sorted(present, key=lambda row: _key(facts.names[row]))
+        order = sorted(self._walks, key=lambda row: _key(facts.names[row]))
         rows = zip(*(self._walks[row][1] for row in order), strict=True)
         forecast = Forecast(
             Walks(*(np.concatenate(each) for each in rows)),

@@ -133,6 +133,11 @@ class ReferenceBuffer:
             place += 1
         return place
 
+    def replace(self, place: int, reference: Reference) -> None:
+        """Put another revision at ``place``, one that has the same time and subject."""
+        self.entries[place] = reference
+        self._record(reference)
+
     def remove_first(self, count: int) -> set[Identity]:
         """Remove the first ``count`` references and return their identities."""
         self.last_match_time = NAN

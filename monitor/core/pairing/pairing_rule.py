@@ -113,24 +113,27 @@ def pair_with_mean(probe: Probe, weighted: list[tuple[float, Reading]]) -> list[
     u = lower = upper = p = NAN
     if all(not math.isnan(reading.u) for _, reading in weighted):
         u = combined([w * reading.u for w, reading in weighted])
-    levels = {reading.p for _, reading in weighted}
+    levels = {None if math.isnan(reading.p) else reading.p for _, reading in weighted}
     if all(not math.isnan(reading.lower) for _, reading in weighted) and len(levels) == 1:
-        p = levels.pop()
+        p = weighted[0][1].p
         lower = value - combined([w * (reading.value - reading.lower) for w, reading in weighted])
         upper = value + combined([w * (reading.upper - reading.value) for w, reading in weighted])
     elif math.isnan(u):
-        u = combined([w * _standard(reading) for w, reading in weighted])
+        u = combined([w * _standard(reading, probe.rules.level) for w, reading in weighted])
     first = weighted[0][1]
     mean = Reading(first.sensor, first.quantity, probe.time, value, u, lower, upper, p)
     identity = combine(probe.readings.digest, probe.join.references.digests[probe.at])
     return [row_of(probe, mean, probe.time, 0.0, identity)]
 
 
-def _standard(reading: Reading) -> float:
-    """Return the standard uncertainty of a reading, else that of its interval (normal)."""
+def _standard(reading: Reading, level: float) -> float:
+    """Return the standard uncertainty of a reading, else that of its interval (normal).
+
+    ``level`` is that of an interval which states none.
+    """
     if not math.isnan(reading.u):
         return reading.u
-    p = 0.9 if math.isnan(reading.p) else reading.p
+    p = level if math.isnan(reading.p) else reading.p
     return (reading.upper - reading.lower) / (2.0 * float(scipy.special.ndtri(0.5 + 0.5 * p)))
 
 

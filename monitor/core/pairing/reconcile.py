@@ -99,8 +99,7 @@ class Reconciler:
     def revise(self, held: HeldReference, identity: Identity) -> None:
         """Put the new value of a reference that keeps its place into every pair it made."""
         at = held.references.find(held.reference, identity)
-        held.references.entries[at] = held.reference
-        held.references.last_match_time = NAN
+        held.references.replace(at, held.reference)
         for readings in held.references.reading_buffers:
             match = readings.matches.get(identity)
             if match is not None:

@@ -91,8 +91,8 @@ class Rules(NamedTuple):
     ``lag_seconds`` is how much later than the reference the readings see the same thing,
     ``reading_seconds`` how long a reading stands for, ``completeness`` the share of a reference's
     interval that readings must cover, and ``correlation`` that between the errors of the readings
-    that make up one pair. At most ``max_pairs_per_reference`` readings of a series, the nearest in
-    time, pair with one reference.
+    that make up one pair. ``level`` is that of stated intervals without one. At most
+    ``max_pairs_per_reference`` readings of a series, the nearest in time, pair with one reference.
     """
 
     mode: str = "nearest"
@@ -103,6 +103,7 @@ class Rules(NamedTuple):
     correlation: float = 1.0
     uncertainty: PairUncertainty = PairUncertainty()
     max_pairs_per_reference: int = 1000
+    level: float = STATED_LEVEL
 
 
 class SeriesRules(NamedTuple):

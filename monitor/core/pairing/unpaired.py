@@ -114,6 +114,9 @@ def _examine(pairing: Pairing, quantity: str) -> Unpaired:
         return known._replace(
             cause=cause, nearest=nearly_agreeing((quantity,), others - {quantity})
         )
+    # A buffer may outlive its readings until the next round.
+    filled = {name: each for name, each in held.reading_buffers.items() if each.times}
+    held = held._replace(reading_buffers=filled)
     return _names(held, known) or _times(pairing, held, known)
 
 
@@ -172,7 +175,7 @@ def _times(pairing: Pairing, held: _QuantityBuffers, known: Unpaired) -> Unpaire
     for readings in held.reading_buffers.values():
         rules = pairing.rules_of_series(readings.series)
         for join in readings.joins:
-            if join.references.times and readings.times and len(gaps) < _BUFFERS_MAX:
+            if join.references.times and len(gaps) < _BUFFERS_MAX:
                 gaps.append(gap_seconds(readings.times, join.references.times))
     gap = median(gaps)
     known = known._replace(

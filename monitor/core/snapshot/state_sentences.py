@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.formatting import duration, significant
+from monitor.core.formatting import duration, probability, significant
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.statistics import ASSUMED
 from monitor.core.verdict.words import counted
@@ -51,7 +51,7 @@ def state_sentence(
     """Return the sentence on one series; ``numbers`` are its published statistics."""
     told = _of_series(state, fault_report, pairs, numbers, about)
     if about.rejected:
-        told = f"{told}; {100.0 * about.rejected:.0f} % of its messages could not be used"
+        told = f"{told}; {probability(about.rejected)} of its messages could not be used"
     if about.beyond:
         told = f"{told}; beyond the threshold {', '.join(about.beyond)}"
     return f"{told} ({about.suspicion})" if about.suspicion else told

@@ -12,8 +12,8 @@ Invariants:
 * ``restore`` then ``recall`` leaves what the observations left, bit for bit.
 * Within a batch all readings are ingested before the references, so that the pairs of a reference
   are made once.
-* Durable pairs may wait, 512 at most: there is one way to the stages behind them, and it applies
-  what waits first, so nobody can see them late.
+* Durable pairs may wait, 512 at most: what reads them goes through ``Pipeline.stages``, which
+  applies what waits first, so nobody can see them late.
 
 A snapshot is derived in steps of a few milliseconds with messages in between; all numbers of one
 series are as of one moment, and transitions found after that moment wait for the next snapshot.
@@ -21,5 +21,5 @@ series are as of one moment, and transitions found after that moment wait for th
 Rejected: applying the pairs of each batch at once (numpy's fixed cost a call, paid for a few pairs)
 and deriving a snapshot in one go (messages would wait for the whole fleet).
 
-What breaks first: a second reference to a stage that bypasses ``Pipeline.stages``.
+What breaks first: a read of pairs that bypasses ``Pipeline.stages``.
 """

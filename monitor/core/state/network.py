@@ -144,7 +144,7 @@ class Network:
 
     def _ingest(self, batch: Observed, received: float, *, recalled: bool) -> IngestResult:
         callbacks = Callbacks(
-            self.registry.admit,
+            self.registry.admit_again if recalled else self.registry.admit,
             lambda rows, times, assumed: self._record(
                 rows, times, assumed, received, recalled=recalled
             ),

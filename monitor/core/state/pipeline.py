@@ -1,8 +1,9 @@
 """The pipeline behind the pairs: windows, evidence, and the snapshot derived from both.
 
 Rules of this file: durable pairs wait until somebody reads a stage, because applying a few hundred
-costs hardly more than applying one. ``Pipeline.stages`` is the only way to a stage, and it applies
-what waits first. Stages are functions of the set of pairs, so the waiting cannot be observed.
+costs hardly more than applying one. A read that must see all durable pairs goes through
+``Pipeline.stages``, which applies what waits first; ``_stages`` is for what needs no pair. Stages
+are functions of the set of pairs, so the waiting cannot be observed.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Pipeline:
         self._mark_anew(row)
 
     def foresee(self, changes: Records) -> None:
-        """Drop in advance what ``changes`` will make void, once durable, besides the pairs."""
+        """Void the onsets that ``changes`` outdate, so that the note of their batch says so."""
         self._stages.derived.reports.void(changes)
 
     def apply(self, pairs: Records) -> None:

@@ -81,6 +81,8 @@ def _metrics_of(texts: Iterable[str]) -> set[str] | None:
 def _learn(content: Any, births: Births, node: str, device: str, *, whole: bool) -> None:  # noqa: ANN401
     if whole:
         births.begin(node)
+    else:
+        births.begin_device(node, device)
     for metric in content.metrics:
         if metric.name and isinstance(metric.name, str):
             alias = metric.alias if metric.HasField("alias") else None
@@ -141,13 +143,17 @@ def _value(metric: Any, datatype: int) -> object:  # noqa: ANN401
         return None
     for name in _VALUES:
         if metric.HasField(name):
-            value: object = getattr(metric, name)
-            bits = _BITS.get(datatype)
-            if bits is not None and isinstance(value, int) and not isinstance(value, bool):
-                value &= (1 << bits) - 1
-                value -= (value >> (bits - 1)) << bits
-            return value
+            return _signed(getattr(metric, name), datatype)
     return None
+
+
+def _signed(value: object, datatype: int) -> object:
+    """Return a value; a signed whole number travels as its two's complement."""
+    bits = _BITS.get(datatype)
+    if bits is None or not isinstance(value, int) or isinstance(value, bool):
+        return value
+    value &= (1 << bits) - 1
+    return value - ((value >> (bits - 1)) << bits)
 
 
 def _number(value: object) -> float | None:
@@ -161,7 +167,8 @@ def _numbers(metric: Any) -> dict[str, float]:  # noqa: ANN401
     for key, property_ in zip(metric.properties.keys, metric.properties.values, strict=False):
         for name in ("double_value", "float_value", "int_value", "long_value"):
             if isinstance(key, str) and not property_.is_null and property_.HasField(name):
-                found[key[:100]] = float(getattr(property_, name))
+                number = _signed(getattr(property_, name), property_.type)
+                found[key[:100]] = float(number)  # type: ignore[arg-type]
         if len(found) >= _PROPERTIES_MAX:
             break
     return found

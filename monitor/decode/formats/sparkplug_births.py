@@ -61,7 +61,7 @@ class _Node(msgspec.Struct, array_like=True):
 class Births:
     """State: the metrics of each edge node by alias, and the types of those known by name.
 
-    ``changed`` counts the births, so that the shell knows when to note them.
+    ``changed`` grows with every change, so that the shell knows when to note them.
     """
 
     def __init__(self) -> None:
@@ -83,6 +83,12 @@ class Births:
         """Forget what ``node`` said before: its birth precedes those of its devices."""
         self._forget(node)
         self._change(node)
+
+    def begin_device(self, node: str, device: str) -> None:
+        """Forget the values that an earlier birth of one device stated."""
+        known = self._nodes.get(node)
+        if known is not None and known.stated.pop(device, None) is not None:
+            self._change(node)
 
     def learn(
         self,
