@@ -144,7 +144,7 @@ def _fleet_statistics() -> list[AnyPanel]:
         lines(
             Text(
                 "ZMS",
-                "Mean of z squared of the middle sensor and of the outermost ones; 1 is right, "
+                "Mean of z squared: median, 5 % and 95 % quantiles over the sensors; 1 is right, "
                 "above it errors are larger than stated.",
             ),
             *spread("monitor_calibration_zms"),
@@ -370,7 +370,7 @@ def ranking() -> Dashboard:
         Text(
             "All sensors",
             "Scores and bias in the unit of the quantity, over each sensor's own window: compare "
-            "sensors that saw the same. A click on a head sorts.",
+            "sensors that saw the same. Click a column header to sort.",
             "short",
         ),
         *(Query(column(series(metric)), name) for name, metric in columns.items()),
@@ -409,12 +409,20 @@ def _daemon_now() -> list[AnyPanel]:
             steps=GOOD_AT_1,
         ),
         number(
-            Text("Journal writable", "0 while the disk is full; no message is lost then."),
+            Text(
+                "Journal writable",
+                "0 while the journal cannot be written. Messages are not acknowledged then; the "
+                "broker queues them while it has room.",
+            ),
             Query(select("monitor_journal_writable"), "{{instance}}"),
             steps=GOOD_AT_1,
         ),
         number(
-            Text("Sessions lost", "Times the broker lost the daemon's queued messages.", "short"),
+            Text(
+                "Sessions lost",
+                "Times the broker lost the daemon's session; messages queued in it may be missing.",
+                "short",
+            ),
             Query(select("monitor_session_lost_total"), "{{instance}}"),
             steps=BAD_ABOVE_0,
         ),

@@ -44,7 +44,7 @@ class Fault:
     means: str
     words: Callable[[Verdict, str, Verbs], str]
     shows: Callable[[Verdict], bool] = lambda _found: True
-    look: str = "look at it, no adjustment has proved itself"
+    look: str = "check the sensor; no adjustment has been shown to help"
     estimate_has_unit: bool = False
     mirrors: bool = False
     has_error_now: bool = True
@@ -85,7 +85,7 @@ FAULTS: Final[dict[str, Fault]] = {
         rule="SensorOffset",
         summary="reads too high or too low",
         description="It is {error_now:%+.3g} {unit} off now. The daemon's page says since when, "
-        "and what would mend it.",
+        "and what would fix it.",
     ),
     "understated": Fault(
         noun="understated uncertainty",
@@ -94,8 +94,8 @@ FAULTS: Final[dict[str, Fault]] = {
         shows=_is_factor,
         rule="SensorUnderstated",
         summary="is less certain than it says",
-        description="Mean of z squared is {calibration_zms:%.2f}, 1 would be right: its errors are "
-        "larger than the uncertainty it states.",
+        description="The mean of z squared is {calibration_zms:%.2f}; 1 would be right. Its errors "
+        "are larger than the uncertainty it states.",
     ),
     "overstated": Fault(
         noun="overstated uncertainty",
@@ -104,8 +104,8 @@ FAULTS: Final[dict[str, Fault]] = {
         shows=_is_factor,
         rule="SensorOverstated",
         summary="is more certain than it says",
-        description="Mean of z squared is {calibration_zms:%.2f}, 1 would be right: its errors are "
-        "smaller than the uncertainty it states.",
+        description="The mean of z squared is {calibration_zms:%.2f}; 1 would be right. Its errors "
+        "are smaller than the uncertainty it states.",
     ),
     "outliers": Fault(
         noun="outliers",
@@ -128,7 +128,7 @@ FAULTS: Final[dict[str, Fault]] = {
         mirrors=True,
         rule="SensorDrift",
         summary="drifts",
-        description="It is {error_now:%+.3g} {unit} off now and drifts on by "
+        description="It is {error_now:%+.3g} {unit} off now and still drifts by "
         "{drift_per_day:%+.3g} {unit} a day. The daemon's page says since when, and when it leaves "
         "its tolerance.",
     ),
@@ -141,15 +141,15 @@ FAULTS: Final[dict[str, Fault]] = {
         estimate_has_unit=True,
         rule="SensorStuck",
         summary="repeats one value",
-        description="The measurand moves, the reading does not.",
+        description="The measurand changes, but the reading does not.",
     ),
     "gain": Fault(
         noun="gain error",
-        means="its error grows with the measured value",
+        means="its error changes with the measured value",
         words=words.gain,
         shows=_is_factor,
         rule="SensorGain",
-        summary="has an error that grows with the value",
+        summary="has an error that changes with the value",
         description="It is right at one value and wrong in proportion to the distance from it: a "
         "matter of gain.",
     ),
@@ -161,8 +161,8 @@ FAULTS: Final[dict[str, Fault]] = {
         look="check its filter, its place and its clock against the reference's",
         rule="SensorLag",
         summary="is late",
-        description="Its error goes with the change of the reference: it follows too slowly, or "
-        "its clock is off.",
+        description="Its error follows the rate at which the reference changes: it responds too "
+        "slowly, or its clock is off.",
     ),
     "sign": Fault(
         noun="wrong sign",
