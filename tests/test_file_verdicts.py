@@ -54,7 +54,7 @@ ENDED = ["understated", "offset", "gain", "lag", "sign", "stuck"]
 WORDS = {
     "understated": "understated its uncertainty",
     "offset": "read ",
-    "gain": "had an error that grew with the level",
+    "gain": "had an error that changed with the level",
     "lag": "was late",
     "sign": "had the wrong sign",
     "stuck": "was stuck",
@@ -189,7 +189,7 @@ def test_a_fault_that_was_always_there_has_the_figures_of_all_pairs_in_both_plac
     assert verdict["pairs"] == 1500
     for name in ("estimate", "lower", "upper", "unit"):
         assert verdict[name] == incident[name]
-    assert incident["sentence"] == f"data {verdict['sentence']}, since 2026-01-01 00:00"
+    assert incident["sentence"] == f"data {verdict['sentence']}, since 2026-01-01 00:00 UTC"
 
 
 def test_a_form_older_than_the_judged_pairs_is_not_dated_to_the_beginning():

@@ -328,7 +328,7 @@ def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
     if corrected:
         return f"had no {noun} after all: a late or revised reference changed the past"
     if state == EVICTED:
-        return f"was silent for so long that it was evicted, with its {noun}"
+        return f"sent nothing for so long that it was evicted while its {noun} was unresolved"
     if after == "unknown":
         return f"starts afresh after its {noun}: too few pairs to judge"
     if state == FIRING:

@@ -33,7 +33,7 @@ from monitor.report.scored import (
 )
 
 BLOCK_HEADS: Final = (
-    *("since", "until", "n", "bias", "CRPS", "of claim", "interval score", "ZMS", "coverage"),
+    *("since", "until", "n", "bias", "CRPS", "/ expected", "interval score", "ZMS", "coverage"),
     "information",
 )
 BIN_HEADS: Final = ("from", "to", "n", "ZMS", "95 % interval", "verdict")

@@ -73,6 +73,11 @@ def amount(number: float, unit: str, digits: int = 2) -> str:
     return f"{significant(number, digits)} {unit}".strip()
 
 
+def count_of(count: int, what: str) -> str:
+    """Return "1 reading" or "2 readings"."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def probability(share: float) -> str:
     """Return a probability of 0 to 1 in percent; one that is almost certain is not 100 %."""
     told = significant(100.0 * share)

@@ -12,7 +12,7 @@ from math import isnan
 from typing import Any, Final, NamedTuple, Protocol
 
 from monitor.config.settings import Settings
-from monitor.core.formatting import duration
+from monitor.core.formatting import count_of, duration
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
@@ -300,11 +300,6 @@ _CAUSES: Final = {
     "side": _of_rule,
     "several": _of_rule,
 }
-
-
-def count_of(count: int, what: str) -> str:
-    """Return ``1 reading``, ``2 readings``."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _held(readings: int, references: int) -> str:

@@ -146,8 +146,8 @@ def due_calendar(now: Snapshot) -> bytes:
 
 def due_text(found: DueList) -> str:
     """Return the list for a terminal."""
-    heads = ("sensor", "quantity", "wanted by", "leaves", "out now", "worth", "bits")
-    rows: list[tuple[str, ...]] = [heads]
+    dated = ("needed by, UTC", "leaves tolerance, UTC")
+    rows: list[tuple[str, ...]] = [("sensor", "quantity", *dated, "out now", "worth", "bits")]
     for each in found["series"]:
         dates = (each["lower"], each["due"])
         shares = (each["out_of_tolerance"], each["worth"])
@@ -186,9 +186,9 @@ def _summary(now: Snapshot, rows: Int) -> str:
     overdue = int((now.due.lower[rows] <= now.time).sum())
     first, told = now.names[int(due_first(now.due)[0])], int(wanted_first(now.due)[0])
     wants = (
-        f"{overdue} of {rows.size} series want a reference now"
+        f"{overdue} of {rows.size} series {'needs' if overdue == 1 else 'need'} a reference now"
         if overdue
-        else (f"No series wants a reference yet; {first.sensor} ({first.quantity}) is the next")
+        else (f"No series needs a reference yet; {first.sensor} ({first.quantity}) is the next")
     )
     most = now.names[told]
     return f"{wants}. A reference is worth most at {most.sensor} ({most.quantity})."

@@ -50,6 +50,7 @@ from monitor.http.figures import (
 )
 from monitor.http.fleet_picture import dot, fleet_picture, spread_of
 from monitor.http.page_files import inline_style, templates
+from monitor.report.incidents import lasting
 from monitor.report.recorded import Recorded, events_of
 from monitor.report.scored import Scored, figure
 
@@ -198,8 +199,7 @@ def name_of(name: Any) -> tuple[str, str]:  # noqa: ANN401 - a series' name of a
 
 
 def _said(alert: Mapping[str, Any]) -> str:
-    until = "it still lasts" if alert["until"] is None else f"until {alert['until']}"
-    told = f"{alert['sentence']} (alert {alert['alert']} from {alert['since']}, {until})"
+    told = f"{alert['sentence']} (alert {alert['alert']} {lasting(alert)})"
     return f"{told}; not its own: {alert['explained']}" if alert["explained"] else told
 
 

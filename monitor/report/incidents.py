@@ -7,7 +7,7 @@ end.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -158,6 +158,19 @@ def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
         "sentence": f"{name.sensor} {sentence}",
         "explained": None if of.reference is None else of.reference.sentence,
     }
+
+
+def lasting(incident: Mapping[str, Any]) -> str:
+    """Return when an incident was raised and ended: "from ... to ... UTC", "since ... UTC"."""
+    began = _to_the_minute(incident["since"])
+    if incident["until"] is None:
+        return f"since {began} UTC, ongoing"
+    return f"from {began} to {_to_the_minute(incident['until'])} UTC"
+
+
+def _to_the_minute(moment: str) -> str:
+    """Return "2026-03-01 06:12" of "2026-03-01T06:12:00Z"."""
+    return moment[:16].replace("T", " ")
 
 
 def _longest(clear: list[tuple[Columns, FaultReport]]) -> FaultReport:

@@ -202,8 +202,10 @@ def of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
     again = _repeated(found.pairs) if table.timed else 0
     if not again:
         return found
-    what = f"{again} rows have time, value and reference of the row before in time"
-    return found._replace(notes=(*found.notes, f"{what}; each counts: delete them if it is a copy"))
+    repeat = "row repeats" if again == 1 else "rows repeat"
+    what = f"{again} {repeat} the time, value and reference of the row before"
+    note = f"{what}; all are counted; delete any that are copies"
+    return found._replace(notes=(*found.notes, note))
 
 
 def _repeated(pairs: Records) -> int:

@@ -26,7 +26,7 @@ from monitor.core.scores.proper_scores import Density, of_density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
 from monitor.files.input_file import column_name
-from monitor.report.incidents import Findings, findings_of, incident_document
+from monitor.report.incidents import Findings, findings_of, incident_document, lasting
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, wrong_references
 
@@ -70,7 +70,7 @@ SEED: Final = 20_240_210
 _NAMED: Final = 5
 REPLICATES: Final = 10_000
 _HEADS: Final = (
-    *("sensor", "quantity", "n", "bias", "CRPS", "of claim", "ZMS", "95 % interval"),
+    *("sensor", "quantity", "n", "bias", "CRPS", "/ expected", "ZMS", "95 % interval"),
     *("coverage", "information"),
 )
 
@@ -182,7 +182,7 @@ class Scored:
     def _verdicts(self) -> list[str]:
         lines = ["", "verdicts"]
         for name, found in zip(self.recorded.names, self.verdicts, strict=True):
-            advice = f"; to mend it: {found.advice}" if found.advice else ""
+            advice = f"; to fix it: {found.advice}" if found.advice else ""
             lines.append(f"{name.sensor} {name.quantity}: {found.sentence}{advice}")
         return lines
 
@@ -195,9 +195,7 @@ class Scored:
     def _raised(self) -> list[str]:
         own = [each for each in self.incidents if not each["explained"]]
         lines = ["", "incidents the daemon would have raised"] if own else []
-        for each in own:
-            until = "it still lasts" if each["until"] is None else f"until {each['until']}"
-            lines.append(f"{each['since']}, {until}: {each['sentence']} ({each['quantity']})")
+        lines += [f"{lasting(each)}: {each['sentence']} ({each['quantity']})" for each in own]
         return [*lines, *self._explained()]
 
     def _explained(self) -> list[str]:

@@ -144,7 +144,7 @@ def test_a_drift_is_due_when_its_sentence_says():
     assert snapshot.due.level[0] == pytest.approx(verdict.level_at(now), rel=1e-6)
     assert snapshot.due.lower[0] < verdict.due < snapshot.due.upper[0]
     assert snapshot.due.lower[1] > snapshot.due.lower[0]
-    assert "wants a reference by" in due_sentence(snapshot.due, 1, "K", now)
+    assert "needs a reference by" in due_sentence(snapshot.due, 1, "K", now)
 
 
 def test_dates_are_a_function_of_the_set_of_pairs():

@@ -260,7 +260,7 @@ def test_a_reference_that_is_too_uncertain_is_told_beside_the_verdict():
     shell.take(rough)
 
     (told,) = shell.network.evaluate(0.0).sentences
-    assert told.endswith("(seen through a reference 0.4 times as uncertain as itself)")
+    assert told.endswith("(its reference is 0.4 times as uncertain as the sensor)")
 
 
 def test_availability_stands_beside_the_scores_and_is_known_again_after_a_restart():

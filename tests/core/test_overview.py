@@ -189,7 +189,7 @@ def test_an_alert_outlives_its_references():
     snapshot = town.network.evaluate(0.0)
 
     assert town.active("offset") == ["s0"]
-    assert "not known whether it is right; before: reads" in snapshot.sentences[0]
+    assert "so it is not known whether it is right; before: reads" in snapshot.sentences[0]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_an_honest_sensor_is_within_chance_everywhere():
     (ence,) = said(c, "ENCE is")
     assert float(ence.rsplit("p = ", 1)[1].rstrip(".")) > 0.01
     (by_u,) = said(c, "ZMS in 10 bins")
-    assert "of u: none is off 1 beyond chance" in by_u
+    assert "of u: none differs from 1 by more than chance" in by_u
     assert len(said(c, "ZMS is valid")) == 1
 
 
@@ -31,7 +31,7 @@ def test_one_that_is_wrong_where_it_is_least_certain_is_told_so():
     c = pairs(error, np.zeros(1000), u)
 
     (by_u,) = said(c, "ZMS in 10 bins of u")
-    assert "off 1 beyond chance" in by_u
+    assert "from 1 by more than chance" in by_u
     assert "none" not in by_u
     (flips,) = said(c, "ZMS is invalid, but would not be without the")
     assert int(flips.split("the ", 1)[1].split()[0]) == pytest.approx(100, abs=20)
@@ -52,7 +52,7 @@ def test_bins_are_of_what_the_errors_of_an_honest_sensor_do_not_go_with():
     ):
         made = remarks(c, np.random.default_rng(1), model)
         (said_so,) = [each for each in made if f"bins of {of}" in each]
-        assert "none is off 1 beyond chance" in said_so
+        assert "none differs from 1 by more than chance" in said_so
         assert judge_file(Pairs.of(c)).error_model == model
 
 

@@ -71,7 +71,7 @@ def test_a_sensor_that_states_intervals_is_advised_on_their_width():
             *(lambda e: 0.5 * e, "overstated", "overstated"),
             *("overstates its uncertainty ", "multiply its u by 0."),
         ),
-        (outlying, "outliers", "outliers", "% of its readings (", "look at"),
+        (outlying, "outliers", "outliers", "% of its pairs (", "look at"),
         (lambda e: 2.0 * e + 30.0, "offset", "offset", "kg heavy (", "and multiply its u by "),
     ],
 )
@@ -105,7 +105,7 @@ def test_what_may_be_nothing_has_no_size_and_no_advice(leading):
         assert "kg" not in found.sentence
         assert "since" not in found.sentence
     told = state_sentence("pending", pending, N, {})
-    assert told == f"something may be wrong, not clear yet in which way ({N} pairs)"
+    assert told == f"may be wrong; it is not clear yet in which way ({N} pairs)"
     assert fired.sentence.startswith("is not as right as it says; not clear yet in which way")
     assert pending.advice == fired.advice == ""
 
@@ -140,10 +140,10 @@ def test_other_quantities_are_high_or_low():
 def test_the_reference_is_named_where_it_blurs_the_verdict():
     told = state_sentence("ok", None, 50, {"calibration_u_ref_ratio": 0.5})
 
-    assert told == "as right as it says (seen through a reference 0.5 times as uncertain as itself)"
+    assert told == "as right as it says (its reference is 0.5 times as uncertain as the sensor)"
     assert (
         state_sentence("stale", None, 50, {"calibration_u_ref_ratio": 0.5})
-        == "no readings any more"
+        == "has stopped sending usable readings"
     )
     assert (
         state_sentence("ok", None, 50, {"calibration_u_ref_ratio": math.nan})

@@ -59,8 +59,8 @@ def test_many_honest_pairs_are_right():
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"scale": 1.1}, r"understates its uncertainty 1\.[01]\d? times \(.*\)"),
-        ({"scale": 0.93}, r"overstates its uncertainty 1\.[01]\d? times \(.*\)"),
+        ({"scale": 1.1}, r"understates its uncertainty by a factor of 1\.[01]\d? \(.*\)"),
+        ({"scale": 0.93}, r"overstates its uncertainty by a factor of 1\.[01]\d? \(.*\)"),
         ({"fault": since(0, lambda value, _: value + 0.22)}, r"reads 0\.\d+ high \(.*\)"),
     ],
 )

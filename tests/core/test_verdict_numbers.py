@@ -48,7 +48,9 @@ def test_the_error_published_is_that_of_the_sentence(level):
 def test_an_estimate_is_the_factor_on_u_and_the_sentence_its_number_or_reciprocal(factor):
     p = sensor(4, N, scale=widened(N, ONSET, factor))
     verdict = judge(p, alarm=ALARM)
-    found = re.search(r"(under|over)states its uncertainty ([\d.]+) times", verdict.sentence)
+    found = re.search(
+        r"(under|over)states its uncertainty by a factor of ([\d.]+)", verdict.sentence
+    )
 
     assert found, verdict.sentence
     times = verdict.size.value if found[1] == "under" else 1.0 / verdict.size.value
@@ -71,7 +73,10 @@ def test_a_wrong_sign_is_advised_alike_live_and_in_files(turned):
 
 @pytest.mark.parametrize(
     ("ratio", "says"),
-    [(1.0, "a reference as uncertain as itself"), (0.6, "a reference 0.6 times as uncertain")],
+    [
+        (1.0, "(its reference is as uncertain as the sensor)"),
+        (0.6, "(its reference is 0.6 times as uncertain as the sensor)"),
+    ],
 )
 def test_a_reference_as_uncertain_as_the_sensor_is_not_once_so(ratio, says):
     assert says in state_sentence("ok", None, 50, {"calibration_u_ref_ratio": ratio})

@@ -56,7 +56,7 @@ def test_many_bad_rows_are_outliers():
 
 def at_least(verdict):
     found = re.search(
-        r"overstates its uncertainty at least (\d+(?:\.\d+)?) times", verdict.sentence
+        r"overstates its uncertainty by a factor of at least (\d+(?:\.\d+)?)", verdict.sentence
     )
     assert found, verdict.sentence
     return float(found[1])
@@ -97,7 +97,9 @@ def test_a_factor_that_is_not_told_from_0_has_an_upper_end_alone(factor):
 def test_a_factor_that_is_known_is_still_told_with_its_interval(seed):
     verdict = judge_file(pairs(seed, 400, scale=0.2))
     said = document(verdict, "kg")
-    found = re.search(r"overstates its uncertainty ([\d.]+) times \(([\d.]+) to", verdict.sentence)
+    found = re.search(
+        r"overstates its uncertainty by a factor of ([\d.]+) \(([\d.]+) to", verdict.sentence
+    )
 
     assert found, verdict.sentence
     assert said["lower"] < 0.2 < said["upper"]

@@ -165,7 +165,7 @@ def test_without_common_events_there_is_a_sentence(tmp_path, capsys):
     found = compared(capsys, str(table(tmp_path / "apart.csv", rows)), "--sensors", "a", "b")
 
     assert found["events"] == [0, 0]
-    assert "nothing to be compared on" in found["sentences"][0]
+    assert "cannot be compared: they share no event" in found["sentences"][0]
 
 
 def test_scores_block_by_block_hold_every_pair_once(fleet, capsys):
@@ -217,14 +217,14 @@ def test_zms_in_bins_of_a_column_shows_where_a_sensor_is_wrong(humid, capsys):
         assert each["n"] == within.sum()
         assert each["zms"] == pytest.approx(np.mean(z[within] ** 2), rel=1e-9)
         assert (each["verdict"] == "understated") == (each["to"] > 82.0)
-    assert found["sentence"].startswith("3 are off 1 beyond chance")
+    assert found["sentence"].startswith("3 differ from 1 by more than chance")
 
 
 def test_bins_along_a_column_are_printed_with_what_they_say(humid, capsys):
     assert main(["score", str(humid), "--bins-by", "RH"]) == 0
 
     printed = capsys.readouterr().out
-    assert "humid value, ZMS by RH: 3 are off 1 beyond chance" in printed
+    assert "humid value, ZMS by RH: 3 differ from 1 by more than chance" in printed
     assert "15 pairs have none" in printed
     assert printed.count("understated") == 3
 

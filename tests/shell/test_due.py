@@ -122,7 +122,7 @@ def test_page_document_calendar_and_metrics_tell_the_same(file, service):
     for each in listed["series"]:
         assert each["sentence"] in page
     assert "<b>" not in page
-    assert "wanted by, UTC<" in page
+    assert "needed by, UTC<" in page
     assert "leaves its tolerance, UTC<" in page
     status, body, headers = get(service, "/due.ics")
     assert (status, headers["content-type"]) == (200, "text/calendar; charset=utf-8")

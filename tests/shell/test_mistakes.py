@@ -214,7 +214,9 @@ def test_rows_that_repeat_the_one_before_are_counted_in_a_note(tmp_path, capsys)
     file.write_text("time,value,u,reference\n" + 10 * row + other)
 
     assert main(["score", str(file)]) == 0
-    assert "9 rows have time, value and reference of the row before" in capsys.readouterr().err
+    assert (
+        "9 rows repeat the time, value and reference of the row before" in capsys.readouterr().err
+    )
 
 
 def test_discover_refuses_a_filter_that_is_none(capsys):

@@ -241,7 +241,7 @@ METHODS: Final[dict[str, Callable[[Columns], Adjustment]]] = {
 
 
 def suggestions(c: Columns) -> dict[str, Estimate]:
-    """Return offset, gain, scales of u and addend that would mend a series, with 95 % intervals.
+    """Return offset, gain, scales of u and addend that would fix a series, with 95 % intervals.
 
     ``offset`` and ``addend`` are in the series' unit, the others are factors; ``both`` is the
     factor once the offset is removed. NaN where there are too few pairs.

@@ -203,7 +203,8 @@ def ranking_sentence(table: Ranking, names: Sequence[str]) -> str:
     if table.events < MIN_EVENTS:
         return f"{told}; with fewer than {MIN_EVENTS} that may be chance."
     if not near:
-        return f"{told}, and certainly so." if len(leading) < len(rows) else f"{told}."
+        others = "; no other sensor's 95 % rank interval reaches first place"
+        return f"{told}{others if len(leading) < len(rows) else ''}."
     return (
         f"{told}; {listed_names([names[row] for row in [*leading, *near]])} cannot be told apart."
     )

@@ -79,11 +79,11 @@ def outside(found: BinnedZms) -> str:
     """Return in words which bins differ from 1 by more than chance."""
     wrong = found.verdicts.count("invalid")
     if not wrong:
-        return "none is off 1 beyond chance (Holm's correction)"
+        return "none differs from 1 by more than chance (Holm's correction)"
     worst = int(np.nanargmax(np.abs(np.log(np.maximum(found.zms, 1e-12)))))
     return (
-        f"{wrong} {'is' if wrong == 1 else 'are'} off 1 beyond chance (Holm's correction), the "
-        f"farthest {found.zms[worst]:.3g} "
+        f"{wrong} {'differs' if wrong == 1 else 'differ'} from 1 by more than chance (Holm's "
+        f"correction), the farthest {found.zms[worst]:.3g} "
         f"between {found.low[worst]:.4g} and {found.high[worst]:.4g}"
     )
 

@@ -97,8 +97,8 @@ def sentences(duel: PairedComparison | None, sides: Sides) -> list[str]:
     """Return the result of a comparison in sentences, the most important first."""
     if duel is None:
         nothing = (
-            f"{sides.first} and {sides.second} have nothing to be compared on: no event was seen "
-            "by both, and no part of a series may be empty."
+            f"{sides.first} and {sides.second} cannot be compared: they share no event, or one "
+            "part of the series is empty."
         )
         return [nothing]
     primary = sides.scores[0]
@@ -130,7 +130,7 @@ def _of_uncertainty(duel: PairedComparison, sides: Sides) -> list[str]:
     what = "areas under the curves" if shared else "areas saved"
     said = [] if shared else [NOT_SHARED if duel.paired else NO_SHARED_EVENTS]
     if not found.p < CLEAR:
-        said.append(f"No uncertainty is the more useful for certain ({what} {numbers}).")
+        said.append(f"Neither uncertainty is clearly more useful ({what} {numbers}).")
     else:
         better = sides.first if (found.difference < 0.0) is shared else sides.second
         said.append(f"The uncertainty of {better} is the more useful ({what} {numbers}).")

@@ -42,7 +42,7 @@ def _wrong(finding: Finding, unit: str) -> str:
         return f"reads {with_unit(size, unit)} {way}{interval}"
     size, interval = estimated(finding.estimate, 1.0)
     verb = "understates" if finding.fault == "understated" else "overstates"
-    return f"{verb} its uncertainty {size} times{interval}"
+    return f"{verb} its uncertainty by a factor of {size}{interval}"
 
 
 def _place(finding: Finding, found: Conditional) -> str:

@@ -1,4 +1,4 @@
-"""What is known of each series whose alert is pending or fires: the fault, its size, what mends it.
+"""What is known of each series whose alert is pending or fires: the fault, its size, what fixes it.
 
 Reports are derived from the windows and the detector's state, and recomputed for series that
 changed. A verdict takes a millisecond or two, so if many series must be judged at once new alerts
@@ -46,7 +46,7 @@ class FaultReport(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """What would mend it, empty where that is open."""
+        """What would fix it, empty where that is open."""
         return self.verdict.advice
 
     @property

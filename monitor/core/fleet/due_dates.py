@@ -24,7 +24,7 @@ import scipy
 
 from monitor.core.columns import Columns
 from monitor.core.fleet.offset_walks import DAY, RATES, Walks, rate_shares, walks_of
-from monitor.core.formatting import amount, date_time, probability
+from monitor.core.formatting import TO_THE_MINUTE, amount, date_time, probability
 from monitor.core.model import NAN, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.entries import Live
@@ -274,19 +274,19 @@ def due_sentence(found: DueDates, row: int, unit: str, now: float) -> str:
     allowed = amount(float(found.tolerance[row]), unit)
     if found.lower[row] <= now:
         return (
-            f"wants a reference now: its error is beyond {allowed} with a probability of "
+            f"needs a reference now: its error is beyond {allowed} with a probability of "
             f"{probability(float(found.out[row]))}"
         )
     if not np.isfinite(found.lower[row]):
         return f"stays within {allowed} for {YEARS_MAX:g} years as far as its pairs tell"
-    first = f"wants a reference by {_day(found.lower[row], now)}"
+    first = f"needs a reference by {_day(found.lower[row], now)}"
     if np.isfinite(found.due[row]):
         return f"{first}; leaves its tolerance of {allowed} around {_day(found.due[row], now)}"
     return f"{first}: from then on its error is beyond {allowed} with a probability of 5 %"
 
 
 def _day(time: float, now: float) -> str:
-    return date_time(time, "%Y-%m-%d" if time - now > 2.0 * DAY else "%Y-%m-%d %H:%M")
+    return date_time(time, "%Y-%m-%d" if time - now > 2.0 * DAY else f"{TO_THE_MINUTE} UTC")
 
 
 def forecast_of(

@@ -79,7 +79,7 @@ class Suspect(NamedTuple):
         is_over = np.isfinite(self.until)
         looks, when = ("looked", "from") if is_over else ("looks", "since")
         when = f"{when} {date_time(self.since, TO_THE_MINUTE)}"
-        when += f" to {date_time(self.until, TO_THE_MINUTE)}" if is_over else ""
+        when += f" to {date_time(self.until, TO_THE_MINUTE)} UTC" if is_over else " UTC"
         if self.nature.kind != "offset":
             told = f"{looks} {_ERRATIC[self.nature.kind](self.nature, self.unit)}"
             verb = "agreed" if is_over else "agree"

@@ -159,7 +159,7 @@ def additive_for_level(below: Float, above: Float, error: Float, alpha: float) -
     """Return the addend b to both half-widths that holds 1 - ``alpha`` of references (C-33).
 
     The split-conformal rank of |error| - half-width towards the reference; NaN for too few pairs.
-    Useful where u has a floor that a factor cannot mend; negative where intervals are too wide.
+    Useful where u has a floor that a factor cannot fix; negative where intervals are too wide.
     """
     needed = np.sort(np.abs(error) - np.where(error > 0.0, below, above))
     rank = int(np.ceil((needed.size + 1) * (1.0 - alpha) - 1e-9))

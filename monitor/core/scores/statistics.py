@@ -245,12 +245,14 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "ISO/IEC 17043", "low", threshold=True,
     ),
     "convention_zeta_last": Statistic(
-        conventions.zeta_last, "none", "Size of zeta of the last pair; beyond 3 calls for action.",
-        "ISO 13528", "low", threshold=True,
+        conventions.zeta_last, "none",
+        "Absolute zeta score (ISO 13528) of the last pair; above 3 calls for action.", "ISO 13528",
+        "low", threshold=True,
     ),
     "convention_zeta_action_ratio": Statistic(
         conventions.zeta_action_ratio, "none",
-        "Share of pairs with zeta beyond 3; 0.0027 if honest.", "ISO 13528", "low", threshold=True,
+        "Share of pairs whose absolute zeta score (ISO 13528) is above 3; 0.0027 if honest.",
+        "ISO 13528", "low", threshold=True,
     ),
     **{
         f"convention_westgard_{rule.lower()}": Statistic(

@@ -28,7 +28,7 @@ class Snapshot:
     """Derived numbers of every series, one entry a series in each column, ordered as ``names``.
 
     ``statistics`` maps a statistic's name (``STATISTICS``) to one number a series, NaN where it is
-    undefined. ``sentences`` describe each series, ``advice`` says what would mend it. ``alerts``
+    undefined. ``sentences`` describe each series, ``advice`` says what would fix it. ``alerts``
     maps an alert's name to whether it is active; ``paged`` marks the series on the fleet's list,
     for which somebody should be called. ``suspects`` are references that look wrong; the offsets
     they explain are not alerts, nor is what remains of these under ``former_suspects``.

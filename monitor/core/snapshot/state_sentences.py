@@ -66,16 +66,16 @@ def _of_series(
 ) -> str:
     if about.uncompared_seconds:
         since = duration(about.uncompared_seconds, parts=1)
-        told = f"no reference for {since}: not known whether it is right"
+        told = f"has had no reference for {since}, so it is not known whether it is right"
         return told if fault_report is None else f"{told}; before: {fault_report.sentence}"
     if state == "stale":
-        return "no readings any more"
+        return "has stopped sending usable readings"
     told = _told(state, fault_report, pairs)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
         times = significant(blurred)
         times = "" if times == "1" else f"{times} times "
-        told = f"{told} (seen through a reference {times}as uncertain as itself)"
+        told = f"{told} (its reference is {times}as uncertain as the sensor)"
     return f"{told} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else told
 
 
@@ -91,7 +91,7 @@ def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:
 
 def _pending(fault_report: FaultReport, pairs: int) -> str:
     if not fault_report.clear:
-        return f"something may be wrong, not clear yet in which way ({counted(pairs)})"
+        return f"may be wrong; it is not clear yet in which way ({counted(pairs)})"
     return fault_report.sentence
 
 

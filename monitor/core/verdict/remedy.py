@@ -1,4 +1,4 @@
-"""What would mend a sensor, tried before the advice names it.
+"""What would fix a sensor, tried before the advice names it.
 
 Rules of this file: prequential. A remedy is chosen from the pairs of the fault so far and judged on
 the next ones, block by block. The advice names it only if it saved CRPS in every block, and more

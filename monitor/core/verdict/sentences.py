@@ -73,13 +73,13 @@ def sentence(found: Verdict, n: int, unit: str, *, fired: bool = False) -> str:
 def past_sentence(found: Verdict, unit: str, until: float) -> str:
     """Return "read 6.2 kg heavy (5.1 to 7.3), from ... to ..." of an incident that is over."""
     began, ended = day(found.began), day(until)
-    lasted = f"from {began} to {ended}" if began else ""
+    lasted = f"from {_bare(began)} to {ended}" if began else ""
     if found.state != FAULT:
         told = ", ".join(filter(None, ("was not as right as it said", lasted)))
-        return f"{told}; in which way never became clear"
+        return f"{told}; it never became clear in which way"
     told = _told(found, unit, words.PAST)
     if changed := day(found.changed):
-        return f"{told}, from {changed} to {ended}; was not right from {began} on"
+        return f"{told}, from {_bare(changed)} to {ended}; was not right from {began} on"
     if found.is_older:
         return f"{told}{_over(found, 'over')}; was not right {lasted}"
     return ", ".join(filter(None, (told, lasted)))
@@ -87,7 +87,7 @@ def past_sentence(found: Verdict, unit: str, until: float) -> str:
 
 def before_sentence(found: Verdict, unit: str) -> str:
     """Return "from 2026-03-01 06:12 it read 6.2 kg heavy (5.1 to 7.3)" of an incident long over."""
-    told = "it was not as right as it said, in which way never became clear"
+    told = "it was not as right as it said; it never became clear in which way"
     if found.state == FAULT:
         told = f"it {_told(found, unit, words.PAST)}"
         if changed := day(found.changed):
@@ -154,9 +154,14 @@ def _told(found: Verdict, unit: str, verbs: words.Verbs) -> str:
 
 
 def day(time: float) -> str:
-    """Return a time in s UTC as "2026-03-01 06:12", empty if it is not finite."""
+    """Return a time in s UTC as "2026-03-01 06:12 UTC", empty if it is not finite."""
     found = date_time(time, TO_THE_MINUTE) if math.isfinite(time) else "-"
-    return "" if found == "-" else found
+    return "" if found == "-" else f"{found} UTC"
+
+
+def _bare(day: str) -> str:
+    """Return a day without its zone, for a sentence that names the zone after another one."""
+    return day.removesuffix(" UTC")
 
 
 def _beside(found: Verdict, unit: str, verbs: words.Verbs) -> str:
@@ -195,20 +200,21 @@ def _mending(found: Verdict, remedy: Remedy, p: Pairs, unit: str) -> str:
     if remedy.kind == "none":
         return FAULTS[found.fault].look
     saved = (
-        f"(CRPS from {three_digits(remedy.crps_before)} to {three_digits(remedy.crps_after)}"
-        f" on the {words.counted(remedy.pairs)} it was tried on)"
+        f"(mean CRPS from {three_digits(remedy.crps_before)} to "
+        f"{words.with_unit(three_digits(remedy.crps_after), unit)} on the "
+        f"{words.counted(remedy.pairs)} it was tried on)"
     )
     return _framed(found, _doing(remedy, p.rows(slice(found.segment, None)), unit), saved, unit)
 
 
 def _framed(found: Verdict, doing: str, saved: str, unit: str) -> str:
-    """Return what to do, what it saved, and what it does not mend."""
+    """Return what to do, what it saved, and what it does not fix."""
     if found.fault == "sign":
         return f"{FAULTS[found.fault].look}; until then {doing} {saved}"
     if found.fault != "drift":
         return f"{doing} {saved}"
     how_fast = f", {words.rate(found, unit)[0]}" if found.slope_per_day.is_known else ""
-    return f"{doing} now {saved}; it drifts on{how_fast}"
+    return f"{doing} now {saved}; it is still drifting{how_fast}"
 
 
 def _resolution(remedy: Remedy) -> float:

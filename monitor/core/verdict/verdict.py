@@ -252,7 +252,7 @@ class ErrorCode(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What is wrong with a series, how large, since when, and what would mend it.
+    """What is wrong with a series, how large, since when, and what would fix it.
 
     ``size`` is the fault's own: the level now (offset, drift; the series' unit), the gain, the
     factor on u (understated, overstated), the share of outliers, the value it is stuck at, or the

@@ -2,7 +2,7 @@
 
 Rules of this file: all pairs are one piece; dependence among them is estimated at several scales. A
 sensor is wrong where the interval of the fault lies wholly beyond the accuracy to which a stated
-uncertainty is known, and right where the intervals lie within what nobody would mend.
+uncertainty is known, and right where the intervals lie within what nobody would fix.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from monitor.core.formatting import amount
+from monitor.core.formatting import amount, count_of
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
 from monitor.core.verdict.pairs import Spread
 from monitor.core.verdict.verdict import ErrorCode, Estimate, Verdict
@@ -116,7 +116,7 @@ class Verbs(NamedTuple):
     drifts: str
     crosses: str
     has: str
-    grows: str
+    changes: str
     understates: str
     overstates: str
     is_: str
@@ -132,12 +132,12 @@ class Verbs(NamedTuple):
 
 
 NOW: Final = Verbs(
-    *("reads", "drifts", "crosses", "has", "grows", "understates", "overstates", "is", "follows"),
+    *("reads", "drifts", "crosses", "has", "changes", "understates", "overstates", "is", "follows"),
     *("shows", "was", "measures", "falls", "rises", "now", "sends", "meets"),
 )
 PAST: Final = Verbs(
-    *("read", "drifted", "crossed", "had", "grew", "understated", "overstated", "was", "followed"),
-    *("showed", "had been", "measured", "fell", "rose", "when last clear"),
+    *("read", "drifted", "crossed", "had", "changed", "understated", "overstated", "was"),
+    *("followed", "showed", "had been", "measured", "fell", "rose", "when last clear"),
     *("sent", "met"),
 )
 
@@ -167,7 +167,7 @@ def spread_times(factor: float, spread: Spread) -> str:
 
 def counted(pairs: int) -> str:
     """Return "1 pair" or "7 pairs"."""
-    return f"{pairs} pair" if pairs == 1 else f"{pairs} pairs"
+    return count_of(pairs, "pair")
 
 
 def rate(found: Verdict, unit: str) -> tuple[str, str]:
@@ -216,38 +216,37 @@ def drift(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
 
 
 def gain(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
-    """Return "has an error that grows with the level: gain 1.25 (1.21 to 1.29) about 500 kg"."""
+    """Return "has an error that changes with the level: gain 1.25 (1.2 to 1.3) relative to 5 g"."""
     size, between = estimated(found.gain, 1.0)
-    about = with_unit(three_digits(found.pivot), unit)
-    told = f"{verbs.has} an error that {verbs.grows} with the level"
-    return f"{told}: gain {size}{between} about {about}"
+    pivot = with_unit(three_digits(found.pivot), unit)
+    told = f"{verbs.has} an error that {verbs.changes} with the level"
+    return f"{told}: gain {size}{between} relative to {pivot}"
 
 
 def understated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
-    """Return "understates its uncertainty 2.0 times (1.7 to 2.4)"."""
+    """Return "understates its uncertainty by a factor of 2.0 (1.7 to 2.4)"."""
     size, between = estimated(found.scale, 1.0)
-    return f"{verbs.understates} its uncertainty {size} times{between}"
+    return f"{verbs.understates} its uncertainty by a factor of {size}{between}"
 
 
 def overstated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
-    """Return "overstates its uncertainty 2.0 times (1.7 to 2.4)": u over what it should be.
+    """Return "overstates its uncertainty by a factor of 2.0 (1.7 to 2.4)", u over its due.
 
-    "At least 3.1 times" where the pairs do not separate the factor on u from 0.
+    "By a factor of at least 3.1" where the pairs do not separate the factor on u from 0.
     """
     value, lower, upper = found.scale
     if not (found.scale.is_known and lower > 0.0):
-        return f"{verbs.overstates} its uncertainty at least {at_least(1.0 / upper)} times"
+        return f"{verbs.overstates} its uncertainty by a factor of at least {at_least(1.0 / upper)}"
     size, between = estimated(Estimate(1.0 / value, 1.0 / upper, 1.0 / lower), 1.0)
-    return f"{verbs.overstates} its uncertainty {size} times{between}"
+    return f"{verbs.overstates} its uncertainty by a factor of {size}{between}"
 
 
 def outliers(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
-    """Return "is more than 4 u off in 5 % of its readings (2 to 10)", or "sends -999 in ..."."""
+    """Return "is more than 4 standard uncertainties off in 5 % of its pairs", or "sends -999"."""
     size, between = estimated(found.size.times(100.0), 0.0)
     if found.code is not None:
-        of = "pairs" if found.code.of_reference else "readings"
-        return f"{coded(found.code, verbs)} in {size} % of its {of}{between}"
-    return f"{verbs.is_} more than 4 u off in {size} % of its readings{between}"
+        return f"{coded(found.code, verbs)} in {size} % of its pairs{between}"
+    return f"{verbs.is_} more than 4 standard uncertainties off in {size} % of its pairs{between}"
 
 
 def coded(code: ErrorCode, verbs: Verbs = NOW) -> str:

@@ -28,7 +28,7 @@ VISIT: Final = (START + 20 * 3600.0, START + 40 * 3600.0)
 LEVEL: Final = 0.95
 FAULTS: Final = {
     "n0403": "reads 6 ug/m3 low in pm25",
-    "n0405": "understates the uncertainty of pm25 2 times",
+    "n0405": "understates the uncertainty of pm25 by a factor of 2",
 }
 _STEP: Final = 600.0
 _K95: Final = 1.959963984540054

@@ -28,7 +28,7 @@ SPREAD_KG: Final = 9.0
 HEAVY_KG: Final = 14.0
 FAULTS: Final = {
     "otago.north.p03.vendor": f"reads {HEAVY_KG:g} kg heavy",
-    "otago.north.p02.kalman": "understates its uncertainty 3 times",
+    "otago.north.p02.kalman": "understates its uncertainty by a factor of 3",
 }
 BULL_KG: Final = 1020.0
 BULL_DAY: Final = 6
