@@ -220,7 +220,7 @@ def test_the_interval_is_the_outermost_with_as_much_beyond_either_end(tmp_path, 
     found = read(mapped(quantity="x", quantiles=levels), a=1.0, b=2.0, c=4.0, d=7.0)
     assert (found.value, found.lower, found.upper, found.p) == (4.0, 2.0, 7.0, 0.8)
     assert np.frombuffer(found.places).tolist() == [1.0, 2.0, 4.0, 7.0]
-    with pytest.raises(MapError, match="needs two levels with as much beyond either"):
+    with pytest.raises(MapError, match="needs two symmetric levels"):
         mapped(quantity="x", quantiles={"0.1": "a", "0.5": "b", "0.99": "c"})
 
     rng = np.random.default_rng(5)

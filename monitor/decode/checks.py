@@ -38,8 +38,7 @@ VALUE_MAX: Final = 1e15
 U_MIN: Final = 1e-12
 P_MARGIN: Final = 1e-9
 NOT_CENTRAL: Final = (
-    "needs two levels with as much beyond either, such as 0.05 and 0.95: between them is the "
-    "interval"
+    "needs two symmetric levels, such as 0.05 and 0.95, as the ends of the interval"
 )
 VALUE: Final = Limit(-VALUE_MAX, VALUE_MAX)
 U: Final = Limit(U_MIN, VALUE_MAX)
@@ -76,7 +75,10 @@ REASONS: Final[Mapping[str, str]] = {
     "unknown_topic": "no source in the settings reads this topic",
     "oversize": "the payload is larger than mqtt.max_packet_bytes",
     "not_allowed": "the sensor is not on the allow-list (series.allow)",
-    "series_limit": "there are too many series, too many new ones in a minute, or too many events",
+    "series_limit": (
+        "there are too many series, too many new ones in a minute, or too many events or "
+        "collocations"
+    ),
     "quality": "a field that tells the quality has a value that the source does not allow",
     "maintenance": "the sensor is under maintenance at that time (maintenance in the settings)",
     "unknown_alias": "the birth message that names this Sparkplug alias was never received",

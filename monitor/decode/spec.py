@@ -106,8 +106,8 @@ class SeriesSpec(NamedTuple):
         Mapping[str, Path],
         MaxLen(100),
         doc(
-            "Paths of quantiles by their level in quotes; the outermost two with as much beyond "
-            "either are the interval, '0.5' is the value if none is given."
+            "Paths of quantiles, each under its level in quotes; the outermost two symmetric "
+            "levels are the ends of the interval, and '0.5' is the value if no value is mapped."
         ),
     ] = _NOTHING
     samples: Annotated[Path, doc("Path of an ensemble: mean and standard deviation are taken.")] = (
@@ -150,7 +150,7 @@ class MapSpec(NamedTuple):
     time_zone: Annotated[
         str,
         MaxLen(64),
-        doc("Zone of times without one, such as Pacific/Auckland; without it they are refused."),
+        doc("Zone of times without one, such as Pacific/Auckland; without it they are rejected."),
     ] = ""
     time_layout: Annotated[
         str, MaxLen(64), doc("Layout of times that are not ISO 8601, as strptime reads it.")
@@ -215,7 +215,7 @@ class MapSpec(NamedTuple):
     event: Annotated[Path, doc("Path of the name of an event.")] = ""
     note: Annotated[Path, doc("Path of the note of an event.")] = ""
     select: Annotated[Choices, doc("Values by path; other records are skipped.")] = _NOTHING
-    where: Annotated[Choices, doc("Values by path; other records are refused (quality).")] = (
+    where: Annotated[Choices, doc("Values by path; other records are rejected (quality).")] = (
         _NOTHING
     )
     void_where: Annotated[Choices, doc("Values by path that withdraw a reference.")] = _NOTHING

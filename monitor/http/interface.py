@@ -240,7 +240,7 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
         sensor: Annotated[
             str, Query(max_length=128, description="A level of the topic they came on.")
         ] = "",
-        reason: Annotated[str, Query(max_length=64, description="Why they were refused.")] = "",
+        reason: Annotated[str, Query(max_length=64, description="Why they were rejected.")] = "",
     ) -> Response:
         """The newest messages that could not be used, with the reason."""
         letters = [

@@ -43,14 +43,16 @@ METRICS: Final[dict[str, Metric]] = {
 OTHERS: Final[dict[str, str]] = {
     "monitor_window_pairs": "Pairs in the series' own window, by count and by age.",
     "monitor_alert_evidence": (
-        "Evidence that the sensor is not as right as it says; it fires at the patience."
+        "Evidence that the sensor is not as right as it says; the alert fires when it reaches "
+        "alerts.patience."
     ),
     "monitor_series_last_reading_timestamp_seconds": "Event time of the last reading.",
     "monitor_series_last_pair_timestamp_seconds": "Event time of the last pair.",
     "monitor_series_state": "1 for the state a series is in.",
     "monitor_alert_active": "1 while an alert fires.",
     "monitor_alert_page": (
-        "1 while the whole fleet's evidence says that an alert of the series is not a false alarm."
+        "1 while the evidence of the whole fleet is strong enough to page a person; on average, "
+        "at most a share fleet.q of these series is honest."
     ),
     "monitor_reference_suspect": (
         "1 for a reference that its sensors agree is wrong: off, noisy, stuck or with a gain."

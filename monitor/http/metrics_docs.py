@@ -33,10 +33,10 @@ labels have the values listed here, and `sensor` and `quantity` those of the ser
 
 * A number that is undefined is an **absent sample**, never NaN or infinity: a series of fewer than
   20 pairs has no interval of ZMS.
-* A series that **stopped** is withdrawn at the next page, not frozen: it keeps
+* A series that **stopped** is withdrawn at the next publication, not frozen: it keeps
   `monitor_series_state` (`stale` is 1), `monitor_series_info` and the times of its last reading
   and pair, and loses everything else but an alert `rejected_share` that fires: it may be silent
-  because its messages are refused. It comes back with its next pair.
+  because its messages are rejected. It comes back with its next pair.
 * With `http.metrics: essential` a series has only the metrics marked *essential*, and of
   `monitor_series_state` only the sample of the state it is in: what the shipped alerting rules
   need. Dashboards then lack what is not on the page.
@@ -76,7 +76,7 @@ _STATES: Final = """\
 explains an offset, the alert `offset` is 0. An alert has a sample if its state is known.
 """
 _REASONS: Final = """\
-### Reasons for a refusal
+### Reasons for a rejection
 
 `reason` of `monitor_messages_rejected_total` and `monitor_records_rejected_total` is one of:
 

@@ -40,7 +40,7 @@ class Remedy(TypedDict):
 
 
 class Verdict(TypedDict):
-    """What is wrong, how large, since when, and what would mend it; null where not known."""
+    """What is wrong, how large, since when, and what would fix it; null where not known."""
 
     state: Literal["right", "fault", "undecided"]
     fault: Annotated[str | None, Field(json_schema_extra={"enum": [*FAULTS, None]})]
@@ -141,7 +141,7 @@ class SeriesEntry(TypedDict):
     state: Annotated[str, Field(json_schema_extra={"enum": list(STATES)})]
     alerts: Annotated[list[str], about(f"The alerts that fire. {ALERT}")]
     sentence: Annotated[str, about("What is known about it.")]
-    advice: Annotated[str, about("What would mend it; empty where nothing is to be done.")]
+    advice: Annotated[str, about("What would fix it; empty if there is nothing to do.")]
     corrected: Annotated[
         str | None,
         about(

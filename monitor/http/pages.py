@@ -50,7 +50,7 @@ from monitor.http.selection import (
 
 _COLUMNS: Final = (
     ("sensor", "sensor", "Name, quantity and group"),
-    ("state", "what is known", "State, diagnosis, and what would mend it"),
+    ("state", "what is known", "State, diagnosis, and what would fix it"),
     ("evidence", "evidence", "Evidence that it is not as right as it says"),
     ("bias", "bias", "Error now while something is wrong, else the mean error; sorted by its size"),
     ("score", "score / expected", "Mean score over the one its claim predicts; above 1 is worse"),

@@ -177,7 +177,8 @@ def _work(now: Figures) -> Iterator[Family]:
     )
     yield gauge(
         "clock_trusted",
-        "0 while this machine's clock is in doubt: nothing is deleted, nothing refused as future.",
+        "0 while this machine's clock is in doubt: nothing is deleted, and no message is rejected "
+        "for a time in the future.",
         now.clock_trusted,
     )
     yield counter("clock_doubts", "Times this machine's clock came into doubt.", now.clock_doubts)

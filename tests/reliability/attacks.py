@@ -23,7 +23,7 @@ ATTACKS: Final = (
     ),
     Row(
         "a late reference after an event brought old evidence back",
-        "live state is restarted state; the daemon checks itself, and mends what differs",
+        "live state is restarted state; the daemon checks itself, and repairs what differs",
         (
             "core/test_network.py::test_a_late_reference_after_an_event_leaves_the_evidence_before_it_behind",
             "core/test_lives.py::test_lives",

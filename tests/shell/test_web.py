@@ -359,12 +359,12 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     said = " ".join(re.sub("<[^>]+>", "", body.partition('<p class="since">')[2][:2000]).split())
 
     assert said.startswith(
-        "Since yesterday 5 alerts began (S3 reference_suspect, node-00001 offset, "
+        "In the last 24 hours, 5 alerts began (S3 reference_suspect, node-00001 offset, "
         "node-00002 offset, node-00002 outliers and 1 more), 1 ended (node-00000 offset)"
     )
     assert '<a href="/series/node-00001/pm25">node-00001</a> offset' in body
     published(service, now, history=tuple(told[-1:]))
-    assert "Since yesterday no alert began or ended." in get(service, "/")[1].decode()
+    assert "No alert began or ended in the last 24 hours." in get(service, "/")[1].decode()
 
 
 def test_a_fault_that_took_another_name_began_once_and_has_not_ended(service):
@@ -379,14 +379,14 @@ def test_a_fault_that_took_another_name_began_once_and_has_not_ended(service):
     published(service, now, history=tuple(told))
     body = get(service, "/")[1].decode()
     said = " ".join(re.sub("<[^>]+>", "", body.partition('<p class="since">')[2][:2000]).split())
-    assert said.startswith("Since yesterday 1 alert began (node-00001 drift), 0 ended. ")
+    assert said.startswith("In the last 24 hours, 1 alert began (node-00001 drift), 0 ended. ")
 
     ended = transition(4, alert="drift", before="firing", after="resolved", notified=START, **of)
     published(service, now, history=(ended, *told))
     body = get(service, "/")[1].decode()
     said = " ".join(re.sub("<[^>]+>", "", body.partition('<p class="since">')[2][:2000]).split())
     assert said.startswith(
-        "Since yesterday 1 alert began (node-00001 drift), 1 ended (node-00001 drift). "
+        "In the last 24 hours, 1 alert began (node-00001 drift), 1 ended (node-00001 drift). "
     )
 
 
@@ -669,7 +669,8 @@ def test_the_ranking_is_on_common_events_and_says_how_sure_it_is(service, race):
     assert (again["seed"], again["series"]) == (found["seed"], found["series"])
     assert (
         found["sentence"]
-        == "On 60 common events fine reads best by the mean CRPS, and certainly so."
+        == "On 60 common events fine reads best by the mean CRPS; no other sensor's 95 % rank "
+        "interval reaches first place."
     )
     errors = np.array([np.mean(error[each["sensor"]]) for each in found["series"]])
     crps, quadratic = (
