@@ -283,7 +283,7 @@ def data(user: User) -> None:
     said = user.run("python page.py")
     user.sees("the verdict on a frame", r"cart-2\s.*reads \d[\d.]* kg (heavy|high)", said)
     said = user.follow("docs/recorded.md")
-    user.sees("a row without a number is counted", r"1 of 3 rows lack a number", said)
+    user.sees("a row without a number is counted", r"1 of 3 rows lacks a number", said)
     user.sees("the report", r"<title>[^<]*", (user.folder / "report.html").read_text("utf-8"))
 
 

@@ -64,8 +64,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE
     parser = _parser(given[0])
     if not given[0].startswith("-") and given[0] not in COMMANDS:
-        meant = get_close_matches(given[0], COMMANDS, n=1) or ["--help"]
-        parser.error(f"unknown command {given[0]!r}; did you mean `monitor {meant[0]}`?")
+        meant = get_close_matches(given[0], COMMANDS, n=1)
+        hint = f"did you mean `monitor {meant[0]}`?" if meant else "see `monitor --help`"
+        parser.error(f"unknown command {given[0]!r}; {hint}")
     given = [f" {each}" if _NEGATIVE.fullmatch(each) else each for each in given]
     options = parser.parse_args(given)
     command = import_module(_module(options.command))

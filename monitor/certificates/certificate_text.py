@@ -33,14 +33,15 @@ def validity_sentence(validity: Validity | None, now: float) -> str:
     """Return until when a certificate is valid, or what to do."""
     if validity is None:
         return (
-            "until when it is valid is not stated: state --valid-for 12mo or --valid-until DATE "
+            "no end of validity is stated: give --valid-for 12mo or --valid-until DATE "
             "(valid_for, valid_until in the settings)"
         )
     left = validity.days_left(now)
     verb = "says" if validity.said_by == CERTIFICATE else "say"
     said = f"{validity.until}, as {validity.said_by} {verb}"
     if left <= 0.0:
-        return f"expired after {said}: have the reference calibrated, and use the new certificate"
+        remedy = "have the reference calibrated, and use the new certificate"
+        return f"was valid until {said}, and has expired: {remedy}"
     if left <= SOON_DAYS:
         return f"valid until {said}: {_days(left)} left, plan its calibration"
     return f"valid until {said}: {_days(left)} left"

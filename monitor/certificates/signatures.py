@@ -66,7 +66,9 @@ def _private(key: bytes, key_file: str) -> Ed25519PrivateKey:
     try:
         found = serialization.load_pem_private_key(key, None)
     except TypeError as error:
-        what = "has a password, which no command takes; keep an unlocked copy for the signing"
+        what = (
+            "is encrypted with a password, which no command accepts; sign with an unencrypted copy"
+        )
         raise SignatureError(f"{key_file}: {what}") from error
     except Exception as error:  # the library raises several kinds of errors for wrong keys
         raise SignatureError(f"{key_file}: is not a private key in PEM; {_MADE}") from error

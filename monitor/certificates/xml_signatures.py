@@ -84,9 +84,9 @@ def xml_signature_of(data: bytes) -> XmlSignature | None:
             is_broken=True,
         )
     return XmlSignature(
-        "its XML signature is of this content, by the certificate of "
-        f"{'; '.join(each.owner for each in keys)} that it carries; whether that is the "
-        "laboratory's is not known here"
+        "its XML signature matches this content and the certificate of "
+        f"{'; '.join(each.owner for each in keys)} in the file; this program cannot tell whether "
+        "that certificate is the laboratory's"
     )
 
 
@@ -105,7 +105,7 @@ def _checked(document: PrefixedDocument, signature: PrefixedElement) -> Certifie
         raise _UncheckedError(f"it has more than {_REFERENCES_MAX} references")
     covered = [_agrees(document, signature, each) for each in references]
     if not any(covered):
-        raise _BrokenError("it is of a part of the file only")
+        raise _BrokenError("it covers only part of the file")
     key = signature.first("KeyInfo", "X509Data", "X509Certificate")
     if key is None:
         raise _UncheckedError("it carries no certificate")
@@ -119,7 +119,7 @@ def _checked(document: PrefixedDocument, signature: PrefixedElement) -> Certifie
     if is_good is None:
         raise _UncheckedError(f"its algorithm {name[:100]!r} is not known")
     if not is_good:
-        raise _BrokenError("its value is not by the key of its certificate")
+        raise _BrokenError("its value was not made with the key of its certificate")
     return owner
 
 
@@ -161,10 +161,10 @@ def _target(document: PrefixedDocument, uri: str) -> PrefixedElement:
     if not uri:
         return document.root
     if not uri.startswith("#"):
-        raise _UncheckedError(f"it is of another file, {uri[:100]!r}")
+        raise _UncheckedError(f"it refers to another file, {uri[:100]!r}")
     found = list(_identified(document, uri[1:]))
     if len(found) != 1:
-        raise _BrokenError(f"it is of {uri[:100]!r}, which {len(found)} elements are called")
+        raise _BrokenError(f"it refers to {uri[:100]!r}, which {len(found)} elements match")
     return found[0]
 
 

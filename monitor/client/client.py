@@ -125,7 +125,7 @@ class DaemonClient(NamedTuple):
 def _refusal(status: int, found: object, body: bytes) -> str:
     """Return what an answer says that is not the document."""
     if status == HTTPStatus.OK:
-        return "what answers there is no monitor; give the daemon's address with --url"
+        return "the server there is not a monitor daemon; give the daemon's address with --url"
     said = found.get("detail") if isinstance(found, dict) else body.decode("utf-8", "replace")
     return f"answers {status}: {' '.join(str(said).split())[:_SAID_CHARACTERS_MAX]}"
 

@@ -122,9 +122,10 @@ class Appender:
         left = self._producer.flush(self._seconds)
         if left or self._failed:
             why = self._failed[0] if self._failed else "no answer in time"
-            raise LogError(f"the log did not take {left + len(self._failed)} of {count}: {why}")
+            missing = left + len(self._failed)
+            raise LogError(f"the cluster log did not accept {missing} of {count} records: {why}")
         if self._oversize:
-            _log.error("the log takes no record of the size of some: %s", self._oversize[0])
+            _log.error("some records are too large for the cluster log: %s", self._oversize[0])
         return len(self._oversize)
 
     def _produce(self, partition: int, body: bytes) -> None:
@@ -133,7 +134,7 @@ class Appender:
                 self._topic, value=body, partition=partition, on_delivery=self._note
             )
         except BufferError as error:
-            raise LogError(f"the log does not keep up: {error}") from error
+            raise LogError(f"the cluster log does not keep up: {error}") from error
         except self._failure as error:
             self._note(error.args[0], None)
 

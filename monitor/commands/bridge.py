@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
             if served is not None:
                 served.close()
     count = bridge.passed.messages
-    _log.info("stopped: everything acknowledged is on the log, %d messages", count)
+    _log.info("stopped: everything acknowledged is in the cluster log: %d messages", count)
     return 0
 
 
@@ -90,7 +90,7 @@ def _families(bridge: Bridge, source: MqttSource) -> Iterator[Family]:
     passed = bridge.passed
     yield counter(
         "bridge_messages",
-        "Messages that are on the log and acknowledged to the broker.",
+        "Messages that are in the cluster log and acknowledged to the broker.",
         passed.messages,
     )
     yield counter(

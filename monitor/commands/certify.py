@@ -28,7 +28,7 @@ from monitor.certificates.validity import validity_of
 from monitor.commands.options import instant_of
 from monitor.config import load
 from monitor.config.core_plan import rules_of
-from monitor.core.formatting import instant
+from monitor.core.formatting import count_of, instant
 from monitor.core.model import Event, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import BAD_INPUT, CannotWriteError, UsageError
@@ -127,8 +127,9 @@ def _write(options: argparse.Namespace) -> int:
     print(record["sentence"])
     for each in references:
         print(f"certificate {each['identifier']}: {each['sentence']}", file=sys.stderr)
+    pairs = count_of(record["pairs"], "pair")
     signed = "" if signature is None else f", signed in {signature_file(out).name}"
-    print(f"{out}: {record['pairs']} pairs, record {record['identifier']}{signed}", file=sys.stderr)
+    print(f"{out}: {pairs}, record {record['identifier']}{signed}", file=sys.stderr)
     return 0
 
 
@@ -198,9 +199,9 @@ def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Ma
         raise UsageError(f"--reference {file}: {error}{hint}") from error
     document = certificate_document(certificate, validity)
     until = document["valid_until"]
-    told = f"valid until {until}" if until else "until when it is valid is not stated"
+    told = f"valid until {until}" if until else "no end of validity is stated"
     if validity is not None and validity.expiry < asked.end:
-        told = f"expired after {until}, before the end of this record's time"
+        told = f"was valid until {until}, and expired before the end of this record's time"
     kept = {key: document[key] for key in ("identifier", "laboratory", "items", "performed")}
     found = {"u": u.u, "quantity": u.name, "valid_until": until, "sentence": told}
     return {**kept, **found, "sha256": hashlib.sha256(data).hexdigest()}

@@ -11,6 +11,7 @@ from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
 from monitor.commands.options import config_option
 from monitor.config import load
+from monitor.core.formatting import count_of
 from monitor.errors import CannotWriteError, UsageError
 from monitor.files.cells import arrow
 from monitor.files.exporting import FORMS, write_parquet, write_text
@@ -55,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         ) from error
     for note in found.notes:
         sys.stderr.write(f"{note}\n")
-    sys.stderr.write(f"{len(found.names)} series, {found.pairs.size} pairs\n")
+    sys.stderr.write(f"{len(found.names)} series, {count_of(found.pairs.size, 'pair')}\n")
     return 0
 
 

@@ -15,7 +15,7 @@ from monitor.journal.repairing import repair
 _ACTIONS = {
     "check": "verify the checksum of every row; also while the daemon runs",
     "backup": "write a verified copy; also while the daemon runs",
-    "restore": "replace the journal by a verified copy; the previous one is kept beside it",
+    "restore": "replace the journal with a verified copy; the previous one is kept beside it",
     "repair": "move a damaged journal aside and recover its intact rows",
 }
 

@@ -10,8 +10,8 @@ from monitor.errors import UsageError
 
 _RECORDED: Final = "pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
 _COVARIATES: Final = (
-    "where each sensor is wrong: along the hour of day (hour), the level of the value (level) and "
-    "columns of numbers of a file of pairs"
+    "report where each sensor is wrong, by hour of day (hour), level of the value (level) or "
+    "numeric columns of a file of pairs"
 )
 
 
@@ -43,7 +43,7 @@ def density_option(parser: argparse.ArgumentParser, usual: str | None = None) ->
         "--density",
         choices=("normal", "tophat"),
         default=usual,
-        help="distribution that u states (default: normal)",
+        help="distribution assumed for a stated u (default: normal)",
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from monitor.commands.options import config_option, instant_of
 from monitor.config import Settings, load, resolve_secret
-from monitor.core.formatting import instant
+from monitor.core.formatting import count_of, instant
 from monitor.core.model import Reference
 from monitor.daemon.assembly import native_topics, publisher_of
 from monitor.decode import REASONS, Rejected
@@ -105,7 +105,7 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
         print(topic, payload.decode())
         return 0
     size = f"{reference.value:g} {options.unit}".strip()
-    unstated = ", taken as exact: --u states how sure it is"
+    unstated = " (taken as exact; give --u to state its uncertainty)"
     if options.u is None and _is_certified(settings):
         unstated = ", with the u of its certificate"
     stated = f" (u {reference.u:g})" if reference.u else unstated
@@ -130,11 +130,13 @@ def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
         for each in messages:
             print(each.topic, each.payload.decode())
     exact = sum(reference.u == 0.0 for reference, _ in found)
-    also = [f"{skipped} rows without a value left out"] if skipped else []
-    known = "with the u of their certificate" if _is_certified(settings) else "taken as exact"
-    also += [f"{exact} {known}: column u or --u states how sure they are"] if exact else []
+    also = [f"{count_of(skipped, 'row')} without a value left out"] if skipped else []
+    known = "taken as exact (add a column u, or give --u, to state the uncertainty)"
+    if _is_certified(settings):
+        known = "with the u of the certificate"
+    also += [f"{exact} {known}"] if exact else []
     done = "to be published" if options.dry_run else "published, all acknowledged by the broker"
-    print("; ".join([f"{len(found)} references {done}", *also]), file=sys.stderr)
+    print("; ".join([f"{count_of(len(found), 'reference')} {done}", *also]), file=sys.stderr)
     return 0
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from monitor.commands.options import config_option
 from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import router_of
+from monitor.core.formatting import count_of
 from monitor.daemon.assembly import assemble, native_topics, publisher_of
 from monitor.decode import Router
 from monitor.errors import UsageError
@@ -89,7 +90,7 @@ def _publish(
             sleep=publisher.sleep,
         )
         publisher.flush()
-    print(f"{count} messages published, all acknowledged by the broker")
+    print(f"{count_of(count, 'message')} published, all acknowledged by the broker")
 
 
 def _direct(settings: Settings, router: Router, messages: Iterable[RawMessage]) -> None:
@@ -109,11 +110,11 @@ def _direct(settings: Settings, router: Router, messages: Iterable[RawMessage]) 
         parts.journal.close()
     counts = intake.counts
     print(
-        f"{counts.committed} messages in the journal {settings.journal.path}, "
+        f"{count_of(counts.committed, 'message')} in the journal {settings.journal.path}, "
         f"{counts.duplicate} had come before, {sum(counts.rejected.values())} rejected"
     )
     lines = [
-        f"{name.sensor} {name.quantity}: {pairs} pairs in the window, {sentence}"
+        f"{name.sensor} {name.quantity}: {count_of(pairs, 'pair')} in the window, {sentence}"
         for name, pairs, sentence in zip(
             snapshot.names, snapshot.window_pairs, snapshot.sentences, strict=True
         )

@@ -21,7 +21,7 @@ from monitor.commands.options import (
 from monitor.config import Settings, load, settings_hash
 from monitor.config.core_plan import rules_of
 from monitor.core.analysis.ranking import PROFILES
-from monitor.core.formatting import instant
+from monitor.core.formatting import count_of, instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
@@ -121,4 +121,5 @@ def _write(out: Path, recorded: Recorded, source: ReportSource) -> None:
             new.write_text(page, encoding="utf-8")
     except OSError as error:
         raise CannotWriteError(f"{out}: cannot be written: {error.strerror}") from error
-    sys.stderr.write(f"{out}: {len(recorded.names)} series, {recorded.pairs.size} pairs\n")
+    pairs = count_of(recorded.pairs.size, "pair")
+    sys.stderr.write(f"{out}: {len(recorded.names)} series, {pairs}\n")

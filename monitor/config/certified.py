@@ -82,7 +82,7 @@ def _certified(topic: str, unit: str, asked: ReferenceCertificate) -> CertifiedS
     if certificate.signature is not None and certificate.signature.is_broken:
         raise ValueError(certificate.signature.sentence)
     if validity is None:
-        raise ValueError("does not say until when it is valid; add valid_for or valid_until")
+        raise ValueError("states no end of validity; add valid_for or valid_until")
     if validity.said_by == OWNER:
         validity = validity._replace(said_by="the settings")
     return CertifiedSource(topic, certificate.identifier, validity, u)

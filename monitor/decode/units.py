@@ -88,7 +88,7 @@ def _spelled(unit: str) -> str:
 
 
 def _not_affine(stated: str, wanted: str) -> str:
-    what = f"{stated!r} is not converted to {wanted!r}: a factor and an offset do not do it"
+    what = f"{stated!r} is not converted to {wanted!r}: it takes more than a factor and an offset"
     return f"{what}, as between a level in decibels and a power; send the unit of the series"
 
 

@@ -140,7 +140,7 @@ def _earlier(message: Message, took: Took) -> Earlier:
     refused = _parted(took)[1]
     if outcome == "used" and refused:
         error = _error(took, refused[0])
-        summary += f"; {len(refused)} refused, the first for {error.reason}: {error.detail}"
+        summary += f"; {len(refused)} rejected, the first for {error.reason}: {error.detail}"
     return Earlier(message.topic, outcome, summary)
 
 

@@ -65,15 +65,16 @@ def _sentence(found: Member) -> str:
 def _of_clock(found: Member) -> str:
     off = found.late_seconds - found.usual_seconds
     if off > 0:
-        what = f"at least {duration(off)} later after the times they state than those of the others"
+        what = f"at least {duration(off)} longer"
         question = f"is its clock {duration(off)} slow, or does it send late?"
     else:
-        what = f"{duration(-off)} sooner after the times they state than those of the others"
+        what = f"{duration(-off)} shorter"
         question = f"is its clock {duration(-off)} fast?"
     zone = half_hours(off)
     hint = f" That is {abs(zone):g} h: is a time zone wrong?" if zone else ""
     pairs = "" if found.paired else " It has no pair."
-    return f"readings of {found.name!r} come {what}: {question}{hint}{pairs}"
+    delay = f"readings of {found.name!r} arrive with a delay after their stated times that is"
+    return f"{delay} {what} than for the other sensors: {question}{hint}{pairs}"
 
 
 def _why(found: Member) -> str:

@@ -95,7 +95,7 @@ def _z_sentence(z: float) -> str:
     if math.isnan(z):
         return "nothing here is uncertain, so there is no z"
     size = f"{abs(z):.1f}" if abs(z) < 99.95 else f"{abs(z):.3g}"
-    return f"{size} u {'above' if z >= 0 else 'below'} the reference"
+    return f"{size} u_eff {'above' if z >= 0 else 'below'} the reference"
 
 
 def _warning(u: float, u_ref: float) -> str:
@@ -174,7 +174,7 @@ def _time_sentence(reading: Reading, reference: Reference, rules: Rules, seconds
     over = abs(seconds) - rules.tolerance_seconds
     if rule.uses_tolerance and over > 0:
         return (
-            f"out of tolerance by {duration(over)}: reading and reference are "
+            f"{duration(over)} too far apart in time: reading and reference are "
             f"{duration(seconds)} apart, at most {duration(rules.tolerance_seconds)} is allowed"
         )
     return "another reading or reference is nearer in time"

@@ -50,7 +50,7 @@ def explanation_lines(explanation: Explanation, *, everything: bool = False) -> 
     for refused in explanation.refused[:most]:
         yield ""
         yield from _refused(refused, several=several)
-    yield from _more(explanation.refused_count, min(most, len(explanation.refused)), "refused")
+    yield from _more(explanation.refused_count, min(most, len(explanation.refused)), "rejected")
     yield ""
     reason = explanation.refused[0].reason if explanation.outcome == "rejected" else ""
     why = reason or explanation.summary
@@ -215,7 +215,7 @@ def _pair(pair: Pair) -> Iterator[str]:
 
 def _refused(refused: Refused, *, several: bool) -> Iterator[str]:
     of = f" (record {refused.record})" if several and refused.record >= 0 else ""
-    yield from _labelled("refused", f"{refused.reason}{of}: {refused.meaning}")
+    yield from _labelled("rejected", f"{refused.reason}{of}: {refused.meaning}")
     yield from _labelled("detail", refused.detail)
     if refused.place:
         yield from _labelled("place", refused.place)

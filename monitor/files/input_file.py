@@ -199,7 +199,10 @@ def _refuse_thousands(lines: Sequence[int], block: Sequence[list[str]]) -> None:
         for cell in cells:
             if "." in cell and _THOUSANDS.fullmatch(cell.strip()):
                 whole, parted = cell.strip().replace(".", ""), cell.strip()
-                what = f"{parted!r} may be {whole} or {parted} beside numbers with a decimal comma"
+                what = (
+                    f"{parted!r} is ambiguous in a file with decimal commas: it may be {whole} or "
+                    f"{parted}"
+                )
                 how = "give --decimal-comma if points separate thousands, else write no commas"
                 raise _AmbiguousError(f"{line}: {what}; {how}")
 

@@ -127,10 +127,13 @@ def notation_arguments(parser: TakesOptions) -> None:
         "--time-zone",
         default="",
         metavar="ZONE",
-        help="zone of times without one: Pacific/Auckland",
+        help="time zone of times that state none, such as Pacific/Auckland",
     )
     parser.add_argument(
-        "--time-format", default="", metavar="FORMAT", help="layout of times: '%%d.%%m.%%Y %%H:%%M'"
+        "--time-format",
+        default="",
+        metavar="FORMAT",
+        help="layout of times, such as '%%d.%%m.%%Y %%H:%%M'",
     )
     parser.add_argument(
         "--time-start",
@@ -141,7 +144,7 @@ def notation_arguments(parser: TakesOptions) -> None:
     parser.add_argument(
         "--decimal-comma",
         action="store_true",
-        help="1.021,5 is 1021.5 (21,5 is understood without)",
+        help="read 1.021,5 as 1021.5 (21,5 needs no option)",
     )
 
 

@@ -216,7 +216,8 @@ class _Gathered:
             yield f"{self._path}: {early}"
         if self._lost:
             total = self._rows + self._lost
-            yield f"{self._path}: {self._lost} of {total} rows lack a number and are left out"
+            lack = "lacks a number and is" if self._lost == 1 else "lack a number and are"
+            yield f"{self._path}: {self._lost} of {total} rows {lack} left out"
 
     def _numbers(self, field: str, chunk: Chunk) -> Float:
         if field not in self._fields:

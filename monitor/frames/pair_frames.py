@@ -107,7 +107,8 @@ def _notes(
     lost: int,
 ) -> Iterator[str]:
     if lost:
-        yield f"{lost} of {len(table)} rows lack a number and are left out"
+        lack = "lacks a number and is" if lost == 1 else "lack a number and are"
+        yield f"{lost} of {len(table)} rows {lack} left out"
     known = {**chosen, "sensor": chosen["by"] or str(named.by or "")}
     for field, name in pair_fields.overlooked(table.columns, known):
         argument = "by" if field == "sensor" else field

@@ -114,8 +114,8 @@ def _copy(path: Path, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
             wal_of(copy).unlink(missing_ok=True)
             time.sleep(_PAUSE_SECONDS if left else 0.0)
     raise JournalError(
-        f"{path}: could not be copied in {_TRIES} attempts: it is written too fast, or damaged; "
-        "try again, or stop the daemon first"
+        f"{path}: could not be copied in {_TRIES} attempts: it changes too fast to copy, or is "
+        "damaged; try again, or stop the daemon first"
     )
 
 

@@ -79,7 +79,8 @@ class Database:
         if self._file is None or _file_at(self.path) != self._file:
             raise JournalError(
                 f"{self.path}: the journal was removed, renamed or replaced while it was open; "
-                "nothing that only it holds is acknowledged; put it back, then start again"
+                "messages written only to that file are not acknowledged; put it back, then start "
+                "again"
             )
 
     # -- writing ----------------------------------------------------------------------------

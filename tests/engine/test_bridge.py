@@ -527,7 +527,7 @@ def test_two_bridges_side_by_side_each_pass_on_a_part(tmp_path, broker, log):
     assert counted(bridges.settings, "both-")["committed"] == len(sent)
     for name in ("1", "2"):
         text = (tmp_path / f"bridge-{name}.log").read_text(encoding="utf-8")
-        (count,) = re.findall(r"on the log, (\d+) messages", text)
+        (count,) = re.findall(r"in the cluster log: (\d+) messages", text)
         assert 0 < int(count) < len(sent)
 
 

@@ -246,7 +246,7 @@ def test_a_quantity_that_cannot_be_used_is_told_and_left_out(told, which):
 
 def test_an_expired_one_and_one_that_states_no_end_say_what_to_do(told):
     code, _, err = told(certificate(until="<dcc:date>2020-01-31</dcc:date>"))
-    assert (code, "scale.xml: expired after 2020-01-31, as the certificate says" in err) == (
+    assert (code, "scale.xml: was valid until 2020-01-31, as the certificate says" in err) == (
         65,
         True,
     )
@@ -254,7 +254,7 @@ def test_an_expired_one_and_one_that_states_no_end_say_what_to_do(told):
 
     code, _, err = told(certificate(until=""))
     assert code == BAD_INPUT
-    assert "until when it is valid is not stated: state --valid-for 12mo or --valid-until" in err
+    assert "no end of validity is stated: give --valid-for 12mo or --valid-until" in err
 
     code, out, err = told(certificate(until=""), "--valid-until", "9000-01-01")
     assert (code, err) == (0, "")

@@ -121,7 +121,7 @@ def test_a_reference_by_hand_says_whose_u_it_has(file, tmp_path, mosquitto, caps
         (LAST_DAY - 60 * DAY, ""),
         (LAST_DAY - 29 * DAY, "valid until 2027-03-02, as the certificate says: 30 days left"),
         (LAST_DAY + 0.5 * DAY, "valid until 2027-03-02, as the certificate says: 1 day left"),
-        (LAST_DAY + DAY, "expired after 2027-03-02, as the certificate says"),
+        (LAST_DAY + DAY, "was valid until 2027-03-02, as the certificate says, and has expired"),
     ],
 )
 def test_metric_page_and_doctor_tell_when_it_ends(file, tmp_path, now, said):
@@ -152,7 +152,10 @@ def test_the_owner_counts_before_the_certificate(file, tmp_path, capsys):
 
     told = capsys.readouterr().out
     assert "no mistakes" in told
-    assert "expired after 2020-01-31, as the settings say: have the reference calibrated" in told
+    assert (
+        "was valid until 2020-01-31, as the settings say, and has expired: have the reference"
+        in told
+    )
 
 
 def test_a_running_daemon_shows_it(file, tmp_path, mosquitto):
@@ -163,7 +166,7 @@ def test_a_running_daemon_shows_it(file, tmp_path, mosquitto):
         until("the metric", lambda: name in daemon.metrics())
         assert daemon.metrics()[name] == datetime(2020, 2, 1, tzinfo=UTC).timestamp()
         page = daemon.get("/")[1].decode()
-        assert "expired after 2020-01-31, as the settings say" in page
+        assert "was valid until 2020-01-31, as the settings say" in page
     finally:
         daemon.stop()
 

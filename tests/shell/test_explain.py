@@ -166,7 +166,7 @@ def test_a_pass_over_the_platform_and_the_static_weighing_are_a_pair(tell, docum
     assert pair["u"] == pytest.approx(u)
     u_pair = 4.0 * math.sqrt(5246 / 3600)  # from 06:12:44 to 07:40:10
     assert pair["z"] == pytest.approx(8.5 / math.hypot(u, 0.6, u_pair))
-    assert pair["sentence"] == "0.5 u above the reference"
+    assert pair["sentence"] == "0.5 u_eff above the reference"
     assert (pair["u_stated"], pair["inside"]) == (False, True)
 
 
@@ -320,13 +320,13 @@ WHYS = {
         NEAREST,
         reading("2026-03-01T10:01:30Z"),
         [("weight", {})],
-        "out of tolerance by 30 s: reading and reference are 1 min 30 s apart, at most 1 min",
+        "30 s too far apart in time: reading and reference are 1 min 30 s apart, at most 1 min",
     ),
     "lag": (
         "pairing: {tolerance_seconds: 60, lag_seconds: 300}",
         reading(),
         [("weight", {})],
-        "out of tolerance by 4 min",
+        "4 min too far apart in time",
     ),
     "asof": (
         "pairing: {mode: asof, tolerance_seconds: 60}",
@@ -376,7 +376,7 @@ def test_it_says_the_same_of_a_reference_without_a_reading():
     reference = native("reference", **REFERENCE)
 
     assert "no reading has come" in why(NEAREST, reference)
-    assert "out of tolerance by 30 s" in why(NEAREST, reference, reading("2026-03-01T10:01:30Z"))
+    assert "30 s too far apart in time" in why(NEAREST, reference, reading("2026-03-01T10:01:30Z"))
     assert "another reading or reference is nearer" in why(
         NEAREST,
         reading("2026-03-01T10:00:20Z"),
@@ -396,7 +396,7 @@ def test_a_collocation_makes_the_pair_that_it_allows():
     too_late = native("reference", name="S3", **{**REFERENCE, "time": half_past})
     later = explain(settings, reading(half_past), NOW_SECONDS, [collocation, too_late])
 
-    assert [pair.sentence for pair in said.observed[0].pairs] == ["1.0 u above the reference"]
+    assert [pair.sentence for pair in said.observed[0].pairs] == ["1.0 u_eff above the reference"]
     assert "S3 from 2026-03-01T09:00:00Z to 2026-03-01T11:00:00Z" in (
         later.observed[0].series.concerns
     )
@@ -526,7 +526,7 @@ def test_a_refusal_says_its_reason_with_the_place_and_shows_it(case, formats, te
     assert told.code == 1
     assert (first["reason"], first["place"]) == (reason, place)
     assert first["meaning"] == REASONS[reason]
-    assert told.said("refused")[0].startswith(reason)
+    assert told.said("rejected")[0].startswith(reason)
     assert re.sub(r"\s+", "", first["detail"]) in re.sub(r"\s+", "", told.out)
     assert not place or told.said("place")[0] == place
     if marked is not None:
@@ -593,7 +593,7 @@ def test_good_records_are_used_and_bad_ones_shown(formats, tell):
 
     assert (told.code, told.said("verdict")) == (0, ["would be used: 2 readings"])
     assert told.said("reading") == ["s, value (record 0)", "s, value (record 2)"]
-    assert told.said("refused")[0].startswith("bad_uncertainty (record 1)")
+    assert told.said("rejected")[0].startswith("bad_uncertainty (record 1)")
 
 
 def test_a_long_batch_is_cut_and_counted(formats, tell):

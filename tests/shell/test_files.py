@@ -894,7 +894,7 @@ def test_thousands_beside_decimal_commas_are_asked_about(written):
 
     assert mistakes_of(lambda: read_pairs(path)) == [
         (
-            "3: '1.022' may be 1022 or 1.022 beside numbers with a decimal comma; give "
+            "3: '1.022' is ambiguous in a file with decimal commas: it may be 1022 or 1.022; give "
             "--decimal-comma if points separate thousands, else write no commas"
         )
     ]

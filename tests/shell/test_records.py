@@ -263,7 +263,9 @@ def test_the_references_certificate_stands_in_it_and_widens_the_bias(journal, tm
     assert with_it["bias"] == without["bias"]
     expected = np.hypot(without["bias_expanded"], 0.8)
     assert with_it["bias_expanded"] == pytest.approx(expected)
-    assert kept["sentence"] == "expired after 2026-02-01, before the end of this record's time"
+    assert kept["sentence"] == (
+        "was valid until 2026-02-01, and expired before the end of this record's time"
+    )
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "Certificate EX-2026-0815 by Example Lab" in page
 

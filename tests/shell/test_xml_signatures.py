@@ -76,7 +76,9 @@ def test_a_signature_by_java_is_whole_and_of_no_other_content(
 
     found = xml_signature_of(signed)
     assert found is not None
-    assert found.sentence.startswith("its XML signature is of this content, by the certificate of")
+    assert found.sentence.startswith(
+        "its XML signature matches this content and the certificate of"
+    )
     assert "Lab A" in found.sentence
     for old, new in ((b"two   spaces", b"two spaces"), (b"urn:other", b"urn:others")):
         changed = xml_signature_of(signed.replace(old, new, 1))
@@ -91,7 +93,9 @@ def test_a_signature_that_java_made_once_is_whole_and_of_no_other_content(name):
 
     found = xml_signature_of(signed)
     assert found is not None
-    assert found.sentence.startswith("its XML signature is of this content, by the certificate of")
+    assert found.sentence.startswith(
+        "its XML signature matches this content and the certificate of"
+    )
     changed = xml_signature_of(signed.replace(b"two   spaces", b"two spaces"))
     assert changed is not None
     assert changed.is_broken
@@ -103,7 +107,9 @@ def test_the_command_tells_a_certificate_that_was_changed(signer, tmp_path, caps
     signed = signer.sign(file, EXCLUSIVE, METHODS["ecdsa"][0], key=EC)
     file.write_bytes(signed)
     assert main(["certificate", str(file), "--valid-until", "9000-01-01"]) == 0
-    assert "its XML signature is of this content, by the certificate of" in capsys.readouterr().out
+    assert (
+        "its XML signature matches this content and the certificate of" in capsys.readouterr().out
+    )
 
     file.write_bytes(signed.replace(b"0.001", b"0.0001", 1))
     assert main(["certificate", str(file), "--valid-until", "9000-01-01"]) == BAD_INPUT
@@ -125,7 +131,7 @@ def test_a_value_by_another_key_is_broken(signer, tmp_path):
         found = xml_signature_of(mixed)
         assert found is not None
         assert found.is_broken
-        assert "its value is not by the key of its certificate" in found.sentence
+        assert "its value was not made with the key of its certificate" in found.sentence
 
 
 def test_a_signature_of_a_part_is_not_one_of_the_file(signer, tmp_path):
@@ -144,7 +150,7 @@ def test_a_signature_of_a_part_is_not_one_of_the_file(signer, tmp_path):
 
 UNCHECKED = {
     "transform": ("<ds:Transform Algorithm='urn:x'/>", "its transform 'urn:x' is not known"),
-    "other file": ("", "it is of another file, 'http://example/x'"),
+    "other file": ("", "it refers to another file, 'http://example/x'"),
     "sha1": ("", "its digest 'http://www.w3.org/2000/09/xmldsig#sha1' is not known"),
 }
 
