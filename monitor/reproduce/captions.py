@@ -30,9 +30,9 @@ TOGETHER: Final = (
     "the quadratic score only the ranks go together, and the line tells little."
 )
 SIMULATED: Final = (
-    "Means over the same 400 crossings, with the line through them. Whoever is far off is so by"
-    " both scores on the left. On the right the over-confident one stands out that the CRPS "
-    "puts in the middle: the quadratic score asks first whether the uncertainty is right."
+    "Means over the same 400 crossings, with the line through them. On the left, a sensor that is "
+    "far off scores badly on both. On the right, the over-confident one stands out, although the "
+    "CRPS puts it in the middle: the quadratic score asks first whether the uncertainty is right."
 )
 
 # navratil
@@ -80,8 +80,8 @@ GENERATED: Final = (
     "is small and too little where it is large. From beta_GM 0.4 on RCE cannot be relied on (B-20)."
 )
 DECIMATION: Final = (
-    "An estimate that leaves its own interval when a few per cent of the pairs go hangs on "
-    "those. The paper: RCE of sets 3, 4 and 7 does, ZMS of none."
+    "An estimate that leaves its own interval when a few per cent of the pairs are removed "
+    "depends on those pairs. The paper: RCE of sets 3, 4 and 7 does, ZMS of none."
 )
 SCALING: Final = (
     "One factor is √ZMS and makes u right on average; ten factors, one for each tenth of u, "
