@@ -199,7 +199,7 @@ def name_of(name: Any) -> tuple[str, str]:  # noqa: ANN401 - a series' name of a
 
 
 def _said(alert: Mapping[str, Any]) -> str:
-    told = f"{alert['sentence']} (alert {alert['alert']} {lasting(alert)})"
+    told = f"{alert['sentence']} (alert {alert['alert']}, {lasting(alert)})"
     return f"{told}; not its own: {alert['explained']}" if alert["explained"] else told
 
 

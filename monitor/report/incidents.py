@@ -161,11 +161,11 @@ def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
 
 
 def lasting(incident: Mapping[str, Any]) -> str:
-    """Return when an incident was raised and ended: "from ... to ... UTC", "since ... UTC"."""
+    """Return from when to when an incident's alert fires, to the minute."""
     began = _to_the_minute(incident["since"])
     if incident["until"] is None:
-        return f"since {began} UTC, ongoing"
-    return f"from {began} to {_to_the_minute(incident['until'])} UTC"
+        return f"{began} UTC, ongoing"
+    return f"{began} to {_to_the_minute(incident['until'])} UTC"
 
 
 def _to_the_minute(moment: str) -> str:
