@@ -109,7 +109,7 @@ def test_a_reference_by_hand_says_whose_u_it_has(file, tmp_path, mosquitto, caps
     table = tmp_path / "table.csv"
     table.write_text("time,subject,quantity,value\n2026-03-01T00:00Z,a,mass,20\n")
     assert main(["reference", "--config", str(settings), str(table)]) == 0
-    assert "1 with the u of their certificate" in capsys.readouterr().err
+    assert "1 with the u of the certificate" in capsys.readouterr().err
 
 
 # -- until when -----------------------------------------------------------------------------------
