@@ -354,7 +354,7 @@ def test_records_too_large_for_client_or_topic_are_told_of_and_others_tried_agai
         assert out.append([(0, b"x" * 1_400_000)]) == 0
         assert out.append([(0, b"a"), (0, b"x" * 1_600_000), (0, b"x" * 2_500_000)]) == 2
         for body in (b"away", b"batch"):
-            with pytest.raises(LogError, match="did not take 1 of 1"):
+            with pytest.raises(LogError, match="did not accept 1 of 1"):
                 out.append([(0, body)])
 
 
