@@ -2,7 +2,7 @@
 
     python benchmarks/where.py [SERIES]
 
-Prints two tables for docs/beyond.md. Series are seeded; SERIES of each kind (default 400).
+Prints three tables for docs/beyond.md. Series are seeded; SERIES of each kind (default 400).
 """
 
 from __future__ import annotations
@@ -26,7 +26,14 @@ LIFE = 3000
 PLANTED = 500
 LOOK = 50  # pairs between two looks of the per-bin tests
 HONEST = ("normal", "t4", "AR(.7)", "heteroscedastic")
-PLANTS = ("u x 2 above 80 % RH", "1 u high from 9 to 15 h", "1 u high above level 60")
+PLANTS = (
+    "u x 2 above 80 % RH",
+    "1 u high from 9 to 15 h",
+    "1 u high above level 60",
+    "3 u high from 40 to 60 % RH",
+)
+ALONG = (0, 1, 2, 0)  # which covariate each is planted along
+ALIKE = ("0.6 u high", "u x 1.5")  # faults that no covariate has to do with
 
 
 def drawn(seed: int, pairs: int, kind: str, plant: str = "") -> tuple[Columns, np.ndarray]:
@@ -42,13 +49,17 @@ def drawn(seed: int, pairs: int, kind: str, plant: str = "") -> tuple[Columns, n
     humidity, level = random.uniform(0.0, 100.0, pairs), random.normal(50.0, 10.0, pairs)
     time = np.arange(pairs) * 3600.0
     hour = time / 3600.0 % 24.0
-    error = u * noise
-    if plant == PLANTS[0]:
-        error = np.where(humidity > 80.0, 2.0, 1.0) * error
-    elif plant == PLANTS[1]:
-        error = error + np.where((hour >= 9.0) & (hour < 15.0), u, 0.0)
-    elif plant == PLANTS[2]:
-        error = error + np.where(level > 60.0, u, 0.0)
+    # By name of the plant: factor on the errors, and offset in u.
+    wrong: dict[str, tuple[np.ndarray | float, np.ndarray | float]] = {
+        PLANTS[0]: (np.where(humidity > 80.0, 2.0, 1.0), 0.0),
+        PLANTS[1]: (1.0, np.where((hour >= 9.0) & (hour < 15.0), 1.0, 0.0)),
+        PLANTS[2]: (1.0, np.where(level > 60.0, 1.0, 0.0)),
+        PLANTS[3]: (1.0, np.where((humidity >= 40.0) & (humidity < 60.0), 3.0, 0.0)),
+        ALIKE[0]: (1.0, 0.6),
+        ALIKE[1]: (1.5, 0.0),
+    }
+    factor, offset = wrong.get(plant, (1.0, 0.0))
+    error = factor * u * noise + offset * u
     nothing = np.full(pairs, np.nan)
     made = columns(
         np.zeros(1, dtype=np.int64),
@@ -87,14 +98,17 @@ def is_named(plant: str, found: Conditional) -> bool:
     if plant == PLANTS[0]:
         right = only.fault == "understated" and abs(only.low - 80.0) <= 10.0
         return right and math.isinf(only.high) and only.estimate.lower <= 2.0 <= only.estimate.upper
+    if plant == PLANTS[3]:
+        right = only.fault == "offset" and abs(only.estimate.value - 3.0) <= 1.0
+        return right and abs(only.low - 40.0) <= 10.0 and abs(only.high - 60.0) <= 10.0
     right = only.fault == "offset" and only.estimate.lower <= 1.0 <= only.estimate.upper
     if plant == PLANTS[1]:
         return right and abs(only.low - 9.0) <= 2.0 and abs(only.high - 15.0) <= 2.0
     return right and abs(only.low - 60.0) <= 5.0 and math.isinf(only.high)
 
 
-def main(series: int) -> None:
-    """Print both tables."""
+def honest(series: int) -> None:
+    """Print how many honest series are ever found wrong."""
     print(
         "| honest series of 3000 pairs | RH | hour | level | any of them | bins by RH, each look |"
     )
@@ -109,10 +123,13 @@ def main(series: int) -> None:
             counts[3] += any(together)
             counts[4] += by_bins_at_each_look(c, humidity)
         print("|", kind, *(f"| {each:.1f} %" for each in 100.0 * counts / series), "|", flush=True)
-    print()
+
+
+def planted(series: int) -> None:
+    """Print how many faults of one part are found, and how."""
     print("| planted, 500 pairs | found | found with place, size and the rest | pairs (median) |")
     print("|---|---|---|---|")
-    for at, plant in enumerate(PLANTS):
+    for at, plant in zip(ALONG, PLANTS, strict=True):
         found = []
         for seed in range(series):
             c, humidity = drawn(seed, PLANTED, "normal", plant)
@@ -121,6 +138,30 @@ def main(series: int) -> None:
         named = sum(is_named(plant, each) for each in found)
         shares = 100.0 * len(clear) / series, 100.0 * named / series
         print(f"| {plant} | {shares[0]:.0f} % | {shares[1]:.0f} % | {np.median(clear):.0f} |")
+
+
+def alike(series: int) -> None:
+    """Print of how many series a part is named along covariates that errors do not depend on."""
+    print("| nothing to do with the covariate, 500 pairs | RH | hour | level |")
+    print("|---|---|---|---|")
+    # A fault that depends on one covariate only is looked for along the others.
+    cases = [(fault, (0, 1, 2)) for fault in ALIKE] + [(PLANTS[0], (1, 2)), (PLANTS[1], (0, 2))]
+    for fault, along in cases:
+        counts = dict.fromkeys(along, 0)
+        for seed in range(series):
+            c, humidity = drawn(seed, PLANTED, "normal", fault)
+            three = asked(c, humidity)
+            for at in along:
+                counts[at] += calibrated_where(c, three[at]).state == "found"
+        shares = (f"{100.0 * counts[at] / series:.1f} %" if at in counts else "" for at in range(3))
+        print("|", fault, *(f"| {each}" for each in shares), "|", flush=True)
+
+
+def main(series: int) -> None:
+    """Print the tables."""
+    for each in (honest, planted, alike):
+        each(series)
+        print()
 
 
 if __name__ == "__main__":

@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 from harness.cases import further
+from scipy.signal import lfilter
 from series import pairs
 
+from monitor.core.analysis.part_and_rest import bin_sums
 from monitor.core.analysis.where import (
     LOOK,
     Covariate,
@@ -115,6 +117,90 @@ def test_a_sensor_that_is_wrong_alike_everywhere_is_wrong_in_no_part():
     found = calibrated_where(c, Covariate("RH", humidity, "%"))
     assert (found.state, found.findings) == ("everywhere", ())
     assert "along all of RH" in where_sentence(found)
+
+
+def wrong_alike(seed, count, wrong):
+    """Return pairs whose errors are ``wrong(errors, humidity)``, and a humidity."""
+    random = np.random.default_rng([17, seed])
+    humidity, level = random.uniform(0.0, 100.0, count), random.normal(50.0, 5.0, count)
+    found = pairs(level + wrong(random.normal(size=count), humidity), level, np.ones(count))
+    found.time[:] = 3600.0 * np.arange(count)
+    return found, humidity
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda error, _rh: error + 0.6,
+        lambda error, _rh: 1.5 * error,
+        lambda error, rh: np.where(rh > 60.0, 2.0, 1.0) * error,
+    ],
+    ids=["offset", "understated", "understated by another covariate"],
+)
+def test_of_a_covariate_that_errors_do_not_depend_on_no_part_is_named(wrong):
+    states = []
+    for seed in range(16):
+        c, _ = wrong_alike(seed, 500, wrong)
+        states.append(calibrated_where(c, along_hour(c.time)).state)
+    assert states.count("found") <= 1
+    assert states.count("everywhere") >= 8
+
+
+@pytest.mark.parametrize("size", [2.0, 3.0, 5.0])
+def test_a_large_offset_of_one_part_is_called_an_offset_there(size):
+    named = 0
+    for seed in range(8):
+        c, humidity = wrong_alike(
+            seed, 500, lambda error, rh: error - size * ((rh > 40.0) & (rh < 60.0))
+        )
+        found = calibrated_where(c, Covariate("RH", humidity, "%"))
+        named += (
+            [each.fault for each in found.findings] == ["offset"]
+            and abs(found.findings[0].low - 40.0) <= 10.0
+            and abs(found.findings[0].high - 60.0) <= 10.0
+            # A bin that is only partly wrong may be in the part.
+            and -1.1 * size <= found.findings[0].estimate.value <= -0.6 * size
+            and found.rest_is_right
+        )
+    assert named >= 7
+
+
+def test_a_part_with_a_wrong_uncertainty_and_an_offset_is_told_with_both():
+    c, humidity = wrong_alike(
+        1, 3000, lambda error, rh: np.where(rh > 70.0, 3.0 * error + 1.0, error)
+    )
+    found = calibrated_where(c, Covariate("RH", humidity, "%"))
+    spread, offset = found.findings
+    assert (spread.fault, offset.fault) == ("understated", "offset")
+    assert spread[1:4] == offset[1:4]
+    assert spread.estimate.lower < 3.0 < spread.estimate.upper
+    assert offset.estimate.lower < 1.0 < offset.estimate.upper
+    said = where_sentence(found)
+    assert said.startswith("understates its uncertainty ")
+    assert " and reads " in said
+    assert said.count(" RH") == 1
+    assert said.endswith(f" above {spread.low:g} % RH, right below")
+
+
+def test_a_part_that_is_nearly_the_whole_is_the_whole():
+    c, humidity = wrong_alike(2, 3000, lambda error, rh: np.where(rh > 8.0, error + 1.0, error))
+    found = calibrated_where(c, Covariate("RH", humidity, "%"))
+    assert (found.state, found.rest_is_right) == ("everywhere", False)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+@pytest.mark.parametrize("covariate", ["any", "slow"])
+def test_alike_errors_seldom_differ_between_a_part_and_its_rest(rho, covariate):
+    over = 0
+    inside = np.arange(8) < 2
+    for seed in range(200):
+        random = np.random.default_rng([18, seed])
+        noise = random.standard_t(4, 400)
+        z = lfilter([math.sqrt(1.0 - rho * rho)], [1.0, -rho], noise)
+        of = random.integers(0, 8, 400) if covariate == "any" else np.arange(400) // 50
+        over += bin_sums(z, of, 8).log_evidence(inside, ~inside) >= math.log(20.0)
+    # Of 200 more than 16 would be over with probability 3 % if the rate were 5 %.
+    assert over <= 16
 
 
 def test_evidence_is_the_product_of_the_bets_of_a_part():

@@ -15,8 +15,16 @@ most (Ville). So 1/E is a p-value, corrected over parts by Holm's step-down, ove
 1/2, 1/4 ... and over the requested covariates by their number.
 
 *Findings.* They are the parts with most evidence among those that stand out, apart from each other,
-with at most three edges together. A series that is wrong everywhere has most evidence in the whole,
-which is not a finding but belongs to the verdict.
+with at most three edges together. Where errors are alike everywhere, some part has by chance more
+evidence than the whole. So a part is named only if its errors differ from those outside it
+(:mod:`.part_and_rest`) at the level of the evidence, divided by the number of parts. If no part
+does, or the whole has more evidence, or all parts that stand out are nearly the whole, the series
+is wrong everywhere, which is not a finding but belongs to the verdict.
+
+*Faults.* An offset of 2 u also has much evidence for an understated uncertainty. A part whose bias
+is clear has an offset if the errors about that bias agree with u, or if the bias explains more of
+them than their spread (by the divergence of normal distributions); else the bias is told beside the
+factor on u. Where the bias is not clear, the fault is that of the bets with most evidence.
 
 *Level.* Errors correlate with the value of a classical sensor and with the reference of a
 predictive one, even if the sensor is honest. Evidence by level is the smaller of both at each look,
@@ -34,13 +42,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis.adjustments import factor_on_u
+from monitor.core.analysis.adjustments import Adjustment, applied, factor_on_u
 from monitor.core.analysis.conditional import holm
 from monitor.core.analysis.covariate_parts import PartGrid, grid_of
+from monitor.core.analysis.part_and_rest import BinSums, bin_sums
 from monitor.core.columns import Columns
 from monitor.core.detector.e_process import bets_from_first
 from monitor.core.detector.e_values import ROWS, WEIGHTS_Z
-from monitor.core.model import Float, Int
+from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.calibration import n_effective
 from monitor.core.scores.intervals import abc_ends, zms_moments
 from monitor.core.verdict.verdict import NORMAL_QUANTILE, Estimate
@@ -49,6 +58,7 @@ FALSE_FINDINGS: Final = 0.05  # largest share of honest series that ever have a 
 FIRST_EDGES: Final = 100  # covariates from which the first edges are taken; then 4 times as many
 EDGES_MOST: Final = 3
 LOOK: Final = 16  # pairs between two looks: what a later look finds does not change earlier ones
+PART_MOST: Final = 0.85  # share of the pairs in a part; more than that is everywhere
 PAIRS_LEAST: Final = 30  # in a part to be reported, and in the rest to be called right
 RIGHT: Final = Estimate(1.0, 0.9, 1.1)  # u itself is known to about 10 % (GUM table E.1)
 BIAS_RIGHT: Final = 0.1  # times u
@@ -78,6 +88,7 @@ class Covariate(NamedTuple):
 class Finding(NamedTuple):
     """A part of a covariate, ``low`` <= number < ``high`` (infinite: no edge), that is wrong.
 
+    A part with two faults has two findings, one after the other.
     ``estimate`` is the bias in the series' unit, or the factor by which u is wrong (above 1 for
     both ways). ``log_evidence`` is the natural logarithm of the highest E.
     """
@@ -105,8 +116,8 @@ class Conditional(NamedTuple):
 
     ``state``: "found", "nothing", "everywhere" (wrong, but not in one part more than another), or
     why there is no answer: "missing", "constant", "few". ``rest_is_right``: the pairs outside all
-    findings are right. ``without`` is how many pairs have no such number. ``since`` is the pair,
-    from 0, by which it was clear that something is wrong; -1 if it is not.
+    findings are right, and differ from each. ``without`` is how many pairs have no such number.
+    ``since`` is the pair, from 0, by which it was clear that something is wrong; -1 if it is not.
     """
 
     covariate: str
@@ -124,8 +135,13 @@ class _Seen(NamedTuple):
     """Pairs that have the covariate: logarithms of their bets [pairs, bets], and its numbers."""
 
     logs: Float
+    z: Float
     numbers: Float
     other: Float | None
+
+    def bins(self, grid: PartGrid) -> list[Int]:
+        """Return the bin of each pair by its number, and by the other one if there is one."""
+        return [grid.bins_of(each) for each in (self.numbers, self.other) if each is not None]
 
 
 def along_hour(time: Float) -> Covariate:
@@ -170,7 +186,7 @@ def calibrated_where(
         return nothing
     bets = bets_from_first(c.z, systematic)[_BETS, rows]
     other = None if covariate.other is None else covariate.other[rows]
-    seen = _Seen(np.log(np.maximum(bets, _TINY)).T, numbers, other)
+    seen = _Seen(np.log(np.maximum(bets, _TINY)).T, c.z[rows], numbers, other)
     best, clear = _judged(seen, covariate.period, 1.0 / max(asked, 1))
     if best is None:
         return nothing._replace(state="constant")
@@ -201,9 +217,9 @@ def _judged(seen: _Seen, period: float, share: float) -> tuple[_Judged | None, i
         if grid is None:
             continue
         evidence = _evidence(seen, grid, count)
-        outstanding = _standing_out(grid, evidence, level)
-        if best is None or outstanding:
-            best = _Judged(grid, evidence, outstanding)
+        judged = _standing_out(seen, grid, evidence, level)
+        if best is None or judged.parts:
+            best = judged
         over = evidence.logs.max(axis=1) >= math.log(grid.parts.shape[0] / level)
         if over.any():
             first = int(evidence.looks[np.argmax(over)])
@@ -233,9 +249,7 @@ class _Evidence(NamedTuple):
 def _evidence(seen: _Seen, grid: PartGrid, count: int) -> _Evidence:
     """Return the evidence of every part at each look from ``count`` pairs on."""
     logs = seen.logs
-    bins = [grid.bins_of(seen.numbers)]
-    if seen.other is not None:
-        bins.append(grid.bins_of(seen.other))
+    bins = seen.bins(grid)
     blocks = logs.shape[0] // LOOK
     used = blocks * LOOK
     first = min(-(-count // LOOK), blocks) - 1
@@ -264,34 +278,43 @@ class _Judged(NamedTuple):
     grid: PartGrid
     evidence: _Evidence
     parts: list[int]
+    sums: list[BinSums]
+    least: float  # logarithm of the evidence that makes a part differ from others
 
 
-def _standing_out(grid: PartGrid, evidence: _Evidence, level: float) -> list[int]:
+def _standing_out(seen: _Seen, grid: PartGrid, evidence: _Evidence, level: float) -> _Judged:
     """Return the parts to report, those with most evidence first.
 
-    If a sensor is wrong everywhere, the whole has most evidence and is returned alone.
+    If a sensor is wrong, but no part of it differs from the rest, the whole is returned alone.
     """
     p_values = np.exp(-np.maximum(evidence.highest, 0.0))
-    adjusted = holm(p_values)
+    outstanding = holm(p_values) <= level
+    least = math.log(grid.parts.shape[0] / level)
+    if not outstanding.any():
+        return _Judged(grid, evidence, [], [], least)
+    sums = [bin_sums(seen.z, of, grid.bins) for of in seen.bins(grid)]
     chosen: list[int] = []
     taken = np.zeros(grid.bins, dtype=np.bool_)
     edges = 0
     whole = grid.parts.shape[0] - 1
     for part in np.argsort(-evidence.highest, kind="stable").tolist():
-        if adjusted[part] > level:
-            break
         mask = grid.parts[part]
-        if (mask & taken).any():
-            continue
-        if part == whole:
-            return [part]
+        is_whole = sums[0].share(mask) > PART_MOST
+        if not outstanding[part] or (is_whole and not chosen):
+            break
         cuts = grid.cuts(mask)
-        if edges + cuts > EDGES_MOST:
+        if is_whole or (mask & taken).any() or edges + cuts > EDGES_MOST:
             continue
-        chosen.append(part)
-        taken |= mask
-        edges += cuts
-    return chosen
+        if _are_apart(sums, mask, ~mask, least):
+            chosen.append(part)
+            taken |= mask
+            edges += cuts
+    return _Judged(grid, evidence, chosen or [whole], sums, least)
+
+
+def _are_apart(sums: list[BinSums], part: Bool, rest: Bool, least: float) -> bool:
+    """Return whether the errors of two sets of bins clearly differ."""
+    return min(each.log_evidence(part, rest) for each in sums) >= least
 
 
 # -- the report -----------------------------------------------------------------------------------
@@ -300,7 +323,7 @@ def _standing_out(grid: PartGrid, evidence: _Evidence, level: float) -> list[int
 def _told_of(
     nothing: Conditional, judged: _Judged, c: Columns, numbers: Float, stretch: float
 ) -> Conditional:
-    grid, evidence, parts = judged
+    grid, evidence, parts, sums, least = judged
     of = grid.bins_of(numbers)
     bins = []
     for number, mask in enumerate(np.eye(grid.bins, dtype=np.bool_)):
@@ -310,22 +333,42 @@ def _told_of(
         return nothing._replace(state="everywhere", bins=tuple(bins))
     if not parts:
         return nothing._replace(state="nothing", bins=tuple(bins))
-    findings, rest = [], np.ones(of.size, dtype=np.bool_)
+    findings, rest = [], np.ones(grid.bins, dtype=np.bool_)
     for part in parts:
-        inside = grid.parts[part][of]
-        rest &= ~inside
-        at = np.flatnonzero(inside)
-        zms, bias = _estimates(c, at, stretch)
-        fault = FAULTS_TOLD[int(np.argmax(evidence.families[part]))]
-        estimate = bias if fault == "offset" else _factor(zms, fault, c.select(at, _ONE))
-        ends, highest = grid.ends(grid.parts[part]), float(evidence.highest[part])
-        findings.append(Finding(fault, *ends, at.size, estimate, highest))
+        mask = grid.parts[part]
+        rest &= ~mask
+        at = np.flatnonzero(mask[of])
+        likely = FAULTS_TOLD[int(np.argmax(evidence.families[part]))]
+        findings += [
+            Finding(fault, *grid.ends(mask), at.size, size, float(evidence.highest[part]))
+            for fault, size in _faults(c.select(at, _ONE), stretch, likely)
+        ]
+    is_apart = all(_are_apart(sums, grid.parts[part], rest, least) for part in parts)
     return nothing._replace(
         state="found",
         findings=tuple(findings),
-        rest_is_right=_is_right(c, np.flatnonzero(rest), stretch),
+        rest_is_right=is_apart and _is_right(c, np.flatnonzero(rest[of]), stretch),
         bins=tuple(bins),
     )
+
+
+def _faults(part: Columns, stretch: float, likely: str) -> list[tuple[str, Estimate]]:
+    """Return what is wrong in a part, and by how much; ``likely`` if its bias is not clear."""
+    rows = np.arange(part.value.size)
+    zms, bias = _estimates(part, rows, stretch)
+    if not bias.is_beyond(_bias_tolerated(part)):
+        return [(likely, bias if likely == "offset" else _factor(zms, likely, part))]
+    mended = applied(part, Adjustment(offset=bias.value))
+    about, _ = _estimates(mended, rows, stretch)
+    if _agrees(about, mended) or zms.value - about.value >= _divergence(about.value):
+        return [("offset", bias)]
+    fault = "understated" if about.value > 1.0 else "overstated"
+    return [(fault, _factor(about, fault, mended)), ("offset", bias)]
+
+
+def _divergence(variance: float) -> float:
+    """Return twice the divergence of N(0, ``variance``) from N(0, 1); that of N(m, 1) is m^2."""
+    return variance - 1.0 - math.log(max(variance, _TINY))
 
 
 def _estimates(c: Columns, rows: Int, stretch: float) -> tuple[Estimate, Estimate]:
@@ -361,11 +404,15 @@ def _is_right(c: Columns, rows: Int, stretch: float) -> bool:
     if rows.size < PAIRS_LEAST:
         return False
     zms, bias = _estimates(c, rows, stretch)
-    ratio = _factor(zms, "understated", c.select(rows, _ONE))
-    tolerated = BIAS_RIGHT * float(np.median(c.u_eff[rows]))
-    return (
-        ratio.lower <= RIGHT.upper
-        and ratio.upper >= RIGHT.lower
-        and bias.lower <= tolerated
-        and bias.upper >= -tolerated
-    )
+    part = c.select(rows, _ONE)
+    return _agrees(zms, part) and not bias.is_beyond(_bias_tolerated(part))
+
+
+def _agrees(zms: Estimate, c: Columns) -> bool:
+    """Return whether some pairs' ZMS agrees with their u, within the tolerated range."""
+    ratio = _factor(zms, "understated", c)
+    return ratio.lower <= RIGHT.upper and ratio.upper >= RIGHT.lower
+
+
+def _bias_tolerated(c: Columns) -> float:
+    return BIAS_RIGHT * float(np.median(c.u_eff))

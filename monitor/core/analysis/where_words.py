@@ -7,6 +7,7 @@ a sentence follows the sensor's name.
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import Any, Final
 
 from monitor.core.analysis.where import FALSE_FINDINGS, FIRST_EDGES, Conditional, Finding
@@ -28,10 +29,11 @@ def where_sentence(found: Conditional, unit: str = "") -> str:
     if found.state != "found":
         told = _NOT_JUDGED[found.state].format(name=found.covariate)
     else:
-        parts = " and ".join(
-            f"{_wrong(each, unit)} {_place(each, found)}" for each in found.findings
-        )
-        told = f"{parts}, {_rest(found)}"
+        parts = [
+            f"{' and '.join(_wrong(each, unit) for each in faults)} {place}"
+            for place, faults in groupby(found.findings, lambda each: _place(each, found))
+        ]
+        told = f"{' and '.join(parts)}, {_rest(found)}"
     return told + _without(found)
 
 
@@ -58,9 +60,10 @@ def _place(finding: Finding, found: Conditional) -> str:
 
 def _rest(found: Conditional) -> str:
     where = "elsewhere"
-    if len(found.findings) == 1:
-        (only,) = found.findings
-        where = "below" if math.isinf(only.high) else "above" if math.isinf(only.low) else where
+    ends = {(each.low, each.high) for each in found.findings}
+    if len(ends) == 1:
+        ((low, high),) = ends
+        where = "below" if math.isinf(high) else "above" if math.isinf(low) else where
     return f"right {where}" if found.rest_is_right else f"not clearly right {where}"
 
 
