@@ -213,7 +213,8 @@ def test_a_past_incident_that_was_long_tells_how_many_pairs_its_size_is_from():
     value[900:1700] -= 4.0
     verdict, (incident,), _ = scored({**given, "value": value})
 
-    began, ended = incident["onset"][:10], incident["until"][:10]
+    began, ended = incident["onset"][:10], verdict["right_since"][:16].replace("T", " ")
+    assert ended < incident["until"][:16].replace("T", " ")
     told = incident["sentence"]
     assert told.startswith("data read ")
     assert " low (" in told

@@ -14,7 +14,7 @@ from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.diagnosis.onsets import at_alarms
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.report.incidents import incident_document, incidents_of
+from monitor.report.incidents import findings_of, incident_document, incidents_of
 from monitor.report.recorded import read
 
 START, HOUR = 1_772_323_200.0, 3600.0
@@ -73,9 +73,30 @@ def test_an_incident_that_is_over_is_told_in_the_past(tmp_path, seed):
             r"s1 (read|drifted|had|was|understated|overstated|followed) ", each["sentence"]
         )
         assert not re.search(r"\b(now|since|leaves|reads|drifts|is)\b", each["sentence"])
-        began, ended = (each[name][:16].replace("T", " ") for name in ("onset", "until"))
+        began = each["onset"][:16].replace("T", " ")
         if each["labels"]:
-            assert each["sentence"].endswith(f", from {began} to {ended}")
+            assert re.search(f", from {began} to 2026-[-0-9]+ [0-9:]+$", each["sentence"])
+
+
+@pytest.mark.parametrize("level", [3.0, 6.0])
+def test_a_past_fault_ended_when_it_was_repaired_not_at_the_all_clear(tmp_path, level):
+    """Repaired at the pair 250; the all-clear comes later, and the verdict has the same date."""
+    early, off = 0, []
+    for seed in range(6):
+        recorded, found = told(tmp_path, steps((150, 0.0), (100, level), (150, 0.0)), seed)
+        over = found[-1]
+        ended = re.search(r" to (\S+ [0-9:]+)$", over["sentence"])[1]
+        at = datetime.fromisoformat(f"{ended}+00:00").timestamp()
+        until = datetime.fromisoformat(over["until"]).timestamp()
+        assert at <= until
+        early += at < until
+        off.append(abs(at - START) / HOUR - 250)
+        (verdict,) = findings_of(recorded, recorded.columns(0.9), {}).verdicts
+        if np.isfinite(verdict.right_since):
+            assert instant(verdict.right_since)[:16].replace("T", " ") == ended
+    assert early >= 5
+    assert np.median(np.abs(off)) <= 3
+    assert np.max(np.abs(off)) <= 20
 
 
 def test_a_drift_that_ended_in_time_never_left_its_tolerance(tmp_path):

@@ -29,6 +29,7 @@ from monitor.core.verdict import (
 )
 from monitor.core.verdict.sentences import past_sentence, with_words
 from monitor.core.verdict.verdict import NOTHING
+from monitor.core.verdict.whole import right_from
 from monitor.core.verdict.words import counted
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, explaining
@@ -72,6 +73,7 @@ class Incident(NamedTuple):
     pair ``end``. ``report`` is the newest report, of a past incident the last one under the name
     that it had longest. ``alert`` is its name, ``labels`` all its names with their dates.
     ``reference`` is the wrong reference that explains it, None if the sensor was at fault.
+    ``repaired`` is when the fault ended, s UTC, which is before the all-clear; NaN while it lasts.
     """
 
     span: AlertSpan
@@ -83,6 +85,7 @@ class Incident(NamedTuple):
     alert: str
     labels: list[dict[str, str]]
     reference: Suspect | None
+    repaired: float = NAN
 
 
 def incidents_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> list[Incident]:
@@ -126,7 +129,11 @@ def _incident(
     is_named = report.verdict.state == FAULT or not labels
     alert = report.alert if is_named else labels[-1]["fault"]
     reference = explaining(wrong.get(began.series, []), began.time)
-    return Incident(of, one, alarm, end, onset, report, alert, labels, reference)
+    repaired = NAN
+    if ended is not None:  # the all-clear at the latest
+        at = right_from(_pairs_of(one, recorded, began.series), alarm, end)
+        repaired = float(one.time[min(at, end - 1)])
+    return Incident(of, one, alarm, end, onset, report, alert, labels, reference, repaired)
 
 
 def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
@@ -140,7 +147,9 @@ def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
         estimate = of.report.estimate
     ended, sentence = of.span.ended, of.report.sentence
     if ended is not None:
-        sentence = past_sentence(verdict, name.unit, ended.time)
+        if verdict.changed >= of.repaired:  # to being right
+            verdict = verdict._replace(changed=NAN)
+        sentence = past_sentence(verdict, name.unit, of.repaired)
     slope = verdict.slope_per_day.value if verdict.state == FAULT else NAN
     return {
         "sensor": name.sensor,
@@ -221,6 +230,10 @@ def findings_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) ->
             report = FaultReport(of_last.fault, of_last)
             last = incidents[places[-1]]._replace(report=report, alert=of_last.fault)
             incidents[places[-1]] = last
+        elif places and math.isfinite(found.right_since):
+            last = incidents[places[-1]]
+            until = float(last.pairs.time[last.end - 1])
+            incidents[places[-1]] = last._replace(repaired=min(found.right_since, until))
         verdicts.append(found)
     return Findings(verdicts, incidents)
 
@@ -237,7 +250,7 @@ def _judgement(
     It is if the fault was there throughout, so that all pairs show it best.
     """
     unit = recorded.names[row].unit
-    pairs = Pairs.of(one, timed=recorded.timed, systematic=recorded.rules[row].systematic)
+    pairs = _pairs_of(one, recorded, row)
     left_out = np.zeros(pairs.n, np.bool_)
     for each in wrong or ():
         left_out |= (pairs.time >= each.since) & (pairs.time <= each.until)
@@ -261,6 +274,10 @@ def _judgement(
         without = f"{counted(int(left_out.sum()))} left out, when its reference was wrong"
         found = found._replace(sentence=f"{found.sentence}; {without}")
     return found, of_last
+
+
+def _pairs_of(one: Columns, recorded: Recorded, row: int) -> Pairs:
+    return Pairs.of(one, timed=recorded.timed, systematic=recorded.rules[row].systematic)
 
 
 def _around(of: Incident, kept: Pairs) -> tuple[int, int]:

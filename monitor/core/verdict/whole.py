@@ -162,7 +162,7 @@ def judge_repaired(
     """
     if whole.state == IS_RIGHT and math.isnan(whole.right_since):
         return whole
-    later = p.rows(slice(_right_from(p, alarm, clear), None))
+    later = p.rows(slice(right_from(p, alarm, clear), None))
     if not later.n:
         return whole
     found = judge_file(later, unit=unit)
@@ -180,8 +180,12 @@ def judge_repaired(
     return found._replace(right_since=float(later.time[0]) if p.timed else NAN, sentence=told)
 
 
-def _right_from(p: Pairs, alarm: int, clear: int) -> int:
-    """Return the first pair, after the alarm, of the calm pieces that reach to ``clear``."""
+def right_from(p: Pairs, alarm: int, clear: int) -> int:
+    """Return the first pair, after the alarm, of the calm pieces that reach to ``clear``.
+
+    That is the repair of an incident whose alert fired at the pair ``alarm`` and had ended by the
+    pair ``clear``; ``clear`` itself where no piece before it is calm.
+    """
     begin = max(clear - _AROUND, 0)
     side = Side([p.rows(slice(begin, clear + _AROUND))])
     _, cut = gathered_evidence(side, [None], [None])
