@@ -280,11 +280,62 @@ def test_many_pairs_at_once_are_the_same_as_one_after_the_other():
         for alert in one.update(value, reference, u=u)
     ]
 
-    assert [alert._replace(sentence="", advice="") for alert in found] == [
-        alert._replace(sentence="", advice="") for alert in each
-    ]
+    assert found == each
     assert one.statistics() == many.statistics()
     assert one.verdict() == many.verdict()
+
+
+def repaired(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and references: 6 u heavy for the pairs 100 to 160."""
+    random, at = np.random.default_rng(seed), np.arange(260)
+    reference = random.normal(500.0, 20.0, at.size)
+    is_faulty = (at >= 100) & (at < 160)
+    return reference + random.normal(size=at.size) + 6.0 * is_faulty, reference
+
+
+def watched(seed: int, step: int) -> list[monitor.Alert]:
+    value, reference = repaired(seed)
+    watch, raised = monitor.Watch(unit="kg"), []
+    for first in range(0, value.size, step):
+        some = slice(first, first + step)
+        time = 1.77e9 + 3600.0 * np.arange(value.size)[some]
+        raised += watch.update(value[some], reference[some], u=1.0, time=time)
+    return raised
+
+
+@pytest.mark.parametrize(("seed", "least"), [(0, 1), (1, 7), (2, 7)])
+def test_what_a_watch_tells_does_not_depend_on_how_pairs_are_cut_into_calls(seed, least):
+    one = watched(seed, least)
+
+    assert [each.is_firing for each in one] == [True, False]
+    for step in (45, 260):
+        assert watched(seed, step) == one
+
+
+@pytest.mark.parametrize("step", [7, 260])
+def test_an_alert_ends_under_the_name_under_which_it_began(step):
+    began, ended = watched(1, step)
+
+    assert (began.is_firing, ended.is_firing) == (True, False)
+    assert began.fault == ended.fault == "offset"
+    assert re.match(r"reads [4-8](\.\d)? kg heavy \(.*\), since 2026-", began.sentence)
+    assert ended.sentence == "as right as it says"
+
+
+def test_a_call_with_late_pairs_among_others_has_the_same_end():
+    value, reference = repaired(1)
+    time = 1.77e9 + 3600.0 * np.arange(value.size)
+    late, calls = np.r_[0:80, 90:170, 80:90, 170:260], ((0, 165), (165, 260))
+    watch, in_order = monitor.Watch(unit="kg"), monitor.Watch(unit="kg")
+    in_order.update(value, reference, u=1.0, time=time)
+    raised = []
+    for first, end in calls:
+        some = late[first:end]
+        raised += watch.update(value[some], reference[some], u=1.0, time=time[some])
+
+    assert watch.verdict() == in_order.verdict()
+    assert watch.statistics() == in_order.statistics()
+    assert [each.is_firing for each in raised] == [True, False]
 
 
 def test_a_watch_without_times_tells_no_dates():
@@ -308,6 +359,16 @@ def test_a_watch_without_times_tells_no_dates():
         ({"value": 1.0, "reference": 1.0}, "no uncertainty is stated"),
         ({"value": [1.0, 2.0], "reference": [1.0, 2.0, 3.0], "u": 1.0}, "different lengths"),
         ({"value": float("nan"), "reference": 1.0, "u": 1.0}, r"value\[0\] is nan"),
+        ({"value": "12,5", "reference": 1.0, "u": 1.0}, "value is no number, .*: '12,5'"),
+        ({"value": [1.0, 2.0], "reference": ["1", "x"], "u": 1.0}, "reference is no number"),
+        ({"value": 1.0, "reference": 1.0, "u": 1.0, "time": datetime.now(UTC)}, "time is no num"),
+        (
+            {"value": np.array(["1.5"], object), "reference": 1.0, "u": 1.0},
+            "value is no number, or array of numbers",
+        ),
+        ({"value": [1.0, [2.0]], "reference": 1.0, "u": 1.0}, "value is no number, or array"),
+        ({"value": [[1.0]], "reference": 1.0, "u": 1.0}, "value has 2 dimensions"),
+        ({"value": [], "reference": [], "u": 1.0}, "there is no pair"),
         ({"value": 1.0, "reference": 1.0, "u": 0.0}, r"u\[0\] is 0"),
         ({"value": 1.0, "reference": 1.0, "lower": 2.0, "upper": 0.0}, "lower must lie below"),
         ({"value": 1.0, "reference": 1.0, "u": 1.0, "p": 95}, r"p\[0\] is 95: must lie between"),

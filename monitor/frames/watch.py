@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from monitor.core.detector.full_replays import AlertChange
 from monitor.core.formatting import finite
 from monitor.core.model import PAIR, Float, Records
 from monitor.core.pairing.series_rules import SeriesRules
@@ -21,6 +23,7 @@ from monitor.report.recorded import InMemoryNetwork
 
 Numbers = npt.ArrayLike
 _FIRING: Final = "firing"
+_NUMBERS: Final = "buifO"  # the kinds of arrays that may hold numbers
 _ALWAYS: Final = 1e15  # seconds: a watch has no clock, so its series never become stale
 
 
@@ -71,11 +74,17 @@ class Watch:
             reference_stale_seconds=_ALWAYS,
         )
         self._timed: bool | None = None  # None until the first pairs
-        self._memory: Final = InMemoryNetwork(
-            lambda _sensor, _quantity: rules._replace(timed=bool(self._timed)), window
+        # The scout takes all pairs of a call at once, and so finds where the memory must stop.
+        self._memory, self._scout = (
+            InMemoryNetwork(
+                lambda _sensor, _quantity: rules._replace(timed=bool(self._timed)), window
+            )
+            for _ in range(2)
         )
         self._unit: Final = unit
         self._pairs = 0
+        self._newest: Final[dict[int, float]] = {}  # the time of each sensor's newest pair
+        self._firing: Final[dict[int, str]] = {}  # the fault under which each alert began
         self._now: Snapshot | None = None
 
     def update(
@@ -97,8 +106,11 @@ class Watch:
         The arguments are numbers, or arrays of equal length, with the meaning they have in
         :func:`monitor.score`. ``time`` is in s since 1970 UTC. Pass it with all pairs of a watch or
         with none: without it pairs are numbered and nothing is dated. A late pair has the same
-        effect as one that arrived in time. Raises FrameError (a ValueError) for numbers that are
-        missing or impossible, and then adds none of the pairs.
+        effect as one that arrived in time. Several pairs are taken in order of time, with the same
+        result as one after the other: each alert has the sentence and the advice of the moment at
+        which it began or ended, and ends under the fault under which it began. Raises FrameError (a
+        ValueError) for what is no number and numbers that are missing or impossible, and then adds
+        none of the pairs.
         """
         pairs = self._checked(
             {
@@ -115,18 +127,22 @@ class Watch:
         if self._timed not in (None, time is not None):
             raise FrameError("pass time= with all pairs of a watch, or with none of them")
         self._timed = time is not None
-        network = self._memory.network
-        row = network.registry.get(sensor, quantity)
-        pairs["series"] = network.registry.add(sensor, quantity) if row is None else row
+        row = self._row_of(sensor, quantity)
+        pairs["series"] = row
         self._pairs += pairs.size
-        network.liveness.record(pairs["series"], pairs["time"], float(pairs["time"].max()))
-        self._memory.apply(pairs)
-        self._now = network.evaluate(float(pairs["time"].max()))
-        return [
-            self._alert(self._now, change.series, change.family, change.time, change.after)
-            for change in network.drain_transitions()
-            if _FIRING in (change.before, change.after)
-        ]
+        pairs = pairs[np.argsort(pairs["time"], kind="stable")]
+        late = int(np.searchsorted(pairs["time"], self._newest.get(row, -math.inf)))
+        raised = []
+        if late:
+            self._scout.apply(pairs[:late])
+            self._scout.network.evaluate(float(pairs["time"][late - 1]), 0)
+            raised += self._taken(pairs[:late])
+        if late < pairs.size:
+            self._newest[row] = float(pairs["time"][-1])
+            newer = pairs[late:]
+            for first, end in itertools.pairwise([0, *self._changes(newer), newer.size]):
+                raised += self._taken(newer[first:end]) if first < end else []
+        return raised
 
     def verdict(self, sensor: str = "data", quantity: str = "value") -> dict[str, Any]:
         """Return the verdict on a sensor in the form of the daemon's API; raises KeyError."""
@@ -144,14 +160,52 @@ class Watch:
             raise KeyError(f"no pair of {sensor} {quantity} was taken")
         return self._now, row
 
-    def _alert(self, now: Snapshot, row: int, family: str, time: float, after: str) -> Alert:
+    def _row_of(self, sensor: str, quantity: str) -> int:
+        """Return the row of a sensor, which is the same in both networks."""
+        row = self._memory.network.registry.get(sensor, quantity)
+        if row is None:
+            self._scout.network.registry.add(sensor, quantity)
+            row = self._memory.network.registry.add(sensor, quantity)
+        return row
+
+    def _changes(self, newer: Records) -> list[int]:
+        """Return how many of the newest pairs came up to each change of an alert."""
+        self._scout.apply(newer)
+        if newer.size == 1:
+            return []
+        scout = self._scout.network
+        scout.evaluate(float(newer["time"][-1]), 0)
+        times = [
+            each.time for each in scout.drain_transitions() if _FIRING in (each.before, each.after)
+        ]
+        return (np.flatnonzero(np.isin(newer["time"], times)) + 1).tolist()
+
+    def _taken(self, pairs: Records) -> list[Alert]:
+        """Add pairs, and return what changed by the last one."""
+        network, last = self._memory.network, float(pairs["time"][-1])
+        network.liveness.record(pairs["series"], pairs["time"], last)
+        self._memory.apply(pairs)
+        self._now = network.evaluate(last)
+        return [
+            self._alert(self._now, change)
+            for change in network.drain_transitions()
+            if _FIRING in (change.before, change.after)
+        ]
+
+    def _alert(self, now: Snapshot, change: AlertChange) -> Alert:
+        row, is_firing = change.series, change.after == _FIRING
         name, report = now.names[row], now.reports.get(row)
+        fault = change.family if report is None else report.alert
+        if is_firing:
+            self._firing[row] = fault
+        else:
+            fault = self._firing.pop(row, fault)
         return Alert(
             sensor=name.sensor,
             quantity=name.quantity,
-            fault=family if report is None else report.alert,
-            is_firing=after == _FIRING,
-            time=time,
+            fault=fault,
+            is_firing=is_firing,
+            time=change.time,
             sentence=now.sentences[row],
             advice=now.advice[row],
         )
@@ -170,16 +224,28 @@ class Watch:
         return pairs
 
 
+def _column(name: str, stated: Numbers) -> Float:
+    try:
+        given = np.atleast_1d(np.asarray(stated))
+        is_text = any(isinstance(each, str | bytes) for each in given.flat[:1])
+        column = given.astype(np.float64) if given.dtype.kind in _NUMBERS and not is_text else None
+    except (TypeError, ValueError):
+        column = None
+    if column is None:
+        raise FrameError(f"{name} is no number, or array of numbers: {stated!r:.60}")
+    if column.ndim > 1:
+        raise FrameError(f"{name} has {column.ndim} dimensions: pass one number for each pair")
+    return column
+
+
 def _of_one_length(stated: Mapping[str, Numbers | None]) -> dict[str, Float]:
-    columns = {
-        name: np.atleast_1d(np.asarray(each, dtype=np.float64))
-        for name, each in stated.items()
-        if each is not None
-    }
+    columns = {name: _column(name, each) for name, each in stated.items() if each is not None}
     try:
         rows = np.broadcast_arrays(*columns.values())
     except ValueError as error:
         raise FrameError(f"numbers of different lengths: {error}") from error
+    if not rows[0].size:
+        raise FrameError("there is no pair: value and reference are empty")
     return dict(zip(columns, rows, strict=True))
 
 
