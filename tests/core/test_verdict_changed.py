@@ -67,6 +67,83 @@ def test_a_steady_fault_hardly_ever_has_two(kind):
     assert np.mean([np.isfinite(each.changed) for each in found]) <= 0.04
 
 
+TURN = 150
+TURNS = {  # truth from the pair HEALTHY on, and the fault that it is at last
+    "a drift that turned": (lambda at: 0.03 * np.where(at < TURN, at, 2 * TURN - at), "drift"),
+    "a drift that became faster": (
+        lambda at: np.where(at < TURN, 0.01 * at, 0.01 * TURN + 0.06 * (at - TURN)),
+        "drift",
+    ),
+    "a drift that stopped": (lambda at: 0.03 * np.minimum(at, TURN), "offset"),
+    "an offset that began to drift": (
+        lambda at: np.where(at < TURN, 3.0, 3.0 - 0.04 * (at - TURN)),
+        "drift",
+    ),
+}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+def test_a_drift_that_began_ended_turned_or_changed_its_rate_has_both_dates(turn):
+    truth, fault = TURNS[turn]
+    told = []
+    for seed in range(30):
+        z = np.random.default_rng([seed, 4]).standard_normal(HEALTHY + 270)
+        z[HEALTHY:] += truth(np.arange(270))
+        told.append(pairs(z, seed))
+
+    found = judge_all(told, alarm=[HEALTHY + 40] * len(told))
+
+    named = [each for each in found if each.fault == fault]
+    changed = np.array([each.changed for each in named]) / MINUTE - HEALTHY
+    dated = np.isfinite(changed)
+    assert len(named) >= 24
+    assert np.mean(dated) >= 0.75
+    assert abs(np.median(changed[dated]) - TURN) <= 15
+    for each, has_two in zip(named, dated, strict=True):
+        assert ("; not right since 1970" in each.sentence) == has_two
+
+
+@pytest.mark.parametrize("slope", [0.005, 0.01, 0.02, 0.05, -0.02])
+@pytest.mark.parametrize("offset", [0.0, 3.0])
+def test_a_plain_drift_hardly_ever_has_two_dates(slope, offset):
+    told = []
+    for seed in range(60):
+        random = np.random.default_rng([seed, 5])
+        z = random.standard_normal(HEALTHY + (150, 300, 410)[seed % 3])
+        z[HEALTHY:] += offset + slope * np.arange(z.size - HEALTHY)
+        told.append(pairs(z, seed))
+
+    found = judge_all(told, alarm=[HEALTHY + (12 if offset else 60)] * len(told))
+
+    assert np.mean([np.isfinite(each.changed) for each in found]) <= 0.08
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.001, 0.003])
+def test_an_offset_that_hardly_moves_has_one_date(slope):
+    told = []
+    for seed in range(60):
+        z = np.random.default_rng([seed, 6]).standard_normal(HEALTHY + 300)
+        z[HEALTHY:] += 3.0 + slope * np.arange(300)
+        told.append(pairs(z, seed))
+
+    found = judge_all(told, alarm=[ALARM] * len(told))
+
+    assert np.mean([np.isfinite(each.changed) for each in found]) <= 0.05
+
+
+def test_a_form_never_began_before_its_incident():
+    """The drift went through 0, where the incident of before ended; another began with it."""
+    z = np.random.default_rng([3, 7]).standard_normal(HEALTHY + 300)
+    at = np.arange(300)
+    z[HEALTHY:] += np.where(at < TURN, 0.03 * at, 4.5 - 0.06 * (at - TURN))
+    began = (HEALTHY + 230) * MINUTE
+    found = judge(pairs(z, 3), alarm=HEALTHY + 240, began=began)
+
+    assert found.fault == "drift"
+    assert np.isnan(found.changed)
+    assert "; not right since" not in found.sentence
+
+
 def test_a_file_without_times_has_no_dates():
     p = turned(1)
     untimed = Pairs(np.arange(p.n) + 0.0, p.value, p.u, p.reference, p.u_ref, timed=False)

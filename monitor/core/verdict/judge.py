@@ -126,6 +126,8 @@ def judge_all(
             whole = whole._replace(
                 began=_began(whole, p, began[i]), due=_due(whole, p, most), tolerance=most
             )
+            if _is_of_before(whole, p):
+                whole = whole._replace(changed=NAN)
             found[i] = with_words(whole, p, unit[i], usual, fired=alarm[i] is not None)
     return found
 
@@ -164,14 +166,28 @@ def _changed(starts: list[int], kinds: list[int], fit: Float, found: Verdict, p:
         return NAN
     newest, before = p.n - starts[at], starts[at] - max(starts[at - 1], found.since)
     is_another = _form(kinds[at]) != _form(kinds[at - 1])
-    if kinds[at] % WIDE == kinds[at - 1] % WIDE == LEVEL:
-        is_another |= _is_other_level(*(float(fit[starts[each]]) for each in (at - 1, at)))
+    plain = kinds[at - 1] % WIDE, kinds[at] % WIDE
+    if plain == (LEVEL, LEVEL):
+        is_another |= _is_other(*(float(fit[starts[each]]) for each in (at - 1, at)))
+    elif plain == (LINE, LINE):
+        ends = (starts[at - 1], starts[at]), (starts[at], p.n)
+        is_another |= _is_other(*(_slope(fit, p, *each) for each in ends))
+    elif plain[1] == _SHAPES.get(found.fault):
+        is_another = True
     clear = is_another and min(newest, before) >= OF_A_FORM
     return float(p.time[starts[at]]) if clear else NAN
 
 
-def _is_other_level(before: float, now: float) -> bool:
-    """Whether a level has another sign than the one before, or is less or more than half of it."""
+_SHAPES: Final = {"offset": LEVEL, "drift": LINE}
+
+
+def _slope(fit: Float, p: Pairs, start: int, end: int) -> float:
+    """Return the slope of a piece that is a line; its unit is the same for all pieces."""
+    return float((fit[end - 1] - fit[start]) / max(p.time[end - 1] - p.time[start], 1.0))
+
+
+def _is_other(before: float, now: float) -> bool:
+    """Whether a level or slope has another sign than before, or is less or more than half of it."""
     return abs(now - before) > 0.5 * max(abs(now), abs(before))
 
 
@@ -185,6 +201,12 @@ def _began(found: Verdict, p: Pairs, earlier: float) -> float:
     if not p.timed:
         return NAN
     return earlier if np.isfinite(earlier) else float(p.time[found.since])
+
+
+def _is_of_before(found: Verdict, p: Pairs) -> bool:
+    """Whether the newest form is about as old as the incident, or older."""
+    began, changed = np.searchsorted(p.time, [found.began, found.changed]).tolist()
+    return bool(np.isfinite(found.changed)) and changed - began < OF_A_FORM
 
 
 def gathered_evidence(
