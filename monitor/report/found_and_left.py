@@ -20,10 +20,14 @@ import numpy as np
 
 from monitor import __version__
 from monitor.core.analysis.adjustments import suggestions
+from monitor.core.columns import Columns
 from monitor.core.formatting import amount, finite, instant
 from monitor.core.model import Event, Records
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR, SeriesRules, Systematic
-from monitor.core.verdict.verdict import NORMAL_QUANTILE, Estimate
+from monitor.core.verdict.error_codes import coded_pairs
+from monitor.core.verdict.pairs import Pairs
+from monitor.core.verdict.verdict import NORMAL_QUANTILE, Estimate, Verdict
+from monitor.core.verdict.words import counted
 from monitor.report.recorded import replayed
 from monitor.report.scored import Scored
 
@@ -188,7 +192,8 @@ def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
     one = scored.windows
     document = scored.series[0]
     statistics = document["statistics"]
-    fits = suggestions(one)
+    verdict, counting = scored.verdicts[0], _without_codes(one, scored.verdicts[0])
+    fits = suggestions(counting)
     return {
         "from": instant(float(one.time[0])),
         "to": instant(float(one.time[-1])),
@@ -198,9 +203,10 @@ def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
         "reference_most": finite(float(one.reference.max())),
         "u": finite(float(np.median(one.u))),
         "u_reference": finite(float(np.median(one.u_ref))),
-        "bias": statistics["bias"],
+        "bias": finite(float(np.mean(counting.value - counting.reference))),
         "bias_expanded": _expanded(asked, fits["offset"], float(np.median(one.u_ref))),
-        "u_factor": _estimate(scored.verdicts[0].scale),
+        "bias_note": _bias_note(asked, verdict, counting.value.size, one.value.size),
+        "u_factor": _estimate(verdict.scale),
         "gain": _estimate(fits["gain"]),
         "rmse": statistics["rmse"],
         "zms": statistics["zms"],
@@ -208,6 +214,32 @@ def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
         "verdict": document["verdict"],
         "pairs_sha256": _digest(pairs),
     }
+
+
+def _without_codes(one: Columns, verdict: Verdict) -> Columns:
+    """Return the pairs of the bias: all but those with the error code that the verdict names."""
+    coded = None if verdict.code is None else coded_pairs(Pairs.of(one))
+    return one if coded is None else one.select(coded.others, one.starts)
+
+
+def _bias_note(asked: RecordScope, verdict: Verdict, counting: int, pairs: int) -> str:
+    """Return the words that the bias needs where it is not the error of one state of the sensor.
+
+    It is a mean over a changing error where the verdict judges a part of the pairs, or a drift.
+    """
+    told, level = [], verdict.level
+    if verdict.pairs < counting or verdict.fault == "drift":
+        now = ""
+        if level.is_known:
+            sizes = [amount(each, asked.unit, 3) for each in level]
+            over = (
+                f" over the newest {verdict.pairs}" if verdict.pairs < counting else " at the end"
+            )
+            now = f": {sizes[0]} ({sizes[1]} to {sizes[2]}){over}"
+        told.append(f"the mean over {counted(counting)}, in which the error may have changed{now}")
+    if counting < pairs and verdict.code is not None:
+        told.append(f"without {counted(pairs - counting)} that hold {verdict.code.number:g}")
+    return ", ".join(told)
 
 
 def _expanded(asked: RecordScope, offset: Estimate, u_ref: float) -> float | None:
@@ -248,4 +280,5 @@ def _said(asked: RecordScope, part: Mapping[str, Any] | None) -> str:
     if part["bias"] is None or part["bias_expanded"] is None:
         return told
     bias, expanded = (amount(part[name], asked.unit, 3) for name in ("bias", "bias_expanded"))
-    return f"{told}; bias {bias}, U {expanded} (k = 2)"
+    note = f", {part['bias_note']}" if part["bias_note"] else ""
+    return f"{told}; bias {bias}, U {expanded} (k = 2){note}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
+import re
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
@@ -127,6 +128,68 @@ def test_as_found_and_as_left_are_the_sensor_before_and_after_its_adjustment(
     ]
     assert told == f"{record['sentence']}\n"
     assert told.startswith(f"As found: {found['verdict']['sentence']}; bias 3.")
+
+
+def part_of(error: np.ndarray, *, code_at: slice = slice(0)) -> tuple[dict, str]:
+    """Return what is found of a sensor of u = 1 kg with such errors, and the record's sentence."""
+    asked = RecordScope(
+        *("a", "mass", "kg", "\\kilogram", START, START + 1e9, 0.9, 1000.0),
+        *(Systematic(), (), Issuer("L", "L", "")),
+    )
+    random = np.random.default_rng(3)
+    pairs = np.zeros(error.size, dtype=PAIR)
+    pairs["id"] = np.arange(error.size)
+    pairs["time"] = START + 3600.0 * pairs["id"]
+    pairs["reference"] = random.normal(500.0, 50.0, error.size)
+    pairs["value"] = pairs["reference"] + error + random.normal(size=error.size)
+    pairs["value"][code_at] = -999.0
+    pairs["u"], pairs["u_ref"] = 1.0, 0.1
+    pairs["reference_id"] = 1 + pairs["id"]
+    for name in ("lower", "upper", "p", "crps"):
+        pairs[name] = np.nan
+    record = found_and_left_of(asked, pairs, [], START)
+    return record["as_found"], record["sentence"]
+
+
+def test_a_bias_over_a_changing_error_is_told_as_such_with_the_error_at_the_end():
+    """6 kg heavy in the last 100 of 250 pairs: the mean, 2.4 kg, was the error at no time."""
+    found, sentence = part_of(np.where(np.arange(250) < 150, 0.0, 6.0))
+
+    assert "reads 6" in found["verdict"]["sentence"]
+    assert found["bias"] == pytest.approx(2.4, abs=0.3)
+    judged = found["verdict"]["pairs"]
+    told = (
+        r"the mean over 250 pairs, in which the error may have changed: [56]\.\d+ kg \(.*\) over"
+    )
+    assert re.fullmatch(f"{told} the newest {judged}", found["bias_note"])
+    assert sentence.endswith(f"(k = 2), {found['bias_note']}.")
+
+
+def test_a_drift_and_a_repair_have_their_bias_told_as_a_mean():
+    drift, _ = part_of(0.03 * np.arange(300.0))
+    assert drift["verdict"]["fault"] == "drift"
+    assert re.search(r"in which the error may have changed: [89]\.\d+ kg", drift["bias_note"])
+
+    repaired, _ = part_of(np.where(np.arange(300) < 100, 5.0, 0.0))
+    assert "before" in repaired["verdict"]["sentence"]
+    assert "may have changed" in repaired["bias_note"]
+
+
+@pytest.mark.parametrize("level", [0.0, 3.0])
+def test_a_bias_of_one_state_needs_no_words(level):
+    found, sentence = part_of(np.full(200, level))
+
+    assert found["bias_note"] == ""
+    assert sentence.endswith("(k = 2).")
+
+
+def test_error_codes_are_no_part_of_the_bias():
+    found, sentence = part_of(np.zeros(200), code_at=slice(5, 200, 20))
+
+    assert "-999" in found["verdict"]["sentence"]
+    assert abs(found["bias"]) < found["bias_expanded"] < 0.5
+    assert found["bias_note"] == "without 10 pairs that hold -999"
+    assert found["bias_note"] in sentence
 
 
 @pytest.mark.parametrize("correlation", [0.7, *further(0.0)])
