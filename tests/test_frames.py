@@ -170,6 +170,21 @@ def test_a_row_without_the_references_u_means_what_it_means_in_a_file(capsys, tm
     assert found.series[0]["statistics"] == wanted["series"][0]["statistics"]
 
 
+@pytest.mark.parametrize("as_library", [pd.DataFrame, pl.from_pandas])
+def test_an_interval_without_a_value_stands_for_its_middle_in_a_frame_too(as_library):
+    pairs = frame().drop(columns="u")
+    pairs["lower"], pairs["upper"] = pairs["value"] - 2.0, pairs["value"] + 2.0
+    wanted = monitor.score(as_library(pairs)).series
+
+    bare = pairs.copy()
+    bare.loc[300:, "value"] = np.nan
+    for given in (bare, pairs.drop(columns="value"), pairs.assign(value=None)):
+        found = monitor.score(as_library(given))
+        assert found.notes == ()
+        for one, other in zip(found.series, wanted, strict=True):
+            assert one["statistics"]["bias"] == pytest.approx(other["statistics"]["bias"])
+
+
 def test_a_column_that_may_hold_the_time_is_asked_about():
     renamed = frame().rename(columns={"time": "Timestamp", "sensor": "device"})
 

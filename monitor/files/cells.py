@@ -48,7 +48,7 @@ from monitor.files.layout import FileLayout
 # -- rows of cells --------------------------------------------------------------------------------
 
 _BATCH_ROWS: Final = 65_536
-_TEXTS: Final = ("sensor", "quantity", "unit", "reference_id", "members")
+_TEXTS: Final = ("sensor", "quantity", "unit", "reference_id", "reference_event", "members")
 MISSING: Final = f"Parquet needs pyarrow: {install_hint('parquet')}"
 
 

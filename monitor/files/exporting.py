@@ -30,7 +30,7 @@ Form = Literal["csv", "jsonl", "parquet"]
 FORMS: Final[tuple[Form, ...]] = ("csv", "jsonl", "parquet")
 COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "sigma", "lower", "upper", "alpha"),
-    *("reference", "reference_sigma", "reference_id", "crps_stated"),
+    *("reference", "reference_sigma", "reference_event", "crps_stated"),
 )
 _TEXTS: Final = ("time", "sensor", "quantity", "unit")
 _BATCH: Final = 10_000
@@ -52,7 +52,7 @@ def write_parquet(path: Path, names: Sequence[SeriesName], pairs: Records) -> No
     library, parquet = arrow(""), arrow("parquet")
     types = {
         name: library.string() if name in _TEXTS else library.float64() for name in COLUMNS
-    } | {"reference_id": library.uint64()}
+    } | {"reference_event": library.uint64()}
     schema = library.schema(types.items())
     with parquet.ParquetWriter(path, schema) as out:
         for first in range(0, pairs.size, _BATCH):
@@ -82,7 +82,7 @@ def _rows(names: Sequence[SeriesName], pairs: Records) -> Iterator[dict[str, Any
             "alpha": _stated(round(1.0 - p, _ALPHA_DIGITS)),
             "reference": reference,
             "reference_sigma": spread,
-            "reference_id": identity,
+            "reference_event": identity,
             "crps_stated": _stated(crps),
         }
 

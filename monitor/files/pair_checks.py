@@ -34,6 +34,13 @@ def _lacking(found: Mapping[str, Float]) -> dict[str, Bool]:
     }
 
 
+def value_or_middle(found: Mapping[str, Float]) -> Float:
+    """Return the value of each row, the middle of its interval where it states none."""
+    value, lower, upper = found["value"], found["lower"], found["upper"]
+    bare = np.isnan(value)
+    return np.where(bare, lower + (upper - lower) / 2.0, value) if bare.any() else value
+
+
 def row_faults(found: Mapping[str, Float]) -> list[tuple[Bool, str, str]]:
     """Return (rows, field, sentence) for invalid values in rows; NaN breaks no rule."""
     lower, upper, u, p = found["lower"], found["upper"], found["u"], found["p"]

@@ -31,6 +31,7 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "quantity": ("quantity",),
     "unit": ("unit",),
     "reference_id": ("reference_id",),
+    "reference_event": ("reference_event",),
 }
 # Likely names of columns, about which the user should be asked.
 _OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {

@@ -1,21 +1,20 @@
 """A file of pairs as columns: ``[time,sensor,quantity,]value,(u|lower,upper[,p|alpha]),...``.
 
-CSV, JSON lines or Parquet, one row per pair; ``reference_id`` identifies the reference. Rules of
-this file: a row passes the same checks as a message to the daemon (``decode.checks``), so that the
-score of a file is one the daemon could have given; whole columns are checked at once. A row that
-lacks a number it needs is left out and counted; a row with an invalid one is refused.
+CSV, JSON lines or Parquet, one row per pair; ``reference_id`` names what measured the reference,
+``reference_event`` the measurement itself. Rules of this file: a row passes the same checks as a
+message to the daemon (``decode.checks``), so that the score of a file is one the daemon could have
+given; whole columns are checked at once. A row that lacks a number it needs is left out and
+counted; a row with an invalid one is refused.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX, Rejected, check_name
@@ -34,13 +33,13 @@ from monitor.files.input_file import (
     unused_columns,
 )
 from monitor.files.layout import AS_USUAL, FileLayout, early_times
-from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
+from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking, value_or_middle
 from monitor.files.pair_fields import check_fields, fields_of, known_column, overlooked
-from monitor.files.paired_columns import PairTable
+from monitor.files.paired_columns import NameNumbers, PairTable, numbered
 
 _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
 _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)
-_ID_MAX: Final = 2**64 - 1
+_NAMED: Final = ("reference_id", "reference_event")
 
 Watch = Callable[[int], object]
 
@@ -101,7 +100,9 @@ class _Gathered:
         self._mistakes: Final = mistakes
         self._columns: dict[str, list[Float]] = {name: [] for name in ("time", *_KEPT)}
         self._series: list[Int] = []
-        self._ids: list[npt.NDArray[np.uint64]] = []
+        self._named: Final[dict[str, list[NameNumbers]]] = {
+            field: [] for field in _NAMED if field in fields
+        }
         self._known: dict[tuple[str, str], int] = {}
         self._units: dict[int, str] = {}
         self._rows = self._lost = 0
@@ -134,8 +135,8 @@ class _Gathered:
         for name, parts in self._covariates.items():
             parts.append(self._column(name, chunk))
         self._series.append(self._index(chunk))
-        if "reference_id" in self._fields:
-            self._ids.append(self._references(chunk))
+        for field, found_names in self._named.items():
+            found_names.append(numbered(self._texts(field, chunk) or ()))
         self._rows += count
 
     def _stated(self, chunk: Chunk) -> dict[str, Float]:
@@ -143,8 +144,8 @@ class _Gathered:
         found = {name: self._numbers(name, chunk) for name in _NUMBERS}
         rows = len(chunk.lines)
         found[CRPS] = self._column(CRPS, chunk) if CRPS in self._names else empty_column(rows)
-        if "value" not in self._fields:
-            found["value"] = found["lower"] + (found["upper"] - found["lower"]) / 2.0
+        if {"lower", "upper"} <= self._fields.keys():
+            found["value"] = value_or_middle(found)
         if "alpha" in self._fields:
             found["p"] = np.where(np.isnan(found["p"]), 1.0 - found["alpha"], found["p"])
         if self._claims:
@@ -188,9 +189,8 @@ class _Gathered:
             p=column["p"],
             reference=column["reference"],
             u_ref=zero_where_empty(column["u_reference"]),
-            reference_id=(
-                np.concatenate(self._ids) if self._ids else np.zeros(self._rows, np.uint64)
-            ),
+            reference_id=self._numbers_named("reference_id"),
+            reference_event=self._numbers_named("reference_event"),
             crps=column[CRPS],
             notes=tuple(self._notes()),
             timed="time" in self._fields,
@@ -266,16 +266,9 @@ class _Gathered:
         except ValueError:
             return self._one_by_one(name, cells, chunk.lines, self._seconds)
 
-    def _references(self, chunk: Chunk) -> npt.NDArray[np.uint64]:
-        """Return identities: a whole number is its own, any other text gives its digest."""
-        found = np.zeros(len(chunk.lines), dtype=np.uint64)
-        for at, text in enumerate(self._texts("reference_id", chunk) or ()):
-            if text.isdecimal() and int(text) <= _ID_MAX:
-                found[at] = int(text)
-            elif not says_nothing(text):
-                digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
-                found[at] = int.from_bytes(digest, "big")
-        return found
+    def _numbers_named(self, field: str) -> NameNumbers:
+        parts = self._named.get(field)
+        return np.concatenate(parts) if parts else np.zeros(self._rows, np.uint64)
 
     def _texts(self, field: str, chunk: Chunk) -> Sequence[str] | None:
         name = self._fields.get(field)

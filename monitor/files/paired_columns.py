@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from monitor.core.model import Float, Int
+from monitor.files.input_file import says_nothing
 
+NameNumbers = npt.NDArray[np.uint64]
+_WHOLE_MAX: Final = 2**64 - 1
 _NO_COVARIATES: Final[Mapping[str, Float]] = {}
 
 
@@ -18,10 +22,10 @@ class PairTable(NamedTuple):
 
     ``names`` and ``units`` are by series ((sensor, quantity) and unit, empty if none); ``series``
     indexes them. ``time`` is s UTC, or the row's number if the file has none (``timed``). ``u``,
-    ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN if not stated, ``u_ref`` and ``reference_id``
-    are 0; pairs with the same reference have the same ``reference_id``. ``crps`` is that of
-    quantiles or members, NaN if none are stated; ``covariates`` are the requested columns, by name.
-    ``notes`` says what in the file is not used.
+    ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN if not stated, ``u_ref`` is 0.
+    ``reference_id`` numbers what measured the reference, ``reference_event`` the measurement; 0 if
+    not stated (:func:`numbered`). ``crps`` is that of quantiles or members, NaN if none are stated;
+    ``covariates`` are the requested columns, by name. ``notes`` says what in the file is not used.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -35,8 +39,29 @@ class PairTable(NamedTuple):
     p: Float
     reference: Float
     u_ref: Float
-    reference_id: npt.NDArray[np.uint64]
+    reference_id: NameNumbers
+    reference_event: NameNumbers
     crps: Float
     notes: tuple[str, ...]
     timed: bool
     covariates: Mapping[str, Float] = _NO_COVARIATES
+
+
+def numbered(texts: Iterable[str]) -> NameNumbers:
+    """Return a number for each name: its own if it is a whole one, 0 for none, else its digest."""
+    found: dict[str, int] = {}
+    return np.array([_number_of(text, found) for text in texts], dtype=np.uint64)
+
+
+def _number_of(text: str, found: dict[str, int]) -> int:
+    number = found.get(text)
+    if number is None:
+        if text.isdecimal() and int(text) <= _WHOLE_MAX:
+            number = int(text)
+        elif says_nothing(text):
+            number = 0
+        else:
+            digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+            number = int.from_bytes(digest, "big")
+        found[text] = number
+    return number

@@ -19,8 +19,9 @@ from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
-from monitor.files.input_file import EXPANDED, all_seconds
-from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking
+from monitor.files.input_file import EXPANDED, all_seconds, cell_text
+from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking, value_or_middle
+from monitor.files.paired_columns import NameNumbers, numbered
 
 # Usual names of columns whose argument is not given.
 USUAL: Final = {**pair_fields.USUAL, "by": pair_fields.USUAL["sensor"]}
@@ -47,6 +48,8 @@ class PairColumns(NamedTuple):
     time: str | None = None
     by: str | Sequence[str] | None = None
     quantity: str | None = None
+    reference_id: str | None = None
+    reference_event: str | None = None
 
 
 def pairs_of(
@@ -59,6 +62,7 @@ def pairs_of(
     table = _wrapped(frame)
     chosen = _chosen(table, named)
     numbers = {name: _numbers(table, chosen[name]) for name in _NUMBERS}
+    numbers["value"] = value_or_middle(numbers)
     _refuse_without_claim(table, chosen)
     gone = rows_lacking(numbers)
     kept = np.flatnonzero(~gone)
@@ -83,7 +87,8 @@ def pairs_of(
         p=rows["p"],
         reference=rows["reference"],
         u_ref=np.nan_to_num(rows["u_reference"]),
-        reference_id=np.zeros(kept.size, dtype=np.uint64),
+        reference_id=_named(table, chosen["reference_id"])[kept],
+        reference_event=_named(table, chosen["reference_event"])[kept],
         crps=np.full(kept.size, NAN),
         notes=tuple(_notes(table, named, chosen, int(gone.sum()))),
         timed=bool(time),
@@ -137,9 +142,17 @@ def _chosen(table: Any, named: PairColumns) -> dict[str, str]:  # noqa: ANN401
         elif given is None:
             usual = (name for name in USUAL[part] if name in table.columns)
             chosen[part] = next(usual, "")
+        elif part == "value" and _is_of_intervals(table, named):
+            chosen[part] = ""
         else:
             chosen[part] = _must_be_there(table, part, given)
     return chosen
+
+
+def _is_of_intervals(table: Any, named: PairColumns) -> bool:  # noqa: ANN401
+    """Return whether intervals stand for the values, as no column has the usual name of those."""
+    is_unnamed = named.value == "value" and "value" not in table.columns
+    return is_unnamed and {named.lower or "lower", named.upper or "upper"} <= {*table.columns}
 
 
 def _must_be_there(table: Any, part: str, name: str) -> str:  # noqa: ANN401
@@ -173,6 +186,8 @@ def _numbers(table: Any, name: str) -> Float:  # noqa: ANN401
     if not name:
         return np.full(len(table), NAN)
     column = table[name]
+    if column.null_count() == len(table):
+        return np.full(len(table), NAN)
     if column.dtype == nw.Boolean or not column.dtype.is_numeric():
         first = next(iter(column.to_list()), None)
         raise FrameError(
@@ -234,6 +249,13 @@ def _seconds(table: Any, name: str, kept: Int) -> Float:  # noqa: ANN401
             f"column {name!r}: {error}; times are datetimes with a zone, seconds since 1970, or "
             "text such as 2026-03-01T06:00:00Z"
         ) from error
+
+
+def _named(table: Any, name: str) -> NameNumbers:  # noqa: ANN401
+    """Return the number of each row's name, 0 where it has none."""
+    if not name:
+        return np.zeros(len(table), dtype=np.uint64)
+    return numbered(map(cell_text, table[name].to_list()))
 
 
 def _series(

@@ -90,6 +90,8 @@ def score(
     time: str | None = None,
     by: str | Sequence[str] | None = None,
     quantity: str | None = None,
+    reference_id: str | None = None,
+    reference_event: str | None = None,
     unit: str = "",
     level: float = 0.9,
     bca: bool = False,
@@ -99,23 +101,29 @@ def score(
 
     All arguments except the last four name columns. Where one is not given, the column with the
     usual name is used if there is one (``u`` or ``sigma``, ``lower``, ``upper``, ``p``,
-    ``u_reference`` or ``reference_sigma``, ``time``, ``sensor``, ``quantity``).
+    ``u_reference`` or ``reference_sigma``, ``time``, ``sensor``, ``quantity``, ``reference_id``,
+    ``reference_event``).
 
     ``value`` and ``reference``: the reading and the reference, in the same unit (``unit``, which
     the sentences show). ``u``: the stated standard uncertainty, or ``lower`` and ``upper``: the
     stated interval with coverage probability ``p`` (``level`` if there is no ``p``).
     ``u_reference``: standard uncertainty of the reference. ``time``: datetimes with a zone, numbers
     since 1970 (s, ms, us or ns, by their size), or RFC 3339 text; without times the result has no
-    dates. ``by``: the columns that identify a sensor. ``bca``: BCa intervals (Pernot, arXiv
-    2402.10043) instead of those used live. ``covariates``: other numeric columns, ``hour`` (of day,
-    UTC) and ``level``; for each, ``where`` in the result says in which part of its range a sensor
-    is wrong.
+    dates. ``by``: the columns that identify a sensor. ``reference_id``: what measured the
+    reference, such as a station; ``reference_event``: the measurement itself, where sensors that
+    met it have other times. ``bca``: BCa intervals (Pernot, arXiv 2402.10043) instead of those used
+    live. ``covariates``: other numeric columns, ``hour`` (of day, UTC) and ``level``; for each,
+    ``where`` in the result says in which part of its range a sensor is wrong.
 
     The numbers equal those of ``monitor score`` for the same rows, bit for bit. Raises FrameError
     (a ValueError) that names the column and the row and says what to do.
     """
     _refuse_share("level", level)
-    columns = PairColumns(value, reference, u, lower, upper, p, u_reference, time, by, quantity)
+    columns = PairColumns(
+        *(value, reference, u, lower, upper, p, u_reference, time, by, quantity),
+        reference_id=reference_id,
+        reference_event=reference_event,
+    )
     table = pairs_of(frame, columns, unit, in_file(covariates))
     recorded = with_covariates(of_pairs(table, SeriesRules(level=level)), table)
     return Scores(Scored(recorded, level, bca=bca, covariates=covariates), frame)
@@ -135,9 +143,10 @@ def compare(
 
     ``sensors``: two names; or one, whose pairs before ``at`` (s UTC) are compared with those from
     ``at`` on, or its first half with its second if ``at`` is None. Common events have the same time
-    and reference. ``density`` is the distribution that a sensor is assumed to state, ``profile``
-    names the score that counts first, ``miss`` is the miss rate at which widths are compared; all
-    other arguments name columns, as for :func:`score`.
+    and reference (and ``reference_id``), or the same ``reference_event``. ``density`` is the
+    distribution that a sensor is assumed to state, ``profile`` names the score that counts first,
+    ``miss`` is the miss rate at which widths are compared; all other arguments name columns, as for
+    :func:`score`.
 
     Returns the document that ``monitor compare --json`` prints: sentences, mean scores with
     permutation tests, and the characteristics curves (Navratil et al., arXiv 2106.00858). Raises

@@ -39,8 +39,10 @@ from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
+from monitor.core.windows.rings import combined
 from monitor.files import FileError, FileLayout, PairTable, Watch, detect, read_pairs, read_stream
 from monitor.files.layout import AS_USUAL, early_times
+from monitor.files.paired_columns import NameNumbers
 from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import Batch
 from monitor.report.progress import rows_read, step
@@ -192,7 +194,7 @@ def of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
     for field, column in zip(("time", "value", "u", "lower", "upper", "p"), stated, strict=True):
         pairs[field] = column
     pairs["reference"], pairs["u_ref"] = table.reference, table.u_ref
-    pairs["reference_id"], pairs["crps"] = table.reference_id, table.crps
+    pairs["reference_id"], pairs["crps"] = _measurements(table), table.crps
     found = replayed(
         table.names,
         pairs,
@@ -206,6 +208,23 @@ def of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
     what = f"{again} {repeat} the time, value and reference of the row before"
     note = f"{what}; all are counted; delete any that are copies"
     return found._replace(notes=(*found.notes, note))
+
+
+def _measurements(table: PairTable) -> NameNumbers:
+    """Return the identity of each pair's reference, 0 where the file names none.
+
+    It is that of ``reference_event``; what one ``reference_id`` measured is one for each quantity,
+    time and value, whichever sensor's row says so.
+    """
+    found = table.reference_event.copy()
+    at = np.flatnonzero((found == 0) & (table.reference_id != 0))
+    if at.size:
+        quantities = np.array([digest(quantity) for _, quantity in table.names], dtype=np.uint64)
+        its = combined(quantities[table.series[at]], table.reference_id[at])
+        for column in (table.time, table.reference) if table.timed else (table.reference,):
+            its = combined(its, (column[at] + 0.0).view(np.uint64))  # 0 and -0 are equal
+        found[at] = its
+    return found
 
 
 def _repeated(pairs: Records) -> int:

@@ -81,7 +81,7 @@ def test_a_file_says_of_each_pair_whose_reference_it_has(recorded, tmp_path):
 
     names = [(row["sensor"], row["quantity"], row["time"]) for row in rows]
     assert names == sorted(names)
-    assert all(row["reference_id"].isdecimal() for row in rows)
+    assert all(row["reference_event"].isdecimal() for row in rows)
     assert {row["sigma"] == "" for row in rows if row["sensor"] == "cart-10"} == {True}
     assert {row["lower"] == "" for row in rows if row["sensor"] == "cart-01"} == {True}
 

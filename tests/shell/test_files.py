@@ -167,6 +167,37 @@ def test_an_interval_alone_stands_for_its_middle_as_over_mqtt(written):
     assert np.isnan(table.u).all()
 
 
+def in_form(rows: pd.DataFrame, path: Path) -> Path:
+    if path.suffix == ".parquet":
+        rows.to_parquet(path)
+    elif path.suffix == ".jsonl":
+        rows.to_json(path, orient="records", lines=True)
+    else:
+        rows.to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_a_row_without_a_value_stands_for_the_middle_of_its_interval(form, tmp_path):
+    rows = pd.DataFrame(
+        {"value": [2.0, None, None], "lower": [1.0, 1.0, None], "upper": [4.0, 4.0, None], "u": 1.0}
+    ).assign(reference=3.0)
+    path = in_form(rows, tmp_path / f"pairs.{form}")
+
+    table = read_pairs(path)
+
+    assert table.value.tolist() == [2.0, 2.5]
+    assert table.notes == (f"{path}: 1 of 3 rows lack a number and are left out",)
+    alone = rows[1:2].drop(columns="u").astype({"value": object}).assign(value=None)
+    assert read_pairs(in_form(alone, tmp_path / f"alone.{form}")).value.tolist() == [2.5]
+
+
+def test_beside_an_empty_value_a_distribution_states_it(written):
+    rows = "value,q0.1,q0.5,q0.9,members,reference\n,1,2,4,,3\n5,1,2,4,,3\n,,,,1 2 6,3\n"
+
+    assert read_pairs(written(rows)).value.tolist() == [2.0, 5.0, 3.0]
+
+
 def test_parquet_says_the_same_as_csv_with_times_as_they_are_and_texts_as_ids(tmp_path, written):
     rows = [
         ("2026-03-01T06:00:00.123456+00:00", "7", "s1", 0.1 + 0.2, 1.5, 3.0),
