@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import filterfalse
 from math import isnan
 from typing import Final, NamedTuple
 
@@ -17,6 +18,7 @@ from monitor.discover.families import TopicFamily, are_values, topic_families
 from monitor.discover.heard import Heard, Said, said
 from monitor.discover.joining import joining, linked
 from monitor.discover.other_formats import hints, is_of_other_format
+from monitor.discover.own_messages import is_own
 from monitor.discover.settings_text import Broker, Joining, settings_text
 from monitor.discover.source_guesses import Source, guessed_sources
 from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
@@ -38,14 +40,16 @@ class Proposal(NamedTuple):
 
 def propose(heard: Sequence[Heard], now: float, broker: Broker) -> Proposal:
     """Return settings for the messages; ``now`` is s since 1970 UTC."""
-    heard = sorted(heard, key=lambda each: (each.topic, each.time))
+    everything = sorted(heard, key=lambda each: (each.topic, each.time))
+    own = list(filter(is_own, everything))
+    heard = list(filterfalse(is_own, everything))
     sources = _sources(heard, now)
     first = trial_run(settings_text(broker, sources), heard, now)
     sources = linked(sources, {sensor for sensor, _ in first.readings})
     second = trial_run(settings_text(broker, sources), heard, now)
     joined = joining(second)
     trial = trial_run(settings_text(broker, sources, joined), heard, now)
-    findings = list(_findings(heard, sources, trial, joined))
+    findings = [*_findings(heard, sources, trial, joined), *_of_own(own)]
     missing = list(_missing(heard, trial, joined))
     head = ["Proposed by `monitor discover`; comments say what each guess rests on.", ""]
     head += [f"* {each}" for each in (*findings, *(f"MISSING: {each}" for each in missing))]
@@ -157,6 +161,14 @@ def _findings(
     }
     if own:
         yield f"left out, because they tell of the device itself: {_listed(own)}"
+
+
+def _of_own(own: Collection[Heard]) -> Iterator[str]:
+    if own:
+        yield (
+            f"left out, because `monitor` itself publishes them: {_count(len(own), 'message')} on "
+            f"{_listed({each.topic for each in own})}"
+        )
 
 
 def _not_yet(concerned: Sequence[str], paired: Sequence[str]) -> str:

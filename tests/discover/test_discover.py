@@ -24,17 +24,25 @@ from harness.device_messages import (
 from harness.programs import free_port
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shell.transitions import transition
 
+from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery
 from monitor.cli import main
 from monitor.commands.discover import broker_keys
 from monitor.config import load, parse
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import SeriesName
 from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.discover import Broker, Heard, Proposal, propose
 from monitor.discover.proposal import _concerned
 from monitor.discover.settings_text import Joining
 from monitor.discover.trial import TrialRun
 from monitor.mqtt.publish import BrokerPublisher
+from monitor.report.recorded import InMemoryNetwork
 from monitor.simulate.trades import TRADES
+from monitor.topics.corrected_readings import CorrectedReading, corrected_message
+from monitor.topics.home_assistant import HomeAssistantDevices
+from monitor.topics.series import SeriesTopics
 
 NOW = 1_800_000_000.0
 BROKER = Broker({"host": "127.0.0.1", "port": 1883})
@@ -308,6 +316,44 @@ def test_sparkplugs_uncertainty_is_read_where_it_is_sent(stated, place):
     assert found.trial.pairs == {("AT-1", "density"): 1}
     stated_u = [each.u for each in found.trial.readings["AT-1", "density"]]
     assert stated_u == [pytest.approx(0.6 / 1.959963985)] * len(stated_u)
+
+
+def own_messages(prefix: str) -> list[Heard]:
+    """Return what a daemon publishes about itself, made by what makes it."""
+    of = transition(1)
+    name = SeriesName("probe-1", "temperature", "degC")
+    devices = HomeAssistantDevices(prefix, f"{prefix}/home")
+    memory, topics = InMemoryNetwork(lambda *_: SeriesRules(), 32), SeriesTopics(prefix)
+    memory.network.registry.add("probe-1", "temperature")
+    topics.take(memory.network.evaluate(NOW))
+    corrected = CorrectedReading(name, NOW, 20.1, 0.5, 19.0, 21.0, 0.9, is_compared=True)
+    (verdict,) = topics.messages(9)
+    alert = MqttSink(MqttSinkSettings(topic=prefix), lambda: None)._payload(of)
+    config = json.dumps(discovery(of, prefix)).encode()
+    return [
+        Heard(verdict.topic, verdict.payload, NOW, retained=True),
+        Heard(f"{prefix}/probe-1/temperature/offset", alert, NOW),
+        Heard(f"{prefix}/binary_sensor/x/config", config, NOW),
+        Heard(
+            devices.topic("probe-1"), json.dumps(devices.config("probe-1", [name])).encode(), NOW
+        ),
+        Heard(f"{prefix}/corrected/temperature", corrected_message(corrected), NOW),
+        Heard(f"{prefix}/status", b"online", NOW),
+    ]
+
+
+def test_what_monitor_itself_publishes_is_no_sensor():
+    plain = heard(sent("boxes/box-7/data", {"temperature": 21.5}))
+    own = own_messages("plant/a")
+
+    found = proposed([*plain, *own])
+
+    assert set(found.trial.readings) == {("box-7", "temperature")}
+    assert "plant/a" not in re.sub(r"(?m)^#.*\n", "", found.text)
+    assert not any("plant/a" in each for each in found.missing)
+    (line,) = [each for each in found.findings if "`monitor` itself" in each]
+    assert f"{len(own) - 1} messages on plant/a/" in line
+    assert not any("itself" in each for each in proposed(plain).findings)
 
 
 def test_home_assistants_discovery_names_what_a_payload_does_not():
