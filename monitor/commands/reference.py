@@ -20,6 +20,7 @@ from monitor.files.input_file import FileError
 from monitor.files.layout import layout_arguments, layout_of, typed_number
 from monitor.files.reference_table import (
     REFERENCE_FIELDS,
+    ReferenceRow,
     TableLayout,
     read_references,
 )
@@ -51,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--u",
         metavar="U",
-        help="its standard uncertainty (default: negligible beside the sensor's)",
+        help="its standard uncertainty, 0 for exact (default: negligible beside the sensor's)",
     )
     parser.add_argument("--unit", default="", help="its unit (default: that of the series)")
     parser.add_argument(
@@ -92,14 +93,18 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
             check_name("subject", subject),
             check_name("quantity", quantity),
             now if options.time is None else check_time(instant_of(options.time, "--time"), now),
-            check_number("VALUE", _number("VALUE", value)),
-            0.0 if options.u is None else check_u("--u", _number("--u", options.u)),
+            check_number("VALUE", _number("VALUE", value, options)),
+            _stated_u(options),
             check_key(options.key),
         )
     except Rejected as error:
         raise UsageError(f"{REASONS[error.reason]} ({error.detail})") from error
+    is_exact = options.u is not None and reference.u == 0.0
     ((_, topic, payload),) = _publish(
-        settings, options.config, [(reference, options.unit)], dry_run=options.dry_run
+        settings,
+        options.config,
+        [ReferenceRow(reference, options.unit, is_exact)],
+        dry_run=options.dry_run,
     )
     if options.dry_run:
         print(topic, payload.decode())
@@ -108,12 +113,18 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
     unstated = " (taken as exact; give --u to state its uncertainty)"
     if options.u is None and _is_certified(settings):
         unstated = ", with the u of its certificate"
-    stated = f" (u {reference.u:g})" if reference.u else unstated
+    stated = f" (u {reference.u:g})" if options.u is not None else unstated
     when = instant(reference.time, "seconds")
     print(
         f"{reference.subject} {reference.quantity} {size} at {when}{stated}; published on {topic}"
     )
     return 0
+
+
+def _stated_u(options: argparse.Namespace) -> float:
+    """Return the u that ``--u`` states, 0 without it."""
+    u = 0.0 if options.u is None else _number("--u", options.u, options)
+    return check_u("--u", u) if u else 0.0
 
 
 def _is_certified(settings: Settings) -> bool:
@@ -129,7 +140,7 @@ def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
     if options.dry_run:
         for each in messages:
             print(each.topic, each.payload.decode())
-    exact = sum(reference.u == 0.0 for reference, _ in found)
+    exact = sum(each.reference.u == 0.0 and not each.is_exact for each in found)
     also = [f"{count_of(skipped, 'row')} without a value left out"] if skipped else []
     known = "taken as exact (add a column u, or give --u, to state the uncertainty)"
     if _is_certified(settings):
@@ -143,7 +154,7 @@ def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
 def _publish(
     settings: Settings,
     config: str,
-    found: Sequence[tuple[Reference, str]],
+    found: Sequence[ReferenceRow],
     *,
     dry_run: bool = False,
 ) -> list[RawMessage]:
@@ -154,7 +165,10 @@ def _publish(
             f"{config} has no native source of kind reference: add "
             "{topic: monitor/{subject}/{quantity}/reference, kind: reference} to sources"
         )
-    messages = [RawMessage(each.time, *native_message(each, topics, unit)) for each, unit in found]
+    messages = [
+        RawMessage(each.time, *native_message(each, topics, unit, is_exact=is_exact))
+        for each, unit, is_exact in found
+    ]
     if not dry_run:
         with publisher_of(settings, resolve_secret(settings, config)) as publisher:
             for message in messages:
@@ -181,9 +195,9 @@ def _layout(options: argparse.Namespace) -> TableLayout:
     return TableLayout(layout_of(options, REFERENCE_FIELDS), constants, options.records)
 
 
-def _number(what: str, text: str) -> float:
+def _number(what: str, text: str, options: argparse.Namespace) -> float:
     """Return a number that a person typed: 21.5 or 21,5."""
     try:
-        return typed_number(text)
+        return typed_number(text, decimal_comma=options.decimal_comma)
     except ValueError as error:
         raise UsageError(f"{what} {error}") from error

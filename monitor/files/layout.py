@@ -200,5 +200,7 @@ def typed_number(text: str, *, decimal_comma: bool = False) -> float:
         stated = float(f"{whole}.{match['rest'] or '0'}{match['exponent'] or ''}")
     if not math.isfinite(stated):
         write = "1.021,5" if decimal_comma else "21.5 or 21,5"
+        if not decimal_comma and _COMMA_NUMBER.fullmatch(text.strip()):
+            write += ", or give --decimal-comma"
         raise ValueError(f"{text[:40]!r}: is not a number; write {write}")
     return stated

@@ -71,10 +71,18 @@ class TableLayout(NamedTuple):
     records: str = ""
 
 
-class ReferenceRows(NamedTuple):
-    """The references of a table with the unit of each ("" for none), and how many had no value."""
+class ReferenceRow(NamedTuple):
+    """A reference with its unit ("" for none); ``is_exact``: it is stated that its u is 0."""
 
-    found: list[tuple[Reference, str]]
+    reference: Reference
+    unit: str
+    is_exact: bool = False
+
+
+class ReferenceRows(NamedTuple):
+    """The references of a table, and how many of its rows had no value."""
+
+    found: list[ReferenceRow]
     skipped: int
 
 
@@ -85,19 +93,19 @@ def read_references(name: str, raw: bytes, how: TableLayout, now: float) -> Refe
     """
     mistakes = Mistakes(Path(name))
     rows = _Rows(how, now)
-    found: list[tuple[Reference, str]] = []
+    found: list[ReferenceRow] = []
     skipped = 0
     for line, cells in _records(name, raw, how):
         try:
-            reference = rows.reference(cells)
+            row = rows.row(cells)
         except RowError as error:
             mistakes.add(line, error.column, str(error))
             if mistakes.enough:
                 break
         else:
-            skipped += reference is None
-            if reference is not None:
-                found.append((reference, rows.cell(cells, "unit")))
+            skipped += row is None
+            if row is not None:
+                found.append(row)
     mistakes.refuse()
     return ReferenceRows(found, skipped)
 
@@ -114,8 +122,8 @@ class _Rows:
         """Return a field of a row, or the constant in its place."""
         return cells.get(field, "").strip() or self._how.constants.get(field, "")
 
-    def reference(self, cells: Mapping[str, str]) -> Reference | None:
-        """Return the reference of a row, None if it has no value; raises RowError."""
+    def row(self, cells: Mapping[str, str]) -> ReferenceRow | None:
+        """Return what a row states, None if it has no value; raises RowError."""
         value = self.cell(cells, "value")
         if says_nothing(value):
             return None
@@ -133,10 +141,11 @@ class _Rows:
         except Rejected as error:
             raise RowError(self._column(field), error.detail) from error
         u, revision = self._u(cells), self._revision(cells)
-        return Reference(subject, quantity, time, number, u, key, identity, 4 * revision)
+        found = Reference(subject, quantity, time, number, u or 0.0, key, identity, 4 * revision)
+        return ReferenceRow(found, self.cell(cells, "unit"), is_exact=u == 0.0)
 
-    def _u(self, cells: Mapping[str, str]) -> float:
-        """Return the standard uncertainty of a row, 0 if it states none."""
+    def _u(self, cells: Mapping[str, str]) -> float | None:
+        """Return the standard uncertainty of a row, None if it states none."""
         stated = {name: self.cell(cells, name) for name in ("u", "U", "k")}
         numbers = {
             name: self._number(name, text)
@@ -147,7 +156,9 @@ class _Rows:
         if not factor > 0.0:
             raise RowError(self._column("k"), "is not above 0")
         name = "u" if "u" in numbers else "U"
-        u = numbers.get("u", numbers.get("U", 0.0) / factor)
+        if name not in numbers:
+            return None
+        u = numbers[name] / (1.0 if name == "u" else factor)
         try:
             return check_u(name, u) if u else 0.0
         except Rejected as error:

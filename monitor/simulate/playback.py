@@ -51,12 +51,17 @@ NO_UNITS: Final[Mapping[tuple[str, str], str]] = MappingProxyType({})
 
 
 def native_message(
-    observation: Observation, topics: KindTopics = DEFAULT_TOPICS, unit: str = ""
+    observation: Observation,
+    topics: KindTopics = DEFAULT_TOPICS,
+    unit: str = "",
+    *,
+    is_exact: bool = False,
 ) -> tuple[str, bytes]:
     """Return topic and payload (native JSON, docs/formats) of an observation.
 
-    Values that are not stated are omitted; the payload states ``unit`` unless it is empty.
-    Raises ReplayError if the templates need a field that an observation does not have.
+    Values that are not stated are omitted; the payload states ``unit`` unless it is empty. The u of
+    a reference is taken as not stated if it is 0, except where ``is_exact`` says that it is. Raises
+    ReplayError if the templates need a field that an observation does not have.
     """
     match observation:
         case Reading():
@@ -64,7 +69,7 @@ def native_message(
             return topic, _payload(_reading(observation, unit))
         case Reference():
             topic = _topic("reference", topics, observation.subject, observation.quantity)
-            return topic, _payload(_reference(observation, unit))
+            return topic, _payload(_reference(observation, unit, is_exact=is_exact))
         case Event():
             return _topic("event", topics, observation.sensor), _payload(_event(observation))
         case Collocation():
@@ -169,7 +174,7 @@ def _reading(reading: Reading, unit: str) -> dict[str, str | float]:
     }
 
 
-def _reference(reference: Reference, unit: str) -> dict[str, str | float]:
+def _reference(reference: Reference, unit: str, *, is_exact: bool) -> dict[str, str | float]:
     revision, rank = divmod(reference.revision, 4)
     if rank >= len(_STATUSES):
         raise ReplayError(
@@ -180,7 +185,7 @@ def _reference(reference: Reference, unit: str) -> dict[str, str | float]:
         "time": instant(reference.time),
         "value": reference.value,
         "unit": unit,
-        "u": reference.u or math.nan,
+        "u": reference.u if reference.u or is_exact else math.nan,
         "key": reference.key,
         "id": reference.identity,
         "reference_id": reference.reference_id,

@@ -57,6 +57,32 @@ def test_one_number_can_be_tried_without_publishing_it(tmp_path, capsys):
     assert json.loads(payload) == {"time": "2026-03-01T05:00:00Z", "value": 503.5, "u": 0.6}
 
 
+@pytest.mark.parametrize("u", ["0", "0,0"])
+def test_a_reference_may_be_stated_as_exact(tmp_path, capsys, told, u):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)
+
+    words = ["cart-03", "mass", "503,5", "--u", u, "--time", "2026-03-01T05:00Z", "--dry-run"]
+    assert main(["reference", "--config", str(settings), *words]) == 0
+
+    assert json.loads(capsys.readouterr().out.split(" ", 1)[1])["u"] == 0.0
+    rows = "time,subject,quantity,value,u,U\n" + "2026-03-01T05:00Z,s,co2,4,{},{}\n" * 3
+    found = told(rows.format("0", "", "", "0", "", ""))
+    assert [each.get("u") for _, each in found] == [0.0, 0.0, None]
+
+
+def test_points_that_separate_thousands_are_asked_about(tmp_path, capsys):
+    settings, table = tmp_path / "settings.yaml", tmp_path / "table.csv"
+    settings.write_text(SETTINGS)
+    table.write_text("time;subject;quantity;value\n2026-03-01T05:00Z;s;mass;1.021,5\n")
+    for words in ([str(table)], ["s", "mass", "1.021,5", "--time", "2026-03-01T05:00Z"]):
+        told = ["reference", "--config", str(settings), *words, "--dry-run"]
+        assert main(told) in (BAD_INPUT, USAGE)
+        assert "write 21.5 or 21,5, or give --decimal-comma" in capsys.readouterr().err
+        assert main([*told, "--decimal-comma"]) == 0
+        assert '"value":1021.5' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("typed", "number"),
     [("-18,5", -18.5), ("-18.5", -18.5), ("-1e-3", -0.001), ("-,5", -0.5), ("-7", -7.0)],
