@@ -48,13 +48,13 @@ class CorrectedSeries(NamedTuple):
 
     @property
     def crps_as_sent(self) -> float:
-        """Mean CRPS of the readings as they were sent, in the series' unit."""
+        """Mean CRPS of the readings as sent, with u and the reference's u together."""
         p = self.pairs
         return float(np.mean(crps(p.error, np.hypot(p.u, p.u_ref))))
 
     @property
     def crps(self) -> float:
-        """Mean CRPS of the corrected readings, in the series' unit."""
+        """Mean CRPS of the corrected readings, with u and the reference's u together."""
         return float(np.mean(self.corrected.crps(self.pairs)))
 
 
@@ -104,7 +104,7 @@ def _told(one: Columns, span: AlertSpan, rules: SeriesRules) -> list[Told]:
 
 _HEADS: Final = (
     *("sensor", "quantity", "n", "within", "corrected"),
-    *("width", "CRPS", "corrected", "of it", "changes", "withdrawn"),
+    *("width", "CRPS with u_ref", "corrected", "of it", "changes", "withdrawn"),
 )
 
 
