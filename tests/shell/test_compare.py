@@ -55,6 +55,12 @@ def test_the_nearer_sensor_wins_on_the_common_events(fleet, capsys):
     assert found["savings"]["mae"] == pytest.approx(1.0 - mae[0] / mae[1], rel=1e-9)
 
 
+def test_constant_uncertainties_save_nothing_not_what_rounding_leaves(fleet, capsys):
+    found = compared(capsys, str(fleet), "--sensors", "near", "far")["uncertainty"]
+    names = ("first", "second", "difference", "saved_at_first", "saved_at_second")
+    assert [found[name] for name in names] == [0.0] * 5
+
+
 def test_raw_curves_of_different_values_are_refused_in_words_and_savings_offered(fleet, capsys):
     found = compared(capsys, str(fleet), "--sensors", "near", "far")
 

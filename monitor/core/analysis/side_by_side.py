@@ -29,6 +29,7 @@ from monitor.core.scores.proper_scores import Density
 SEED: Final = 1
 MISS: Final = 0.1
 CLEAR: Final = 0.05
+_ROUNDING: Final = 1e-9  # a share saved that is smaller is 0
 NOT_SHARED: Final = (
     "Their values differ, so their raw curves are not compared: the one that reads nearer would "
     "win whatever its uncertainty is worth. Compared is the area that each uncertainty "
@@ -125,7 +126,7 @@ def _of_uncertainty(duel: PairedComparison, sides: Sides) -> list[str]:
     if found is None:
         return [NO_BAND]
     shared = found.measure == "auucc"
-    first, second = (each if shared else round(each, 9) + 0.0 for each in found[1:3])
+    first, second = (each if shared else _share(each) for each in found[1:3])
     numbers = f"{first:.3g} against {second:.3g}, p = {found.p:.2g}"
     what = "areas under the curves" if shared else "areas saved"
     said = [] if shared else [NOT_SHARED if duel.paired else NO_SHARED_EVENTS]
@@ -146,8 +147,12 @@ def _uncertainty(duel: PairedComparison) -> dict[str, Any] | None:
         return None
     crossed = None if found.crossovers is None else found.crossovers.tolist()
     numbers = {key: getattr(found, key) for key in ("first", "second", "difference", "p")}
-    first, second = duel.saved_at
-    widths = {"saved_at_first": first, "saved_at_second": second, "width_saved": duel.width_saved}
+    if found.measure == "auucc_gain":
+        names = ("first", "second", "difference")
+        numbers |= {name: _share(numbers[name]) for name in names}
+    names = ("saved_at_first", "saved_at_second", "width_saved")
+    saved = (*duel.saved_at, duel.width_saved)
+    widths = {name: _share(each) for name, each in zip(names, saved, strict=True)}
     told = {"measure": found.measure, "events": found.events, "crossovers": crossed}
     return told | _plain(numbers | widths)
 
@@ -162,6 +167,11 @@ def _curves(duel: PairedComparison) -> dict[str, Any] | None:
 def _points(curve: Curve) -> list[dict[str, float]]:
     rows = zip(*(axis.tolist() for axis in curve), strict=True)
     return [dict(zip(Curve._fields, row, strict=True)) for row in rows]
+
+
+def _share(saved: float) -> float:
+    """Return a share saved, 0 for what rounding leaves of it."""
+    return 0.0 if abs(saved) < _ROUNDING else saved
 
 
 def _plain(numbers: Mapping[str, float]) -> dict[str, float | None]:
