@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     pairs = recorded.columns(rules.level).take(np.array(rows))
     event = events_of(recorded)[np.isin(recorded.pairs["series"], rows)]
     names = [recorded.names[row] for row in rows]
-    found = budget_document(uncertainty_budget(pairs, event, names, SEED), quantity)
+    budget = uncertainty_budget(pairs, event, names, SEED)
+    found = budget_document(budget, quantity, {name.unit for name in names})
     print(json.dumps(found, allow_nan=False) if options.json else budget_text(found))
     return 0

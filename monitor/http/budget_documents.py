@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final
 
 from markupsafe import Markup
@@ -54,12 +54,17 @@ class Budget(TypedDict):
     aside: Annotated[list[str], about("Sensors that share too few events with the others.")]
 
 
-def budget_document(found: UncertaintyBudget | str, quantity: str) -> Budget:
-    """Return the document; for a budget that cannot be made, the sentence that says why."""
+def budget_document(
+    found: UncertaintyBudget | str, quantity: str, units: Collection[str] = ()
+) -> Budget:
+    """Return the document; for a budget that cannot be made, the sentence that says why.
+
+    ``units`` are those of its sensors.
+    """
     if isinstance(found, str):
         return Budget(
             quantity=quantity,
-            unit="",
+            unit=min(units) if len({*units}) == 1 else "",
             sentences=[f"There is no budget: {found}."],
             events=0,
             block=1,

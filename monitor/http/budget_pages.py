@@ -32,11 +32,12 @@ NO_PAIRS = "no sensor of this quantity has pairs yet"
 def budget_of(found: Contenders) -> Budget:
     """Return the budget of contenders as a document."""
     quantity = found.contest.quantity
+    units = {name.unit for name in found.names}
     if found.pairs is None:
-        return budget_document(NO_PAIRS, quantity)
+        return budget_document(NO_PAIRS, quantity, units)
     seed = int.from_bytes(blake2b(found.pairs.value.tobytes(), digest_size=4).digest(), "little")
     return budget_document(
-        uncertainty_budget(found.pairs, found.event, found.names, seed), quantity
+        uncertainty_budget(found.pairs, found.event, found.names, seed), quantity, units
     )
 
 

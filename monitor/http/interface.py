@@ -101,10 +101,13 @@ def _add_series(router: APIRouter, shared: Published) -> None:
         content = models.SeriesList(
             time=now.time,
             matching=chosen.matching,
-            page=chosen.page,
+            page=page,
             pages=chosen.pages,
             states=chosen.states,
-            series=[documents.entry(now, row) for row in chosen.rows.tolist()],
+            series=[
+                documents.entry(now, row)
+                for row in (chosen.rows.tolist() if page == chosen.page else ())
+            ],
         )
         return json_answer(request, content)
 

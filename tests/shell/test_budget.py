@@ -108,6 +108,7 @@ def test_the_bar_is_a_picture_whose_parts_fill_it():
     words = [each.text for each in drawing.iter() if each.tag == "text"]
     assert HOSTILE in words
     assert budget_of(contenders(1))["views"] == []
+    assert budget_of(contenders(1))["unit"] == "K"
 
 
 def test_page_and_document_tell_the_same(service):

@@ -312,6 +312,8 @@ def test_series_are_filtered_sorted_and_paged_by_the_query(service):
     assert [each["sensor"] for each in found["series"]] == (
         sorted(firing, key=lambda sensor: -evidence[sensor])[10:20]
     )
+    beyond = document(service, "/api/v1/series?state=firing&rows=10&page=1000")
+    assert (beyond["series"], beyond["page"], beyond["pages"]) == ([], 1000, found["pages"])
     of_group = document(service, "/api/v1/series?group=model-3&text=NODE-000")
     assert {each["group"] for each in of_group["series"]} == {"model-3"}
     assert of_group["matching"] == sum(row % 7 == 3 for row in range(100))
