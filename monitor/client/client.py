@@ -42,11 +42,12 @@ class ClientError(MonitorError):
 
 
 class DaemonClient(NamedTuple):
-    """A daemon's URL, how its certificate is checked, and the client's credentials."""
+    """A daemon's URL, how its certificate is checked, the client's credentials and patience."""
 
     url: str
     tls: ssl.SSLContext | None = None
     authorization: str = ""
+    timeout_seconds: float = _TIMEOUT_SECONDS
 
     def __repr__(self) -> str:
         """Show no password."""
@@ -112,11 +113,11 @@ class DaemonClient(NamedTuple):
         parts = urlsplit(self.url)
         host, port = parts.hostname or "", parts.port
         if self.tls is None:
-            return HTTPConnection(host, port, timeout=_TIMEOUT_SECONDS)
+            return HTTPConnection(host, port, timeout=self.timeout_seconds)
         return HTTPSConnection(
             host,
             port,
-            timeout=_TIMEOUT_SECONDS,
+            timeout=self.timeout_seconds,
             ssl_context=self.tls,
             assert_hostname=None if self.tls.check_hostname else False,
         )

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Self
 import msgspec
 import scipy
 
+from monitor.core.formatting import duration
 from monitor.core.model import Collocation, Reading
 from monitor.mqtt.topic_templates import NAME_RULE, valid_name
 
@@ -187,8 +188,7 @@ def latest_time(received: float) -> float:
 def check_time(time: float, received: float, what: str = "time") -> float:
     """Return event ``time`` (s since 1970 UTC) if it is of our era and not ahead of its arrival."""
     if not time <= received + FUTURE_SECONDS:
-        ahead = time - received
-        detail = f"{what} is {ahead:.0f} s ahead of this machine's clock"
+        detail = f"{what} is {duration(time - received)} ahead of this machine's clock"
         raise Rejected("future", detail, field=what)
     return check_era(time, what)
 
