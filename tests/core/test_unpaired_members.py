@@ -83,6 +83,27 @@ def test_a_slow_clock_is_told_also_of_a_sensor_that_pairs():
     assert (told.cause, told.paired) == ("clock", 9)
 
 
+@pytest.mark.parametrize("prompt", [1, 2, 3])
+def test_a_sensor_that_sends_at_once_beside_stored_readings_has_no_fast_clock(prompt):
+    yard = Yard()
+    for at in range(prompt):
+        yard.reads(f"s{at}")
+        yard.refers(f"s{at}")
+    for at in range(4):
+        yard.reads(f"stored{at}", late=205.65 * 24.0 * HOUR)
+        yard.refers(f"stored{at}")
+
+    assert not any(each.name.startswith("s") and each.name[1:].isdigit() for each in yard.found())
+
+
+def test_one_clock_that_is_years_slow_is_still_told():
+    yard = Yard().honest()
+    yard.reads("s4", late=20_000.0 * 24.0 * HOUR)
+    yard.refers("s4")
+
+    assert [(each.name, each.cause) for each in yard.found()] == [("s4", "clock")]
+
+
 def test_readings_that_are_gathered_and_sent_together_are_no_clock():
     yard = Yard().honest()
     for n in range(100):  # an hour's readings at once: the last of them is in time

@@ -33,6 +33,7 @@ _DETAILED_MAX: Final = 200
 _LATEST: Final = 100
 _FEWEST: Final = 3
 _CLOCK_SECONDS: Final = 60.0
+_STORED_SECONDS: Final = 86_400.0  # readings that come later were stored
 
 
 class Member(NamedTuple):
@@ -124,9 +125,12 @@ def _late(buffers: Sequence[ReadingBuffer]) -> float:
 def _clocks(quantity: str, held: _Held, late: Mapping[str, float]) -> dict[str, Member]:
     """Return the sensors whose readings come much later, or earlier, than those of the others."""
     known = {sensor: seconds for sensor, seconds in late.items() if not math.isnan(seconds)}
+    prompt = {sensor: each for sensor, each in known.items() if abs(each) <= _STORED_SECONDS}
+    if 2 * len(prompt) < len(known):  # most sent what was stored: no clock is judged by that
+        known = prompt
     if len(known) < 2:
         return {}
-    usual = median(known.values()) if len(known) > 2 else min(known.values(), key=abs)
+    usual = median(prompt.values()) if len(prompt) > 2 else min(prompt.values(), key=abs)
     return {
         sensor: Member(
             quantity,
