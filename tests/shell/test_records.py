@@ -158,9 +158,7 @@ def test_a_bias_over_a_changing_error_is_told_as_such_with_the_error_at_the_end(
     assert "reads 6" in found["verdict"]["sentence"]
     assert found["bias"] == pytest.approx(2.4, abs=0.3)
     judged = found["verdict"]["pairs"]
-    told = (
-        r"the mean over 250 pairs, in which the error may have changed: [56]\.\d+ kg \(.*\) over"
-    )
+    told = r"the mean over 250 pairs, in which the error may have changed: [56]\.\d+ kg \(.*\) over"
     assert re.fullmatch(f"{told} the newest {judged}", found["bias_note"])
     assert sentence.endswith(f"(k = 2), {found['bias_note']}.")
 
