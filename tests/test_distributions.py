@@ -178,8 +178,8 @@ def test_a_file_of_pairs_may_have_quantiles_or_members(tmp_path, capsys):
     [
         ("value,reference,q0.05,q0.95\n1,1,2,", ":2:q0.05: state all quantiles"),
         ("value,reference,q0.05,q0.95\n1,1,2,1", ":2:q0.05: the quantiles do not ascend"),
-        ("value,reference,q0.05,q0.4\n1,1,2,3", "q0.05: needs two levels with as much beyond"),
-        ("value,reference,q0.1,q0.5,q0.99\n1,1,2,3,4", "q0.1: needs two levels with as much"),
+        ("value,reference,q0.05,q0.4\n1,1,2,3", "q0.05: needs two symmetric levels"),
+        ("value,reference,q0.1,q0.5,q0.99\n1,1,2,3,4", "q0.1: needs two symmetric levels"),
         ("value,reference,q0.05,q.05,q0.9\n1,1,2,3,4", "a level appears twice"),
         ("value,reference,members\n1,1,2", ":2:members: must be two or more"),
         ("value,reference,members\n1,1,2 x", ":2:members: 'x' is not a number"),

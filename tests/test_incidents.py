@@ -75,7 +75,7 @@ def test_an_incident_that_is_over_is_told_in_the_past(tmp_path, seed):
         assert not re.search(r"\b(now|since|leaves|reads|drifts|is)\b", each["sentence"])
         began = each["onset"][:16].replace("T", " ")
         if each["labels"]:
-            assert re.search(f", from {began} to 2026-[-0-9]+ [0-9:]+$", each["sentence"])
+            assert re.search(f", from {began} to 2026-[-0-9]+ [0-9:]+ UTC$", each["sentence"])
 
 
 @pytest.mark.parametrize("level", [3.0, 6.0])
@@ -85,7 +85,7 @@ def test_a_past_fault_ended_when_it_was_repaired_not_at_the_all_clear(tmp_path, 
     for seed in range(6):
         recorded, found = told(tmp_path, steps((150, 0.0), (100, level), (150, 0.0)), seed)
         over = found[-1]
-        ended = re.search(r" to (\S+ [0-9:]+)$", over["sentence"])[1]
+        ended = re.search(r" to (\S+ [0-9:]+) UTC$", over["sentence"])[1]
         at = datetime.fromisoformat(f"{ended}+00:00").timestamp()
         until = datetime.fromisoformat(over["until"]).timestamp()
         assert at <= until

@@ -171,7 +171,7 @@ def test_the_settings_the_options_and_the_environment_say_where_and_who(tmp_path
     word.write_text("from the file\n")
     env = {USER: "bert", PASSWORD: "from the environment"}
 
-    assert given()[:] == ("http://127.0.0.1:4711", None, "")
+    assert given()[:3] == ("http://127.0.0.1:4711", None, "")
     assert given("--url", "http://[::1]:80/at/").url == "http://[::1]:80/at"
     assert given("--url", "https://else.example", environment=env).tls is not None
     assert given(environment=env) == given("--user", "bert", environment=env)
@@ -230,7 +230,7 @@ def answering(status: int, body: bytes) -> Iterator[DaemonClient]:
         (421, b"the name in this address\nis not known\n", "421: the name in this address is not"),
         (404, b'{"detail": "there is no such series"}', "answers 404: there is no such series"),
         (500, b"[1]", r"answers 500: \[1\]"),
-        (200, b"<html>", "no monitor; give the daemon's address"),
+        (200, b"<html>", "not a monitor daemon; give the daemon's"),
     ],
 )
 def test_an_answer_that_is_not_the_document_is_told_and_no_journal_is_read(status, body, said):

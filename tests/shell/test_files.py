@@ -187,7 +187,7 @@ def test_a_row_without_a_value_stands_for_the_middle_of_its_interval(form, tmp_p
     table = read_pairs(path)
 
     assert table.value.tolist() == [2.0, 2.5]
-    assert table.notes == (f"{path}: 1 of 3 rows lack a number and are left out",)
+    assert table.notes == (f"{path}: 1 of 3 rows lacks a number and is left out",)
     alone = rows[1:2].drop(columns="u").astype({"value": object}).assign(value=None)
     assert read_pairs(in_form(alone, tmp_path / f"alone.{form}")).value.tolist() == [2.5]
 

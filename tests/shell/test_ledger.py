@@ -209,7 +209,7 @@ def test_what_a_reference_left_that_is_right_again_ends_with_that_reason():
     assert over.sentence == f"has no offset of its own: {former.sentence}"
     assert former.sentence == (
         "reference S3 looked 1.4 ug/m3 high (1.0 to 1.8), from 1970-01-01 00:00 to "
-        "1970-01-01 01:00: 8 of 9 sensors that met it disagreed in the same direction"
+        "1970-01-01 01:00 UTC: 8 of 9 sensors that met it disagreed in the same direction"
     )
 
 
