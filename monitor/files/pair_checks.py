@@ -18,6 +18,12 @@ def rows_lacking(found: Mapping[str, Float]) -> Bool:
     return np.logical_or.reduce([*_lacking(found).values()])
 
 
+def left_out(lost: int, total: int) -> str:
+    """Return the sentence on rows that lack a number."""
+    lack = "lacks a number and is" if lost == 1 else "lack a number and are"
+    return f"{lost} of {total} rows {lack} left out"
+
+
 def most_lacking(found: Mapping[str, Float]) -> str:
     """Return what most rows lack for a pair: value, reference or a claim."""
     lacking = {name: np.count_nonzero(rows) for name, rows in _lacking(found).items()}

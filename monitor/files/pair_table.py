@@ -33,7 +33,13 @@ from monitor.files.input_file import (
     unused_columns,
 )
 from monitor.files.layout import AS_USUAL, FileLayout, early_times
-from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking, value_or_middle
+from monitor.files.pair_checks import (
+    left_out,
+    most_lacking,
+    row_faults,
+    rows_lacking,
+    value_or_middle,
+)
 from monitor.files.pair_fields import check_fields, fields_of, known_column, overlooked
 from monitor.files.paired_columns import NameNumbers, PairTable, numbered
 
@@ -211,13 +217,12 @@ class _Gathered:
             yield f"{self._path}: columns not used: {listing(unused)}"
         for field, name in overlooked(unused, self._fields):
             yield f"{self._path}: no column {field}; if {name} holds it: --columns {field}={name}"
-        latest = max(float(part.max()) for part in self._columns["time"])
-        if "time" in self._fields and (early := early_times(latest)):
-            yield f"{self._path}: {early}"
+        if "time" in self._fields:
+            latest = max(float(part.max()) for part in self._columns["time"])
+            if early := early_times(latest):
+                yield f"{self._path}: {early}"
         if self._lost:
-            total = self._rows + self._lost
-            lack = "lacks a number and is" if self._lost == 1 else "lack a number and are"
-            yield f"{self._path}: {self._lost} of {total} rows {lack} left out"
+            yield f"{self._path}: {left_out(self._lost, self._rows + self._lost)}"
 
     def _numbers(self, field: str, chunk: Chunk) -> Float:
         if field not in self._fields:

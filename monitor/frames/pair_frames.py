@@ -20,7 +20,13 @@ from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
 from monitor.files.input_file import EXPANDED, all_seconds, cell_text
-from monitor.files.pair_checks import most_lacking, row_faults, rows_lacking, value_or_middle
+from monitor.files.pair_checks import (
+    left_out,
+    most_lacking,
+    row_faults,
+    rows_lacking,
+    value_or_middle,
+)
 from monitor.files.paired_columns import NameNumbers, numbered
 
 # Usual names of columns whose argument is not given.
@@ -112,8 +118,7 @@ def _notes(
     lost: int,
 ) -> Iterator[str]:
     if lost:
-        lack = "lacks a number and is" if lost == 1 else "lack a number and are"
-        yield f"{lost} of {len(table)} rows {lack} left out"
+        yield left_out(lost, len(table))
     known = {**chosen, "sensor": chosen["by"] or str(named.by or "")}
     for field, name in pair_fields.overlooked(table.columns, known):
         argument = "by" if field == "sensor" else field
