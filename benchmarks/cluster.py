@@ -204,7 +204,7 @@ def main() -> None:
         grown()
         sys.exit()
     freeze_after_start()  # as a daemon does, and a worker
-    retain_freed()
+    retain_freed(256 << 20, 64 << 20)  # as cluster.workers does
     for a_sensor, warm, measured in ((300, 2, 1), (12, 44, 4)):
         title = f"{options.sensors} sensors, {a_sensor} messages a sensor and batch, us a message"
         shown(title, compared(options.sensors, a_sensor, warm, measured))
