@@ -15,7 +15,6 @@ from scipy.stats import norm
 
 from monitor.core.scores.ensembles import (
     crps_ensemble,
-    crps_ensemble_fair,
     crps_quantiles,
 )
 
@@ -24,7 +23,6 @@ MEMBERS = RANDOM.gamma(2.0, 3.0, (40, 9))
 REFERENCE = RANDOM.gamma(2.0, 4.0, 40)
 LEVELS = np.array([0.05, 0.25, 0.5, 0.9])
 QUANTILES = np.sort(RANDOM.normal(5.0, 3.0, (40, 4)), axis=1)
-BOTH = pytest.mark.parametrize("tails", ["linear", "point"])
 
 numbers = st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1.0, -2.5])
 
@@ -36,13 +34,6 @@ def test_ensemble_crps_equals_that_of_scoringrules(estimator):
     np.testing.assert_allclose(crps_ensemble(MEMBERS, REFERENCE), want, rtol=1e-12)
 
 
-@pytest.mark.parametrize("estimator", ["fair", "pwm"])
-def test_fair_crps_equals_both_forms_of_scoringrules(estimator):
-    want = scoringrules.crps_ensemble(REFERENCE, MEMBERS, estimator=estimator)
-
-    np.testing.assert_allclose(crps_ensemble_fair(MEMBERS, REFERENCE), want, rtol=1e-11)
-
-
 @given(hnp.arrays(np.float64, st.integers(1, 12), elements=numbers), numbers)
 def test_ensemble_crps_equals_the_double_loop(members, reference):
     m = members.size
@@ -50,14 +41,10 @@ def test_ensemble_crps_equals_the_double_loop(members, reference):
     apart = np.abs(members[:, None] - members).sum()
 
     got = crps_ensemble(members, reference)
-    fair = crps_ensemble_fair(members, reference)
 
     assert got == pytest.approx(near - apart / (2.0 * m * m), abs=1e-10)
     if m == 1:
-        assert np.isnan(fair)
         assert got == near
-    else:
-        assert fair == pytest.approx(near - apart / (2.0 * m * (m - 1)), abs=1e-10)
 
 
 def test_ensemble_crps_keeps_its_digits_far_from_zero():
@@ -73,18 +60,6 @@ def test_an_ensemble_needs_a_member():
         crps_ensemble(np.empty((3, 0)), np.zeros(3))
 
 
-def test_fair_crps_does_not_reward_the_number_of_members_and_the_plain_one_does():
-    random = np.random.default_rng(1)
-    reference = random.normal(size=40_000)
-    fair, plain = (
-        [score(random.normal(size=(40_000, m)), reference).mean() for m in (2, 10)]
-        for score in (crps_ensemble_fair, crps_ensemble)
-    )
-
-    np.testing.assert_allclose(fair, 1.0 / np.sqrt(np.pi), rtol=0.02)
-    np.testing.assert_allclose(plain, np.array([1.5, 1.1]) / np.sqrt(np.pi), rtol=0.02)
-
-
 # Quantiles.
 
 
@@ -96,17 +71,14 @@ def test_mean_pinball_loss_at_midpoints_is_the_crps_of_the_ensemble():
     np.testing.assert_allclose(crps_ensemble(MEMBERS, REFERENCE), want, rtol=1e-12)
 
 
-def cdf(quantiles, levels, tails):
+def cdf(quantiles, levels):
     """Return the CDF as a function, with its knots, written out for one row."""
     low, high = quantiles[0], quantiles[-1]
-    if tails == "linear":
-        low -= levels[0] * (quantiles[1] - quantiles[0]) / (levels[1] - levels[0])
-        high += (1 - levels[-1]) * (quantiles[-1] - quantiles[-2]) / (levels[-1] - levels[-2])
+    low -= levels[0] * (quantiles[1] - quantiles[0]) / (levels[1] - levels[0])
+    high += (1 - levels[-1]) * (quantiles[-1] - quantiles[-2]) / (levels[-1] - levels[-2])
     knots, heights = [low, *quantiles, high], [0.0, *levels, 1.0]
 
     def at(x):
-        if x < quantiles[0] and tails == "point":
-            return 0.0
         return 1.0 if x > high else float(np.interp(x, knots, heights))
 
     return at, knots
@@ -117,17 +89,16 @@ def integral(function, ends):
     return sum(quad(function, a, b)[0] for a, b in pairwise(ends))
 
 
-@BOTH
-def test_crps_of_quantiles_equals_its_integral(tails):
-    got = crps_quantiles(QUANTILES, LEVELS, REFERENCE, tails=tails)
+def test_crps_of_quantiles_equals_its_integral():
+    got = crps_quantiles(QUANTILES, LEVELS, REFERENCE)
 
     for row, y in enumerate(REFERENCE):
-        at, knots = cdf(QUANTILES[row], LEVELS, tails)
+        at, knots = cdf(QUANTILES[row], LEVELS)
         want = integral(lambda x, at=at, y=y: (at(x) - (x >= y)) ** 2, [*knots, y])
         assert got[row] == pytest.approx(want, rel=1e-7)
 
 
-def test_two_quantiles_with_linear_tails_are_a_uniform_distribution():
+def test_two_quantiles_are_a_uniform_distribution():
     half = np.diff(QUANTILES[:, :2])[:, 0] / 0.9
 
     got = crps_quantiles(QUANTILES[:, :2], np.array([0.05, 0.95]), REFERENCE)
@@ -146,7 +117,7 @@ def test_many_quantiles_of_a_normal_have_its_crps():
     np.testing.assert_allclose(got, scoringrules.crps_normal(y, 1.0, 2.0), rtol=1e-3)
 
 
-def test_equal_quantiles_are_a_jump_and_point_tails_of_members_an_ensemble():
+def test_equal_quantiles_are_a_jump_and_those_of_steps_an_ensemble():
     jump = crps_quantiles(np.full(3, 2.0), np.array([0.1, 0.5, 0.9]), 5.0)
     steps = crps_quantiles(
         np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.5, 0.5 + 1e-12, 1.0]), 0.3
@@ -156,13 +127,12 @@ def test_equal_quantiles_are_a_jump_and_point_tails_of_members_an_ensemble():
     assert steps == pytest.approx(float(crps_ensemble(np.array([0.0, 1.0]), 0.3)), abs=1e-9)
 
 
-@BOTH
-def test_one_quantile_is_a_point_and_crossing_ones_have_no_crps(tails):
+def test_one_quantile_is_a_point_and_crossing_ones_have_no_crps():
     crossing = np.array([[0.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
 
-    got = crps_quantiles(crossing, np.array([0.1, 0.5, 0.9]), np.zeros(2), tails=tails)
+    got = crps_quantiles(crossing, np.array([0.1, 0.5, 0.9]), np.zeros(2))
 
-    assert crps_quantiles(np.array([4.0]), np.array([0.5]), 1.5, tails=tails) == 2.5
+    assert crps_quantiles(np.array([4.0]), np.array([0.5]), 1.5) == 2.5
     np.testing.assert_array_equal(np.isnan(got), [True, False])
 
 
@@ -172,13 +142,10 @@ def test_levels_that_do_not_ascend_within_one_are_refused(levels):
         crps_quantiles(np.zeros((1, len(levels))), np.array(levels), np.zeros(1))
 
 
-@BOTH
-def test_a_median_at_the_reference_scores_best(tails):
+def test_a_median_at_the_reference_scores_best():
     shifts = np.linspace(-2.0, 2.0, 41)
     symmetric = np.array([-1.0, 0.0, 1.0])
 
-    got = crps_quantiles(
-        symmetric + shifts[:, None], np.array([0.1, 0.5, 0.9]), np.zeros(41), tails=tails
-    )
+    got = crps_quantiles(symmetric + shifts[:, None], np.array([0.1, 0.5, 0.9]), np.zeros(41))
 
     assert shifts[np.argmin(got)] == pytest.approx(0.0, abs=1e-12)

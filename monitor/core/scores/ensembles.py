@@ -2,16 +2,16 @@
 
 Rules of this file: members and quantiles lie along the last axis, the reference has the axes before
 it; lower is better, unit: quantity. Everything starts from differences of nearby values, so that a
-common shift changes nothing. Except in the fair score no term is negative, so nothing cancels.
+common shift changes nothing; no term is negative, so nothing cancels.
 
 Sources: Gneiting, Raftery, JASA 102 (2007) section 4.2; Hersbach, Weather and Forecasting 15
-(2000); Ferro, QJRMS 140 (2014) (fair).
+(2000).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from monitor.core.columns import ratio
 from monitor.core.model import Bool, Float
 
 _PACKED: Final = "<f8"
-# Beyond the outer quantiles: the outer segments continue to 0 and 1, or all probability is at them.
-Tails = Literal["linear", "point"]
 
 
 def crps_ensemble(members: Float, reference: Float) -> Float:
@@ -37,27 +35,13 @@ def crps_ensemble(members: Float, reference: Float) -> Float:
     return below @ np.square(share) + above @ np.square(share[::-1])
 
 
-def crps_ensemble_fair(members: Float, reference: Float) -> Float:
-    """Return the fair CRPS of ``members`` (... x m): half the mean of the m (m - 1) distances.
-
-    Its mean is that of an infinite ensemble, whatever m, so that sensors of different m can be
-    compared (Ferro 2014). The estimator by probability-weighted moments (PWM) is the same number.
-    It may be negative; NaN for one member.
-    """
-    m = members.shape[-1]
-    own = _mean_distance(members)
-    return crps_ensemble(members, reference) - own / (2.0 * m)
-
-
-def crps_quantiles(
-    quantiles: Float, levels: Float, reference: Float, *, tails: Tails = "linear"
-) -> Float:
+def crps_quantiles(quantiles: Float, levels: Float, reference: Float) -> Float:
     """Return the exact CRPS of the piecewise-linear CDF through ``quantiles`` (... x k).
 
-    ``levels`` (k): ascending, within 0..1. Equal quantiles are a jump. NaN for quantiles that
-    cross. One quantile: the absolute error.
+    ``levels`` (k): ascending, within 0..1; the outer segments continue to 0 and 1. Equal
+    quantiles are a jump. NaN for quantiles that cross. One quantile: the absolute error.
     """
-    at, level = _knots(quantiles, levels, tails)
+    at, level = _knots(quantiles, levels)
     off = at - np.asarray(reference)[..., None]
     left, right = off[..., :-1], off[..., 1:]
     p, q = level[:-1], level[1:]
@@ -88,16 +72,6 @@ def _sorted_off(members: Float, reference: Float) -> Float:
     return np.sort(members - np.asarray(reference)[..., None], axis=-1)
 
 
-def _mean_distance(members: Float) -> Float:
-    """Return the mean distance of two different members; NaN for one."""
-    m = members.shape[-1]
-    if m < 2:
-        return np.full(members.shape[:-1], np.nan)
-    gaps = np.diff(np.sort(members, axis=-1))
-    number = np.arange(1.0, m)
-    return gaps @ (number * (m - number) / (0.5 * m * (m - 1.0)))
-
-
 def _mean_square(one: Float, two: Float) -> Float:
     """Return the mean of the squares along a line from ``one`` to ``two``."""
     return (one * one + one * two + two * two) / 3.0
@@ -107,14 +81,14 @@ def _ascend(quantiles: Float) -> Bool:
     return np.all(np.diff(quantiles) >= 0.0, axis=-1)
 
 
-def _knots(quantiles: Float, levels: Float, tails: Tails) -> tuple[Float, Float]:
+def _knots(quantiles: Float, levels: Float) -> tuple[Float, Float]:
     """Return the places (... x k + 2) and levels (k + 2) of the CDF, from level 0 to level 1."""
     levels = np.asarray(levels, dtype=np.float64)
     ascending = np.all(np.diff(levels) > 0.0)
     if levels.size == 0 or not (ascending and levels[0] >= 0.0 and levels[-1] <= 1.0):
         raise ValueError(f"levels must ascend within 0..1, at least one: {levels}")
     first, last = quantiles[..., :1], quantiles[..., -1:]
-    if tails == "linear" and levels.size > 1:
+    if levels.size > 1:
         slopes = np.diff(quantiles) / np.diff(levels)
         first = first - slopes[..., :1] * levels[0]
         last = last + slopes[..., -1:] * (1.0 - levels[-1])
