@@ -1,4 +1,4 @@
-"""Bootstrap intervals for reports: BCa of independent pairs, circular blocks for dependent ones.
+"""Bootstrap intervals for reports: BCa of independent pairs, and blocks of dependent events.
 
 Rules of this file: the caller passes the seed, and a series' numbers depend only on its pairs and
 the seed. Replicates are made in portions (never a matrix of pairs x replicates), and the jackknife
@@ -16,7 +16,7 @@ import scipy
 
 from monitor.core.columns import Columns
 from monitor.core.model import Float
-from monitor.core.scores.calibration import z_lag1, z_square
+from monitor.core.scores.calibration import z_square
 from monitor.core.scores.intervals import LEVEL, Interval, zeta_of
 
 REPLICATES: Final = 10_000
@@ -76,33 +76,20 @@ def _jackknife(rows: Float, of_means: OfMeans) -> Float:
     return -of_means((rows.sum(axis=0) - rows) / max(rows.shape[0] - 1, 1))
 
 
-def _series_by_series(
-    c: Columns,
-    columns: list[Float],
-    one: Callable[[Float, float], tuple[float, float, float, float]],
-) -> list[Float]:
-    """Return the four figures of ``one(rows, lag1)`` for each series of enough pairs."""
-    found = np.full((4, c.starts.size), np.nan)
-    lag = c.once(z_lag1)
-    table = np.stack(columns, axis=1)
-    for i, (start, count) in enumerate(zip(c.starts, c.counts, strict=True)):
-        if count >= MIN_RESAMPLED:
-            found[:, i] = one(table[start : start + count], float(lag[i]))
-    return list(found)
-
-
 def _bca(
     c: Columns, columns: list[Float], of_means: OfMeans, target: float, replicates: int, seed: int
 ) -> Interval:
     """Return the BCa interval of a statistic of means of ``columns``."""
-
-    def one(rows: Float, _: float) -> tuple[float, float, float, float]:
-        estimate = float(of_means(rows.mean(axis=0, keepdims=True))[0])
-        replicas = of_means(resampled_means(rows, rows.shape[0], replicates, seed))
-        ends = bca_ends(replicas, estimate, acceleration(_jackknife(rows, of_means)))
-        return (estimate, *ends, float(replicas.mean()) - estimate)
-
-    estimate, lower, upper, bias = _series_by_series(c, columns, one)
+    found = np.full((4, c.starts.size), np.nan)
+    table = np.stack(columns, axis=1)
+    for i, (start, count) in enumerate(zip(c.starts, c.counts, strict=True)):
+        if count >= MIN_RESAMPLED:
+            rows = table[start : start + count]
+            own = float(of_means(rows.mean(axis=0, keepdims=True))[0])
+            replicas = of_means(resampled_means(rows, rows.shape[0], replicates, seed))
+            ends = bca_ends(replicas, own, acceleration(_jackknife(rows, of_means)))
+            found[:, i] = (own, *ends, float(replicas.mean()) - own)
+    estimate, lower, upper, bias = found
     zeta = zeta_of(estimate, lower, upper, target)
     return Interval("bca", LEVEL, estimate, lower, upper, zeta, replicates, seed, bias)
 
@@ -133,26 +120,3 @@ def block_means(rows: Float, length: int) -> Float:
     sums = np.cumsum(np.concatenate([np.zeros((1, rows.shape[1])), around]), axis=0)
     means: Float = (sums[length:] - sums[:-length]) / length + rows.mean(axis=0)
     return means
-
-
-def block_zms(
-    c: Columns, *, seed: int, replicates: int = REPLICATES, length: int | None = None
-) -> Interval:
-    """Return the circular-block bootstrap interval of ZMS for autocorrelated pairs.
-
-    BCa ends with the acceleration of the block means; ``length`` in pairs, by default from the
-    series' lag-1 correlation of z. NaN below ``MIN_RESAMPLED`` pairs.
-    """
-
-    def one(rows: Float, lag1: float) -> tuple[float, float, float, float]:
-        n = rows.shape[0]
-        size = length or block_length(n, lag1)
-        blocks = block_means(rows, min(size, n))
-        replicas = resampled_means(blocks, -(-n // size), replicates, seed)[:, 0]
-        estimate = float(rows.mean())
-        ends = bca_ends(replicas, estimate, acceleration(blocks[::size, 0]))
-        return (estimate, *ends, float(replicas.mean()) - estimate)
-
-    estimate, lower, upper, bias = _series_by_series(c, [c.once(z_square)], one)
-    zeta = zeta_of(estimate, lower, upper, 1.0)
-    return Interval("block", LEVEL, estimate, lower, upper, zeta, replicates, seed, bias)
