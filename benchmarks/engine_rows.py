@@ -24,8 +24,9 @@ from monitor.core.pairing.identities import digest
 from monitor.core.registry import KnownSeries
 from monitor.core.state.network import Network
 from monitor.core.windows.rings import combined
-from monitor.core.windows.windows import Windows, no_history
+from monitor.core.windows.windows import Windows
 from monitor.journal import InMemoryStore
+from monitor.journal.store import NO_PAIRS
 
 START = 1_767_225_600.0
 BATCH = 1000
@@ -117,7 +118,7 @@ def engine() -> list[Line]:
     for pairs in rounds_of_all(source, WINDOW):
         network.apply(pairs)
     network.evaluate(START)
-    windows = Windows(series, WINDOW, no_history)
+    windows = Windows(series, WINDOW, lambda _: NO_PAIRS)
     for pairs in rounds_of_all(Source(series), WINDOW):
         windows.apply(pairs)
     ours, alone, kept, theirs = [], [], [], []

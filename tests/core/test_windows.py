@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.core.model import PAIR, Records, in_event_order
-from monitor.core.windows.windows import Windows, no_history, spare_of
+from monitor.core.windows.windows import Windows, spare_of
 
 SIZE = 4
 
@@ -19,6 +19,11 @@ SIZE = 4
 def pair(series: int, identity: int, time: float, value: float = 0.0, *, removed: bool = False):
     nan = float("nan")
     return (series, identity, time, value, 1.0, nan, nan, nan, 0.0, 0.3, 0.4, 9, nan, removed)
+
+
+def no_pairs(_series: int) -> Records:
+    """Return the history of a series that is all in memory."""
+    return np.zeros(0, PAIR)
 
 
 def records(*rows) -> Records:
@@ -89,7 +94,7 @@ def test_window_is_the_newest_pairs_of_the_set(precision, rows, cuts):
 
 
 def test_newer_pairs_of_many_series_are_told_from_disturbed_pasts():
-    windows = Windows(3, SIZE, no_history)
+    windows = Windows(3, SIZE, no_pairs)
     windows.apply(records(pair(0, 1, 1.0), pair(1, 2, 5.0)))
     series, since, newer = windows.apply(
         records(pair(2, 6, 1.0), pair(0, 3, 2.0), pair(1, 4, 4.0), pair(2, 5, 1.0))
@@ -101,7 +106,7 @@ def test_newer_pairs_of_many_series_are_told_from_disturbed_pasts():
 
 
 def test_a_window_by_age_holds_what_is_young_beside_its_newest_pair():
-    windows = Windows(1, 10, no_history)
+    windows = Windows(1, 10, no_pairs)
     windows.apply(records(*(pair(0, n, 10.0 * n) for n in range(6))))
     starts, rows = windows.gather(np.array([0]), np.array([10]), np.array([20.0]))
 
@@ -110,7 +115,7 @@ def test_a_window_by_age_holds_what_is_young_beside_its_newest_pair():
 
 
 def test_an_epoch_cuts_the_window_and_keeps_older_pairs_out():
-    windows = Windows(1, 10, no_history)
+    windows = Windows(1, 10, no_pairs)
     windows.apply(records(*(pair(0, n, float(n)) for n in range(6))))
     windows.begin_epoch(0, 4.0)
     windows.apply(records(pair(0, 77, 3.5), pair(0, 78, 6.5)))
@@ -119,7 +124,7 @@ def test_an_epoch_cuts_the_window_and_keeps_older_pairs_out():
 
 
 def test_the_uncertainty_of_the_pairing_is_part_of_the_reference():
-    windows = Windows(1, 10, no_history)
+    windows = Windows(1, 10, no_pairs)
     windows.apply(records(pair(0, 1, 1.0)))
 
     assert windows.rows(0)["u_ref"].tolist() == [0.5]
@@ -143,7 +148,7 @@ def test_a_ring_keeps_a_few_pairs_more_than_its_window():
 
 
 def test_a_series_without_pairs_has_no_ring_and_one_let_go_of_leaves_its_own_to_another():
-    windows = Windows(1000, SIZE, no_history)
+    windows = Windows(1000, SIZE, no_pairs)
     windows.apply(records(*(pair(row, row, 1.0) for row in (7, 900, 3))))
     windows.forget(900)
 
@@ -157,7 +162,7 @@ def test_a_series_without_pairs_has_no_ring_and_one_let_go_of_leaves_its_own_to_
 
 
 def test_more_new_pairs_than_the_ring_holds_leave_the_last_ones():
-    windows = Windows(2, SIZE, no_history)
+    windows = Windows(2, SIZE, no_pairs)
     windows.apply(records(*(pair(n % 2, n, float(n)) for n in range(100))))
 
     assert [time for time, _, _ in content(windows, 1)] == [93.0, 95.0, 97.0, 99.0]
@@ -165,7 +170,7 @@ def test_more_new_pairs_than_the_ring_holds_leave_the_last_ones():
 
 
 def test_a_pair_that_moves_before_a_window_has_it_disturbs_nothing():
-    windows = Windows(2, SIZE, no_history)
+    windows = Windows(2, SIZE, no_pairs)
     windows.apply(records(pair(0, 1, 10.0), pair(1, 2, 10.0)))
     applied = windows.apply(
         records(

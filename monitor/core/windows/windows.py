@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import PAIR, Bool, Event, Float, Int, Records, in_event_order
+from monitor.core.model import Bool, Event, Float, Int, Records, in_event_order
 from monitor.core.registry import SeriesKey
 from monitor.core.windows.rings import Precision, window_rows
 from monitor.core.windows.series_rings import (
@@ -275,12 +275,6 @@ class Windows:
             rows = window_rows(history)
         self.rings.write(series, rows)
         return float(since)
-
-
-def no_history(series: int) -> Records:
-    """Stand in for a journal where every pair is in memory."""
-    del series
-    return np.zeros(0, dtype=PAIR)
 
 
 def _are_only_newer(changes: GroupedChanges, newest: Float, epochs: Float) -> Bool:
