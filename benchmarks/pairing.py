@@ -58,7 +58,9 @@ def give(pairing: Pairing, batch: Sequence[Observation], rows: dict[tuple[str, s
         observation = whole[at]
         if isinstance(observation, Reading):
             name = (observation.sensor, observation.quantity)
-            pairing.add_reading(observation, rows.setdefault(name, len(rows)), NOW)
+            row = rows.setdefault(name, len(rows))
+            readings = pairing.buffer_of(observation) or pairing.open_buffer(observation, row)
+            pairing.ingest_reading(readings, observation, NOW)
         elif isinstance(observation, Reference):
             pairing.add_reference(observation, NOW)
     pairing.drain_changes()

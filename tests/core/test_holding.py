@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from one_by_one import add_reading
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Pairing
@@ -24,7 +25,7 @@ def pairing_of(mode: str = "nearest", tolerance: float = 0.4) -> Pairing:
 def test_of_those_that_go_the_unpaired_are_counted(arrivals, referenced, before):
     pairing = pairing_of()
     for at, arrival in enumerate(arrivals):
-        pairing.add_reading(Reading("a", "x", float(at), 5.0, u=1.0), 0, float(arrival))
+        add_reading(pairing, Reading("a", "x", float(at), 5.0, u=1.0), 0, float(arrival))
     for at in referenced:
         pairing.add_reference(Reference("a", "x", float(at), 4.0), 99.0)
     gone = [at for at, arrival in enumerate(arrivals) if arrival < before]
@@ -41,7 +42,7 @@ def test_a_long_pause_is_swept_without_comparing_every_reading_with_every_pair()
     """Each with each would be four thousand million comparisons."""
     pairing = pairing_of()
     for at in range(200_000):
-        pairing.add_reading(Reading("a", "x", float(at), 5.0, u=1.0), 0, float(at))
+        add_reading(pairing, Reading("a", "x", float(at), 5.0, u=1.0), 0, float(at))
         if at % 10 == 0:
             pairing.add_reference(Reference("a", "x", float(at), 4.0), 200_000.0)
 

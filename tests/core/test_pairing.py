@@ -12,6 +12,7 @@ import pytest
 from harness.examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from one_by_one import add_reading
 
 from monitor.core.model import (
     Reading,
@@ -41,7 +42,7 @@ def make(mode: str, match_on: Sequence[str] = ("subject", "key")) -> Pairing:
 def feed(pairing: Pairing, observations: Sequence[Reading | Reference]) -> None:
     for at, observation in enumerate(observations):
         if isinstance(observation, Reading):
-            pairing.add_reading(observation, SERIES[observation.sensor], float(at))
+            add_reading(pairing, observation, SERIES[observation.sensor], float(at))
         else:
             pairing.add_reference(observation, float(at))
 
@@ -250,11 +251,11 @@ def test_the_same_reading_twice_is_a_duplicate_by_sequence_or_by_content():
     one = Reading("a", "x", 1.0, 5.0, u=1.0)
     numbered = Reading("a", "x", 2.0, 5.0, u=1.0, sequence="7")
 
-    assert pairing.add_reading(one, 0, 0.0) == "accepted"
-    assert pairing.add_reading(one, 0, 1.0) == "duplicate"
-    assert pairing.add_reading(Reading("a", "x", 1.0, 6.0, u=1.0), 0, 1.0) == "accepted"
-    assert pairing.add_reading(numbered, 0, 1.0) == "accepted"
-    assert pairing.add_reading(numbered, 0, 1.0) == "duplicate"
+    assert add_reading(pairing, one, 0, 0.0) == "accepted"
+    assert add_reading(pairing, one, 0, 1.0) == "duplicate"
+    assert add_reading(pairing, Reading("a", "x", 1.0, 6.0, u=1.0), 0, 1.0) == "accepted"
+    assert add_reading(pairing, numbered, 0, 1.0) == "accepted"
+    assert add_reading(pairing, numbered, 0, 1.0) == "duplicate"
     assert pairing.readings == 3
 
 
@@ -280,11 +281,11 @@ def test_what_expires_unpaired_is_counted_and_pairs_stay():
 
 def test_a_revision_reaches_a_pair_whose_reading_is_no_longer_held():
     pairing = make("nearest")
-    pairing.add_reading(Reading("a", "x", 1.0, 5.0, u=1.0), 0, received=0.0)
+    add_reading(pairing, Reading("a", "x", 1.0, 5.0, u=1.0), 0, received=0.0)
     pairing.add_reference(Reference("a", "x", 1.0, 4.0, identity="s1"), received=50.0)
     before = pairing.drain_changes()
     pairing.expire(10.0)
-    pairing.add_reading(Reading("a", "x", 1.5, 6.0, u=1.0), 0, received=60.0)
+    add_reading(pairing, Reading("a", "x", 1.5, 6.0, u=1.0), 0, received=60.0)
     pairing.add_reference(Reference("a", "x", 1.0, 4.5, identity="s1", revision=1), received=61.0)
 
     assert standing(before, pairing.drain_changes()) == {(0, 1.0, 5.0, 4.5, 0.0)}

@@ -60,8 +60,9 @@ assert "latest" in json.loads(schema_json())["$defs"]["Pairing"]["properties"]["
 
 pairing = Pairing(lambda *_: rules.pairing, frozenset(("subject",)))
 far = Reference("a", "x", 1e6, 4.0)
+readings = pairing.open_buffer(Reading("a", "x", 1.0, 5.0, u=1.0), 0)
 for time in (1.0, 2.0):
-    pairing.add_reading(Reading("a", "x", time, 5.0, u=1.0), 0, 0.0)
+    pairing.ingest_reading(readings, Reading("a", "x", time, 5.0, u=1.0), 0.0)
 pairing.add_reference(far, 0.0)
 assert pairing.drain_changes()["time"].tolist() == [2.0]
 

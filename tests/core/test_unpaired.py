@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from one_by_one import add_reading
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Concern, Pairing
@@ -22,7 +23,7 @@ def held(
 ) -> list[Unpaired]:
     pairing = Pairing(lambda _s, _q: rules, frozenset(match_on), lambda _sensor: concerns)
     for reading in readings:
-        pairing.add_reading(reading, 0, 0.0)
+        add_reading(pairing, reading, 0, 0.0)
     for reference in references:
         pairing.add_reference(reference, 0.0)
     return examine(pairing)
@@ -42,10 +43,10 @@ NEAREST = Rules("nearest", tolerance_seconds=10.0)
 def test_what_is_left_of_a_sensor_whose_readings_are_gone_is_not_taken_for_a_reading():
     """Its last pair is voided after its readings expired, before the next round of housekeeping."""
     pairing = Pairing(lambda _s, _q: NEAREST, frozenset(("subject", "key")))
-    pairing.add_reading(reading(1000.0, "b"), 0, 0.0)
+    add_reading(pairing, reading(1000.0, "b"), 0, 0.0)
     pairing.add_reference(Reference("b", "weight", 1000.0, 503.0, identity="r1"), 100.0)
     pairing.add_reference(Reference("b", "weight", 5000.0, 503.0, identity="r2"), 100.0)
-    pairing.add_reading(reading(5000.0, "a"), 1, 100.0)
+    add_reading(pairing, reading(5000.0, "a"), 1, 100.0)
     pairing.expire(50.0)
     void = Reference("b", "weight", 1000.0, math.nan, identity="r1", revision=2, void=True)
     pairing.add_reference(void, 101.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from one_by_one import add_reading
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Concern, Pairing
@@ -33,7 +34,7 @@ class Yard:
         for n in range(10):
             time = n * HOUR
             own = Reading(sensor, "mass", time + off, 1.0, u=1.0, key=f"{key}{n}" if key else "")
-            self.pairing.add_reading(own, series, time + late)
+            add_reading(self.pairing, own, series, time + late)
 
     def refers(self, subject: str, key: str = "") -> None:
         for n in range(10):
@@ -108,7 +109,7 @@ def test_readings_that_are_gathered_and_sent_together_are_no_clock():
     yard = Yard().honest()
     for n in range(100):  # an hour's readings at once: the last of them is in time
         reading = Reading("s4", "mass", n * 60.0, 1.0, u=1.0)
-        yard.pairing.add_reading(reading, 9, (n // 60 + 1) * HOUR)
+        add_reading(yard.pairing, reading, 9, (n // 60 + 1) * HOUR)
     yard.refers("s4")
 
     assert [each.cause for each in yard.found()] == []

@@ -93,11 +93,6 @@ class Pairing:
 
     # -- ingestion --------------------------------------------------------------------------
 
-    def add_reading(self, reading: Reading, series: int, received: float) -> Added:
-        """Ingest one reading of ``series``; :meth:`drain_changes` returns what it changed."""
-        readings = self.buffer_of(reading) or self.open_buffer(reading, series)
-        return self.ingest_reading(readings, reading, received)
-
     def buffer_of(self, reading: Reading) -> ReadingBuffer | None:
         """Return the buffer of a reading, None if it is the first of its series and key."""
         return self._index.buffer_of(reading)
