@@ -125,11 +125,10 @@ class Life:
 
 def facts(network: Network, snapshot: Snapshot) -> dict[str, dict[str, object]]:
     """Return all that is known of each series, by its sensor, as bits."""
-    found = {}
+    found, onsets = {}, {each[0]: each for each in network.reports.onsets()}
     for row, name in enumerate(snapshot.names):
         records = network.detector.records(np.array([row]))
         report = network.fault_report(row)
-        onset = network.reports.onset(row)
         found[name.sensor] = {
             "window": network.windows.rows(row)[-network.windows.size :].tobytes(),
             **{each: records[each].tobytes() for each in records.dtype.names},
@@ -144,7 +143,7 @@ def facts(network: Network, snapshot: Snapshot) -> dict[str, dict[str, object]]:
             "advice": snapshot.advice[row],
             "since": None if report is None else repr(report.since),
             "report": repr(report),
-            "onset": onset,
+            "onset": onsets.get(row),
             "shown": [
                 repr(of[row].tolist())
                 for of in (

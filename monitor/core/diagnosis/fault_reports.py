@@ -131,10 +131,6 @@ class FaultReports:
         """Return the report on a series, None if it has none."""
         return self._known.get(row)
 
-    def onset(self, row: int) -> Onset | None:
-        """Return the onset of a series that fires, None while it has not been judged."""
-        return self._onsets.get(row)
-
     def onsets(self) -> Onsets:
         """Return the onsets of the incidents that last."""
         return [
