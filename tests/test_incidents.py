@@ -58,8 +58,8 @@ def test_an_incident_that_lasts_has_the_figures_of_now(tmp_path):
     alarm = int(np.searchsorted(one.time, datetime.fromisoformat(last["since"]).timestamp()))
     (onset,) = at_alarms([one.rows(slice(0, alarm + 1))])
     (now,) = fault_reports([Asked(one, "offset", alarm, onset, recorded.rules[0])])
-    assert last["estimate"] == pytest.approx(now.estimate.value)
-    assert last["onset"] == instant(now.since)
+    assert last["estimate"] == pytest.approx(now.verdict.size.value)
+    assert last["onset"] == instant(now.verdict.began)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -306,7 +306,7 @@ class Fleet:
                     continue
                 own = report.fault_report
                 same = mirrors(each.nature.kind, own.alert)
-                if name in cleared or (same and explains(each.estimate, own.estimate)):
+                if name in cleared or (same and explains(each.estimate, own.verdict.size)):
                     found.add(row)
         return found
 

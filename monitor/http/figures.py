@@ -40,7 +40,7 @@ def figures(
     c, unit = detail.pairs, detail.name.unit
     if c is None:
         return []
-    since = _NAN if detail.fault_report is None else detail.fault_report.since
+    since = _NAN if detail.fault_report is None else detail.fault_report.verdict.began
     per = f"1/{unit or 1}" if score.startswith("quadratic") else unit
     scale = float(compute(c, ["scale_optimal"])["scale_optimal"][0])
     marks = plots.Marks(detail.events, since, tuple(fired))

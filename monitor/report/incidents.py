@@ -144,8 +144,8 @@ def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
     """
     name, verdict, estimate = recorded.names[of.span.began.series], of.report.verdict, NOTHING
     if verdict.state == FAULT:
-        estimate = of.report.estimate
-    ended, sentence = of.span.ended, of.report.sentence
+        estimate = of.report.verdict.size
+    ended, sentence = of.span.ended, of.report.verdict.sentence
     if ended is not None:
         if verdict.changed >= of.repaired:  # to being right
             verdict = verdict._replace(changed=NAN)

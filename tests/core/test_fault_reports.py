@@ -37,7 +37,7 @@ def test_an_incident_keeps_its_onset_when_the_window_has_moved_on():
     looks = [slice(0, ALARM + 30), slice(150, N), slice(300, N)]
     asked = [Asked(made.rows(look), "offset", ALARM - look.start, onset) for look in looks]
 
-    assert {each.since for each in fault_reports(asked)} == {onset.began}
+    assert {each.verdict.began for each in fault_reports(asked)} == {onset.began}
     assert {each.alert for each in fault_reports(asked)} == {"offset"}
 
 

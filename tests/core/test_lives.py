@@ -141,7 +141,7 @@ def facts(network: Network, snapshot: Snapshot) -> dict[str, dict[str, object]]:
             "state": snapshot.states[row],
             "sentence": snapshot.sentences[row],
             "advice": snapshot.advice[row],
-            "since": None if report is None else repr(report.since),
+            "since": None if report is None else repr(report.verdict.began),
             "report": repr(report),
             "onset": onsets.get(row),
             "shown": [

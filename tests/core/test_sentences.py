@@ -15,6 +15,7 @@ from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.formatting import amount
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.state_sentences import state_sentence
+from monitor.core.verdict import shows
 from monitor.core.verdict.words import direction
 
 N, ONSET, ALARM = 350, 150, 170
@@ -55,7 +56,7 @@ def test_a_sensor_that_states_intervals_is_advised_on_their_width():
     for what, claim in stated.items():
         made = pairs(value, reference, u_ref=0.1, **claim)
         (found,) = fault_reports([Asked(made, "offset", ALARM, rules=SeriesRules(unit="kg"))])
-        assert f" and multiply {what} by " in found.advice
+        assert f" and multiply {what} by " in found.verdict.advice
 
 
 @pytest.mark.parametrize(
@@ -81,19 +82,19 @@ def test_a_fault_is_named_with_its_size_its_interval_and_what_mends_it(
     found = judged(since_onset(fault), leading=leading)
 
     assert found.alert == alert
-    assert found.clear
-    assert says in found.sentence
-    assert "since 1970-01-01" in found.sentence
-    assert advice in found.advice
-    assert state_sentence("firing", found, N, {}) == found.sentence
+    assert shows(found.verdict)
+    assert says in found.verdict.sentence
+    assert "since 1970-01-01" in found.verdict.sentence
+    assert advice in found.verdict.advice
+    assert state_sentence("firing", found, N, {}) == found.verdict.sentence
 
 
 def test_with_few_pairs_it_says_that_it_is_not_clear():
     found = judged([50.0, 60.0], alarm=1)
 
     assert found.alert == "offset"
-    assert "not clear yet in which way (2 pairs)" in found.sentence
-    assert found.advice == ""
+    assert "not clear yet in which way (2 pairs)" in found.verdict.sentence
+    assert found.verdict.advice == ""
 
 
 @pytest.mark.parametrize("leading", ["offset", "understated", "overstated"])
@@ -101,13 +102,14 @@ def test_what_may_be_nothing_has_no_size_and_no_advice(leading):
     pending, fired = (judged(5.0 * noise(), leading=leading, alarm=at) for at in (None, 340))
 
     for found in (pending, fired):
-        assert (found.alert, found.clear) == (leading, False)
-        assert "kg" not in found.sentence
-        assert "since" not in found.sentence
+        assert (found.alert, shows(found.verdict)) == (leading, False)
+        assert "kg" not in found.verdict.sentence
+        assert "since" not in found.verdict.sentence
     told = state_sentence("pending", pending, N, {})
     assert told == f"may be wrong; it is not clear yet in which way ({N} pairs)"
-    assert fired.sentence.startswith("is not as right as it says; not clear yet in which way")
-    assert pending.advice == fired.advice == ""
+    vague = "is not as right as it says; not clear yet in which way"
+    assert fired.verdict.sentence.startswith(vague)
+    assert pending.verdict.advice == fired.verdict.advice == ""
 
 
 def test_what_is_pending_is_told_as_not_sure_yet():
@@ -123,13 +125,15 @@ def test_a_fault_that_is_gone_is_told_with_its_date_and_nothing_to_do():
     error[ONSET : ONSET + 60] += 40.0
     found = judged(error)
 
-    assert "had a fault that began 1970-01-01" in found.sentence
-    assert "no longer show it" in found.sentence
-    assert found.advice.startswith("nothing yet")
+    assert "had a fault that began 1970-01-01" in found.verdict.sentence
+    assert "no longer show it" in found.verdict.sentence
+    assert found.verdict.advice.startswith("nothing yet")
 
 
 def test_other_quantities_are_high_or_low():
-    assert " ppb low (" in judged(since_onset(lambda error: error - 6.2), unit="ppb").sentence
+    found = judged(since_onset(lambda error: error - 6.2), unit="ppb")
+
+    assert " ppb low (" in found.verdict.sentence
     assert [direction(1.0, "kg"), direction(-1.0, "kg"), direction(1.0, "K")] == [
         "heavy",
         "light",
@@ -162,7 +166,7 @@ def test_there_is_a_sentence_for_every_number(state, leading, error, u):
         found = judged(error, u, leading=leading, alarm=len(error) - 1)
 
     assert state_sentence(state, found, 7, {})
-    assert "nan" not in found.sentence
+    assert "nan" not in found.verdict.sentence
     assert state_sentence(state, None, 7, {})
 
 

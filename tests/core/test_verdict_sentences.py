@@ -13,7 +13,7 @@ from series import pairs as one_series
 from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.states import _numbers
-from monitor.core.verdict import FAULTS, Estimate, Pairs, Verdict, judge
+from monitor.core.verdict import FAULTS, Estimate, Pairs, Verdict, judge, shows
 from monitor.core.verdict.sentences import before_sentence, past_sentence
 
 N, ONSET, ALARM = 300, 150, 170
@@ -153,8 +153,8 @@ def test_the_alert_metric_and_sentence_of_a_drift_through_0_are_a_drifts():
     (report,) = fault_reports([Asked(columns, "outliers", 105, rules=SeriesRules(unit="kg"))])
 
     assert report.alert == "drift"
-    assert report.clear
-    assert report.sentence.startswith("drifts -")
+    assert shows(report.verdict)
+    assert report.verdict.sentence.startswith("drifts -")
     assert _numbers(report.verdict)["drift_per_day"] == report.verdict.slope_per_day.value < 0.0
 
 

@@ -24,7 +24,7 @@ from monitor.core.formatting import finite
 from monitor.core.model import NAN, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
-from monitor.core.verdict import Estimate, Pairs, Slope, Slopes, Verdict, judge, judge_all, shows
+from monitor.core.verdict import Pairs, Slope, Slopes, Verdict, judge, judge_all, shows
 
 FRESH_PAIRS: Final = 20  # pairs after the alarm within which a report has priority
 _REPORTED_AT_ONCE: Final = 16
@@ -38,31 +38,6 @@ class FaultReport(NamedTuple):
 
     alert: str
     verdict: Verdict
-
-    @property
-    def sentence(self) -> str:
-        """What is wrong, in words that follow the sensor's name."""
-        return self.verdict.sentence
-
-    @property
-    def advice(self) -> str:
-        """What would fix it, empty where that is open."""
-        return self.verdict.advice
-
-    @property
-    def estimate(self) -> Estimate:
-        """How large the fault is; its entry in ``FAULTS`` says whether it has the series' unit."""
-        return self.verdict.size
-
-    @property
-    def since(self) -> float:
-        """When the fault began, s UTC."""
-        return self.verdict.began
-
-    @property
-    def clear(self) -> bool:
-        """Whether the verdict names what is wrong with the series."""
-        return shows(self.verdict)
 
 
 class Asked(NamedTuple):

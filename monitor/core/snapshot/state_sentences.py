@@ -16,6 +16,7 @@ from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.formatting import duration, probability, significant
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.statistics import ASSUMED
+from monitor.core.verdict import shows
 from monitor.core.verdict.words import counted
 
 # -- sentences ------------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ def _of_series(
     if about.uncompared_seconds:
         since = duration(about.uncompared_seconds, parts=1)
         told = f"has had no reference for {since}, so it is not known whether it is right"
-        return told if fault_report is None else f"{told}; before: {fault_report.sentence}"
+        return told if fault_report is None else f"{told}; before: {fault_report.verdict.sentence}"
     if state == "stale":
         return "has stopped sending usable readings"
     told = _told(state, fault_report, pairs)
@@ -83,16 +84,16 @@ def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:
     if state == "unknown" or (fault_report is None and state != "ok"):
         return f"not clear yet ({counted(pairs)})"
     if state == "firing" and fault_report is not None:
-        return fault_report.sentence
+        return fault_report.verdict.sentence
     if state == "pending" and fault_report is not None:
         return _pending(fault_report, pairs)
     return "as right as it says"
 
 
 def _pending(fault_report: FaultReport, pairs: int) -> str:
-    if not fault_report.clear:
+    if not shows(fault_report.verdict):
         return f"may be wrong; it is not clear yet in which way ({counted(pairs)})"
-    return fault_report.sentence
+    return fault_report.verdict.sentence
 
 
 def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:

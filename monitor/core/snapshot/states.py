@@ -48,6 +48,7 @@ from monitor.core.verdict import (
     REJECTED_SHARE,
     Estimate,
     Verdict,
+    shows,
 )
 
 _SAME_SIZE: Final = 2.0  # a reference explains an offset up to this many times its own
@@ -184,7 +185,7 @@ class SeriesStates:
                 judged = now.reports.get(row)
                 fault = "" if judged is None else judged.alert
                 faults.append(_FAULT_NUMBERS.get(fault, _NO_FAULT))
-                if judged is not None and judged.clear:
+                if judged is not None and shows(judged.verdict):
                     for name, number in _numbers(judged.verdict).items():
                         self._numbers[name][row] = number
             self._faults[part] = faults
@@ -209,7 +210,8 @@ class SeriesStates:
         for part in portions(np.flatnonzero(stale).tolist(), _SERIES_AT_ONCE):
             for row in part:
                 judged = now.reports.get(row)
-                self._advice.set(row, "" if judged is None or explained[row] else judged.advice)
+                advice = "" if judged is None or explained[row] else judged.verdict.advice
+                self._advice.set(row, advice)
             yield
         self._explained = explained
 
@@ -305,7 +307,7 @@ def _explained(now: StatesInput) -> Bool:
         for row in each.rows:
             fault_report = now.reports.get(row)
             if fault_report is not None and mirrors(each.nature.kind, fault_report.alert):
-                explained[row] |= explains(each.estimate, fault_report.estimate)
+                explained[row] |= explains(each.estimate, fault_report.verdict.size)
     explained &= now.shown.states == FIRING
     return explained
 
