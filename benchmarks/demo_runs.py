@@ -72,9 +72,7 @@ def run(seed: int, seconds: float) -> Demo:
         incidents.update(now_firing - firing)
         firing = now_firing
         last = dispatch.history[0].seq if dispatch.history else 0
-        dispatch.notify(
-            View(snapshot, network.fault_report, network.drain_transitions(), taken_back)
-        )
+        dispatch.notify(View(snapshot, network.drain_transitions(), taken_back))
         for each in reversed(dispatch.history):
             if each.seq > last and each.is_news:
                 told.setdefault(each.sensor, [])

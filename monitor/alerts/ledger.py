@@ -8,7 +8,7 @@ state or alerts changed since the last comparison are visited; no clock, nothing
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -21,7 +21,6 @@ from monitor.alerts.transition import (
     transition_id,
 )
 from monitor.core.detector.full_replays import AlertChange
-from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
@@ -41,12 +40,11 @@ _NEW: Final[dict[str, Any]] = {
 class View(NamedTuple):
     """The present state, and what happened to the evidence since the last comparison.
 
-    ``fault_report_of(row)`` judges a series; ``changes`` are in the order they were found;
-    ``taken_back`` are the series whose past no longer contains the alert that fired.
+    ``changes`` are in the order they were found; ``taken_back`` are the series whose past no longer
+    contains the alert that fired.
     """
 
     snapshot: Snapshot
-    fault_report_of: Callable[[int], FaultReport | None]
     changes: Sequence[AlertChange] = ()
     taken_back: frozenset[int] = frozenset()
 
@@ -205,7 +203,7 @@ class _Comparison:
                 self._begin(row, alert, before, FIRING, renamed if alert in FAULTS else "")
         if gathering is None:
             if is_pending and not (active or firing):
-                judged = self._view.fault_report_of(row)
+                judged = self._view.snapshot.reports.get(row)
                 self._begin(row, UNCLEAR if judged is None else judged.alert, "ok", PENDING)
         elif gathering.alert not in active and (active or not (is_pending or state == "stale")):
             self._end(row, gathering)
@@ -247,7 +245,7 @@ class _Comparison:
     def _begin(self, row: int, alert: str, before: str, after: str, incident: str = "") -> None:
         """Begin an alert: a new incident, unless it is another name of a known one."""
         now = self._view.snapshot
-        name, judged = now.names[row], self._view.fault_report_of(row)
+        name, judged = now.names[row], self._view.snapshot.reports.get(row)
         own = judged if judged is not None and judged.alert == alert else None
         transition = Transition(
             **_NEW,
@@ -288,7 +286,7 @@ class _Comparison:
 
     def _explained(self, row: int, of: Transition) -> str:
         """Return the sentence if a suspect reference explains the fault, else nothing."""
-        judged = self._view.fault_report_of(row)
+        judged = self._view.snapshot.reports.get(row)
         if self._view.snapshot.states[row] != FIRING or judged is None or judged.alert != of.alert:
             return ""
         snapshot = self._view.snapshot

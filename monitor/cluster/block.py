@@ -142,7 +142,6 @@ class Block:
             rows=rows,
             noted=sorted({*before_now, *self._noted, *(rows.tolist() if medians else ())}),
             medians=medians,
-            fault_report_of=network.fault_report,
             firing=network.detector.states(every) == FIRING,
             discounted=network.detector.discounted(every),
             rejected=network.refusals.shares(network.registry.keys),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 import msgspec
@@ -127,10 +128,10 @@ class Fleet:
         self._suspects = self.references.suspects()
         self._former = self.references.former()
         self._beyond = self._thresholds.judge(self._judged())
-        snapshot = self._judge()
+        reports = {row: each.fault_report for row, each in enumerate(self._reports)}
+        known = {row: each for row, each in reports.items() if each is not None}
         return View(
-            snapshot,
-            lambda row: self._reports[row].fault_report,
+            replace(self._judge(), reports=known),
             [
                 AlertChange(row, self._reports[row].changed_at, "", "", "")
                 for row in self._stirred

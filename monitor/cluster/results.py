@@ -7,7 +7,7 @@ covers the whole block, so that the newest summaries of all blocks describe the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -46,7 +46,6 @@ class Results(NamedTuple):
     rows: Int
     noted: list[int]
     medians: tuple[str, ...]
-    fault_report_of: Callable[[int], FaultReport | None]
     firing: Bool
     discounted: Float
     rejected: Float
@@ -227,7 +226,7 @@ def _reports(results: Results) -> list[SeriesReport]:
     return [
         SeriesReport(
             line=line,
-            fault_report=results.fault_report_of(row),
+            fault_report=snapshot.reports.get(row),
             firing=bool(results.firing[row]),
             discounted=float(results.discounted[row]),
             rejected=float(results.rejected[row]) if REJECTED_SHARE in line.alerts else 0.0,

@@ -195,7 +195,6 @@ class Publisher:
             snapshot = replace(snapshot, where=parts.where.found)
         view = View(
             snapshot,
-            parts.network.fault_report,
             parts.network.drain_transitions(),
             frozenset(parts.network.replayer.taken_back),
         )

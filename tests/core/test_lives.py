@@ -128,7 +128,7 @@ def facts(network: Network, snapshot: Snapshot) -> dict[str, dict[str, object]]:
     found, onsets = {}, {each[0]: each for each in network.reports.onsets()}
     for row, name in enumerate(snapshot.names):
         records = network.detector.records(np.array([row]))
-        report = network.fault_report(row)
+        report = network.reports.get(row)
         found[name.sensor] = {
             "window": network.windows.rows(row)[-network.windows.size :].tobytes(),
             **{each: records[each].tobytes() for each in records.dtype.names},

@@ -137,9 +137,7 @@ class One:
         network = self.parts.network
         snapshot = network.evaluate(float(messages[-1].received))
         taken_back = frozenset(network.replayer.taken_back)
-        self._dispatch.notify(
-            View(snapshot, network.fault_report, network.drain_transitions(), taken_back)
-        )
+        self._dispatch.notify(View(snapshot, network.drain_transitions(), taken_back))
         return snapshot
 
     def stop(self) -> list:

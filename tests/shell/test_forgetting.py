@@ -168,9 +168,7 @@ def test_the_alert_of_a_series_that_is_gone_ends(parts):
 
     def told(now: float) -> list[str]:
         snapshot = parts.network.evaluate(now)
-        view = View(
-            snapshot, parts.network.fault_report, parts.network.drain_transitions(), frozenset()
-        )
+        view = View(snapshot, parts.network.drain_transitions())
         found = ledger.differences(view)
         ledger.record(found)
         return [f"{each.alert} {each.after}" for each in found]

@@ -56,7 +56,8 @@ def seen(states: list[str], active: dict[str, list[int]], **more) -> Snapshot:
 
 
 def view(snapshot: Snapshot, **more) -> View:
-    return View(snapshot, lambda _row: JUDGEMENT, **more)
+    reports = dict.fromkeys(range(len(snapshot.names)), JUDGEMENT)
+    return View(replace(snapshot, reports=reports), **more)
 
 
 def steps(found: list[Transition]) -> list[tuple[str, str, str, str]]:
@@ -230,7 +231,7 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_once():
         network.apply(outcome.pairs)
         snapshot, watch = network.evaluate(1000.0), network.replayer
         changes = network.drain_transitions()
-        now = View(snapshot, network.fault_report, changes, frozenset(watch.taken_back))
+        now = View(snapshot, changes, frozenset(watch.taken_back))
         found = ledger.differences(now)
         ledger.record(found)
         return [each for each in found if each.is_news]

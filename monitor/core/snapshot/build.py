@@ -16,7 +16,7 @@ import numpy as np
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import SeriesColumns
-from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
+from monitor.core.diagnosis.fault_reports import FaultReports
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.due_forecasts import DueForecasts, FleetFacts
 from monitor.core.fleet.presence import HeardTimes
@@ -122,10 +122,6 @@ class SnapshotBuilder:
     def thresholds(self) -> Thresholds:
         """Return which series are beyond which threshold."""
         return self._states.thresholds
-
-    def fault_report(self, row: int) -> FaultReport | None:
-        """Return the report on a series that is not calm, as of the last snapshot."""
-        return self.reports.get(row)
 
     def steps(
         self, now: float, names: tuple[SeriesName, ...], rejected: Float, judged_most: int | None

@@ -19,7 +19,7 @@ from monitor.core.detector.full_replays import AlertChange
 from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.detector.replay import Replayer
 from monitor.core.detector.thresholds import Thresholds
-from monitor.core.diagnosis.fault_reports import FaultReport, FaultReports
+from monitor.core.diagnosis.fault_reports import FaultReports
 from monitor.core.fleet.presence import Eviction, Liveness, Refusals
 from monitor.core.fleet.reference_stations import IsShared, MeetingPairs, Station
 from monitor.core.model import (
@@ -327,10 +327,6 @@ class Network:
         Pairs are gathered where one of the ``concerned`` series meets the reference, else None.
         """
         return self._pipeline.stages.derived.shared_references(concerned, is_shared)
-
-    def fault_report(self, row: int) -> FaultReport | None:
-        """Return the fault report of a series that is not calm, as of the last evaluation."""
-        return self._pipeline.stages.derived.fault_report(row)
 
     def names(self) -> tuple[SeriesName, ...]:
         """Return the name of each row; the same object until there is a new series."""

@@ -289,7 +289,7 @@ class Pipeline:
                 windows,
                 frames,
                 detector,
-                derived.fault_report,
+                derived.reports.get,
             )
         )
         return Stages(windows, detector, replayer, derived, views)
