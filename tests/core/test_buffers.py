@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from monitor.core.model import Reading
 from monitor.core.pairing.buffers import ReadingBuffer
 from monitor.core.pairing.observations import Watermarks
+from monitor.core.pairing.series_rules import Rules
 
 # Few times, values and sequence numbers, so that duplicates and ties come often.
 readings = st.builds(
@@ -23,7 +24,7 @@ arrivals = st.lists(st.tuples(readings, st.integers(0, 3).map(float)), max_size=
 
 
 def buffer(lag: float) -> ReadingBuffer:
-    return ReadingBuffer(0, ("s", "weight", ""), lag, 0.0, Watermarks())
+    return ReadingBuffer(0, ("s", "weight", ""), Rules(lag_seconds=lag), 0.0, Watermarks())
 
 
 def content(held: ReadingBuffer) -> tuple[object, ...]:

@@ -228,7 +228,7 @@ def test_changes_taken_in_pieces_add_up_to_the_same_pairs(mode):
 
 def test_a_clock_that_stands_still_does_not_make_each_reading_dearer(monkeypatch):
     """All of a device's readings have one time: each finds its place in a few steps."""
-    buffer = ReadingBuffer(0, ("a", "x", ""), 0.0, 5.0, Watermarks())
+    buffer = ReadingBuffer(0, ("a", "x", ""), Rules(), 5.0, Watermarks())
     encodes = 0
 
     def counted(reading):

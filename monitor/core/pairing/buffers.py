@@ -18,6 +18,7 @@ import numpy as np
 from monitor.core.model import NAN, Float, Reading, Reference
 from monitor.core.pairing.identities import Identity, Match, digest, encode
 from monitor.core.pairing.observations import Watermarks, is_plain
+from monitor.core.pairing.series_rules import Rules
 
 NearestReading = tuple[float, float, float]  # a plain reading: its time, value and u
 BufferKey = tuple[str, str, str]  # sensor, quantity, match key
@@ -195,6 +196,7 @@ class ReadingBuffer:
         "name",
         "reach_seconds",
         "received",
+        "rules",
         "series",
         "times",
         "until",
@@ -208,14 +210,15 @@ class ReadingBuffer:
         self,
         series: int,
         name: BufferKey,
-        lag_seconds: float,
+        rules: Rules,
         reach_seconds: float,
         watermarks: Watermarks,
     ) -> None:
         self.series = series
         self.name = name[:2]
-        self.is_plain = lag_seconds == 0.0 and not name[2]
-        self.lag_seconds = lag_seconds
+        self.rules = rules
+        self.lag_seconds = rules.lag_seconds
+        self.is_plain = rules.lag_seconds == 0.0 and not name[2]
         self.reach_seconds = reach_seconds
         self.watermarks = watermarks
         self.watermark = watermarks.open(series)

@@ -66,7 +66,7 @@ class Pairing:
     ) -> None:
         self.references: Final = ReferenceStore(history)
         self._index: Final = JoinIndex(rules_of, match_on, concerns_of)
-        self._reconciler: Final = Reconciler(self._index, self.references)
+        self._reconciler: Final = Reconciler(self.references)
         self._in_order: Final = InOrderPath(self._index, self.references, self._reconciler)
         self._held: Final = ReadingCount()
         self._recalled: Final[dict[BufferKey, _Recalled]] = {}
@@ -301,9 +301,8 @@ class Pairing:
         self._insert_recalled()
         leaving = self.references.arrived_before(received_before)
         for name, readings in list(self.reading_buffers.items()):
-            rules = self._index.rules[readings.series]
             gone, unpaired = expire_readings(
-                readings, received_before, rules, leaving, self._reconciler.reproduces
+                readings, received_before, leaving, self._reconciler.reproduces
             )
             self._held.total -= gone
             self.expired_unpaired += unpaired
@@ -381,10 +380,6 @@ class Pairing:
         return self._held.oldest(share, self.references.arrivals())
 
     # -- queries ----------------------------------------------------------------------------
-
-    def rules_of_series(self, series: int) -> Rules:
-        """Return the rules by which a series that has sent a reading is paired."""
-        return self._index.rules[series]
 
     def drain_changed_series(self) -> set[int]:
         """Return the series whose references have changed since the last call."""

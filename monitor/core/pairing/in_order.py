@@ -19,6 +19,7 @@ from monitor.core.pairing import staging
 from monitor.core.pairing.buffers import NearestReading, ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.identities import reference_identity
 from monitor.core.pairing.join_index import JoinIndex
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reconcile import Reconciler
 from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
 
@@ -59,7 +60,7 @@ class InOrderPath:
         """Return the watermark of the only reading buffer if its rule pairs the newest, else -1."""
         if (
             len(reading_buffers) == 1
-            and self._index.pairing_rules[reading_buffers[0].series].pair_newest is not None
+            and PAIRING_RULES[reading_buffers[0].rules.mode].pair_newest is not None
         ):
             return reading_buffers[0].watermark
         return -1
@@ -75,8 +76,8 @@ class InOrderPath:
         Where the reading ``near`` a candidate is not known, its reading buffer must be flushed.
         It is one loop for speed: every reference of a fleet goes through it.
         """
-        pairing_rules, put_if_new = self._index.pairing_rules, self._references.put_if_new
-        pair_newest, mark_changed = self._reconciler.pair_newest, self._index.mark_changed
+        put_if_new, mark_changed = self._references.put_if_new, self._index.mark_changed
+        pair_newest = self._reconciler.pair_newest
         taken = []
         for (at, reference, references), reading in zip(candidates, near, strict=True):
             time, times, reading_buffers = (
@@ -92,7 +93,7 @@ class InOrderPath:
                 if before == before:  # noqa: PLR0124 - it is known
                     is_safe = abs(before - last) < abs(before - time)
                 else:
-                    is_safe = not pairing_rules[readings.series].last_is_affected(
+                    is_safe = not PAIRING_RULES[readings.rules.mode].last_is_affected(
                         readings, references, time
                     )
                 if not is_safe:

@@ -23,7 +23,6 @@ from monitor.core.pairing.buffers import (
 )
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import Watermarks
-from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import Rules
 from monitor.core.pairing.staging import Staging
@@ -41,7 +40,7 @@ class Concern(NamedTuple):
 
 
 class JoinIndex:
-    """State: the buffers of both sides by their keys, and the rules of each series.
+    """State: the buffers of both sides by their keys.
 
     ``rules_of(sensor, quantity)`` returns the rules of a series; ``match_on`` names what must agree
     besides the quantity: ``subject``, ``key``, both or neither. ``concerns_of(sensor)`` names the
@@ -62,8 +61,6 @@ class JoinIndex:
         self.watermarks: Final = Watermarks()
         self.staging: Final = Staging(self.watermarks)
         self.reference_buffers: Final[dict[MatchKey, ReferenceBuffer]] = {}
-        self.rules: Final[dict[int, Rules]] = {}
-        self.pairing_rules: Final[dict[int, PairingRule]] = {}
         self.names: Final[dict[int, tuple[str, str]]] = {}
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._changed: set[Scope] = set()
@@ -90,12 +87,11 @@ class JoinIndex:
         rules = self._rules_of(sensor, quantity)
         reach = 0.0 if PAIRING_RULES[rules.mode].is_local else inf
         readings = self.reading_buffers[name] = ReadingBuffer(
-            series, name, rules.lag_seconds, reach, self.watermarks
+            series, name, rules, reach, self.watermarks
         )
         if readings.is_plain:
             self.staging.open(readings)
         self._buffers_of.setdefault(series, {})[readings] = None
-        self.rules[series], self.pairing_rules[series] = rules, PAIRING_RULES[rules.mode]
         for concern in (Concern(sensor), *self._concerns_of(sensor)):
             self.join(readings, self.reference_buffer(concern.subject, quantity, key), concern)
         return readings

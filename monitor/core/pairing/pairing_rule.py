@@ -61,7 +61,6 @@ class Probe(NamedTuple):
     join: Join
     at: int
     time: float
-    rules: Rules
 
 
 def row_of(probe: Probe, reading: Reading, time: float, seconds: float, identity: int) -> Row:
@@ -79,7 +78,7 @@ def row_of(probe: Probe, reading: Reading, time: float, seconds: float, identity
         reading.p,
         reference.value,
         reference.u,
-        probe.rules.uncertainty.of(seconds, probe.join.distance_km),
+        probe.readings.rules.uncertainty.of(seconds, probe.join.distance_km),
         references.digests[probe.at],
         crps_packed(reading.places, reading.levels, reference.value)
         if isinstance(reading, Distribution)
@@ -102,7 +101,7 @@ def pair_with_mean(probe: Probe, weighted: list[tuple[float, Reading]]) -> list[
     u^2 = (1 - r) sum (w u)^2 + r (sum w u)^2 for errors with correlation r (GUM equation 16); the
     arms of coverage intervals are combined like u.
     """
-    r = probe.rules.correlation
+    r = probe.readings.rules.correlation
     value = math.fsum(w * reading.value for w, reading in weighted)
 
     def combined(parts: list[float]) -> float:
@@ -119,7 +118,8 @@ def pair_with_mean(probe: Probe, weighted: list[tuple[float, Reading]]) -> list[
         lower = value - combined([w * (reading.value - reading.lower) for w, reading in weighted])
         upper = value + combined([w * (reading.upper - reading.value) for w, reading in weighted])
     elif math.isnan(u):
-        u = combined([w * _standard(reading, probe.rules.level) for w, reading in weighted])
+        level = probe.readings.rules.level
+        u = combined([w * _standard(reading, level) for w, reading in weighted])
     first = weighted[0][1]
     mean = Reading(first.sensor, first.quantity, probe.time, value, u, lower, upper, p)
     identity = combine(probe.readings.digest, probe.join.references.digests[probe.at])
@@ -142,10 +142,11 @@ def _standard(reading: Reading, level: float) -> float:
 # -- by a new reading ---------------------------------------------------------------------------
 
 
-def between(readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules) -> range:
+def between(readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> range:
     """Return the references between the readings before and after one, within tolerance of it."""
     times, time = readings.times, readings.times[at]
-    low, high = time - rules.tolerance_seconds, time + rules.tolerance_seconds
+    reach = readings.rules.tolerance_seconds
+    low, high = time - reach, time + reach
     before = bisect_left(times, time) - 1
     after = bisect_right(times, time)
     if before >= 0:
@@ -156,11 +157,11 @@ def between(readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules
 
 
 def between_and_not_nearer(
-    readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
+    readings: ReadingBuffer, references: ReferenceBuffer, at: int
 ) -> list[int]:
     """Return the references of :func:`between` with no reading, or one that is not nearer."""
     affected = []
-    for place in between(readings, references, at, rules):
+    for place in between(readings, references, at):
         match = readings.matches.get(references.identities[place])
         if match is not None:
             time, paired = references.times[place], match.rows[0][2] - readings.lag_seconds
@@ -170,31 +171,25 @@ def between_and_not_nearer(
     return affected
 
 
-def within_tolerance(
-    readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
-) -> range:
+def within_tolerance(readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> range:
     """Return the references within tolerance of a reading."""
     time = readings.times[at]
-    return _spanning(references, time - rules.tolerance_seconds, time + rules.tolerance_seconds)
+    reach = readings.rules.tolerance_seconds
+    return _spanning(references, time - reach, time + reach)
 
 
-def by_interval(
-    readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
-) -> range:
+def by_interval(readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> range:
     """Return the references whose interval may hold a reading."""
-    del rules
     time = readings.times[at]
     return _spanning(references, time - references.span_seconds, time + references.span_seconds)
 
 
-def its_nearest(
-    readings: ReadingBuffer, references: ReferenceBuffer, at: int, rules: Rules
-) -> tuple[int, ...]:
+def its_nearest(readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> tuple[int, ...]:
     """Return the reference nearest to a reading, none if it has its maximum of nearer ones."""
     time = readings.times[at]
     place = nearest(references.times, time)
     match = readings.matches.get(references.identities[place])
-    if match is not None and len(match.rows) >= rules.max_pairs_per_reference:
+    if match is not None and len(match.rows) >= readings.rules.max_pairs_per_reference:
         own = references.times[place]
         far = max(abs(row[2] - readings.lag_seconds - own) for row in match.rows)
         if abs(time - own) > far + MARGIN_SECONDS:
@@ -315,12 +310,11 @@ class PairingRule:
     help: str
     sentence: str
     pairs: Callable[[Probe], list[Row]]
-    affected_by_reading: Callable[[ReadingBuffer, ReferenceBuffer, int, Rules], Iterable[int]]
+    affected_by_reading: Callable[[ReadingBuffer, ReferenceBuffer, int], Iterable[int]]
     affected_by_reference: Callable[[ReadingBuffer, ReferenceBuffer, int], Iterable[int]]
     last_is_affected: Callable[[ReadingBuffer, ReferenceBuffer, float], bool] = always
     pair_newest: (
-        Callable[[ReadingBuffer, Join, int, float, Rules, NearestReading | None], list[Row] | None]
-        | None
+        Callable[[ReadingBuffer, Join, int, float, NearestReading | None], list[Row] | None] | None
     ) = None
     is_local: bool = False
     is_of_several: bool = False

@@ -34,7 +34,7 @@ from monitor.core.pairing.series_rules import Rules
 
 def _within(probe: Probe) -> range:
     """Return the readings within tolerance of the reference that have no nearer reference."""
-    times, rules = probe.readings.times, probe.rules
+    times, rules = probe.readings.times, probe.readings.rules
     reach = rules.tolerance_seconds + MARGIN_SECONDS
     first = bisect_left(times, probe.time - reach)
     last = bisect_right(times, probe.time + reach, lo=first)
@@ -47,7 +47,7 @@ def _within(probe: Probe) -> range:
 
 def _claims(probe: Probe, at: int) -> bool:
     time = probe.readings.times[at]
-    close = abs(time - probe.time) <= probe.rules.tolerance_seconds
+    close = abs(time - probe.time) <= probe.readings.rules.tolerance_seconds
     return close and is_nearest(probe.join.references.times, probe.at, time)
 
 
@@ -58,7 +58,7 @@ def _mutually_nearest(probe: Probe) -> list[Row]:
         return []
     at = nearest(times, probe.time)
     time = times[at]
-    if abs(time - probe.time) > probe.rules.tolerance_seconds:
+    if abs(time - probe.time) > probe.readings.rules.tolerance_seconds:
         return []
     is_mutual = is_nearest(probe.join.references.times, probe.at, time)
     return pair_with(probe, at) if is_mutual else []
@@ -69,11 +69,10 @@ def _mutually_nearest_newest(
     join: Join,
     at: int,
     time: float,
-    rules: Rules,
     near: NearestReading | None,
 ) -> list[Row] | None:
     """Do the same for a reference later than all others: most of the cost of a pair is here."""
-    times, references = readings.times, join.references
+    times, references, rules = readings.times, join.references, readings.rules
     if near is None:
         if not times or readings.full_readings:
             return None
@@ -121,7 +120,7 @@ def _nearest_of(places: range, probe: Probe) -> range:
 
     Of two equally near ones the earlier counts, so that the result depends on the readings alone.
     """
-    times, most = probe.readings.times, probe.rules.max_pairs_per_reference
+    times, most = probe.readings.times, probe.readings.rules.max_pairs_per_reference
     low, high = places.start, max(places.stop - most, places.start)
     while low < high:
         middle = (low + high) // 2
@@ -148,7 +147,7 @@ def _as_of(probe: Probe) -> list[Row]:
     """Pair a reference with the last reading at or before it, within tolerance."""
     times = probe.readings.times
     at = bisect_right(times, probe.time) - 1
-    if at < 0 or probe.time - times[at] > probe.rules.tolerance_seconds:
+    if at < 0 or probe.time - times[at] > probe.readings.rules.tolerance_seconds:
         return []
     return pair_with(probe, bisect_left(times, times[at]))
 
@@ -165,7 +164,7 @@ def _interpolated(probe: Probe) -> list[Row]:
     before = after - 1
     if before < 0 or after == len(times):
         return []
-    tolerance = probe.rules.tolerance_seconds
+    tolerance = probe.readings.rules.tolerance_seconds
     if time - times[before] > tolerance or times[after] - time > tolerance:
         return []
     before = bisect_left(times, times[before])
@@ -179,7 +178,7 @@ def _mean(probe: Probe) -> list[Row]:
     reference = probe.join.references.entries[probe.at]
     if not reference.start < reference.end:
         return []
-    times, rules = probe.readings.times, probe.rules
+    times, rules = probe.readings.times, probe.readings.rules
     first = bisect_left(times, reference.start)
     last = bisect_left(times, reference.end, lo=first)
     inside = [probe.readings.reading(at) for at in range(first, last)]

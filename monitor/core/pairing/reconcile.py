@@ -12,8 +12,8 @@ from typing import Final
 from monitor.core.model import NAN, Records, pair_records
 from monitor.core.pairing.buffers import NearestReading, ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.identities import CRPS, REMOVED, Identity, Match, Row, revised, same_row
-from monitor.core.pairing.join_index import JoinIndex
 from monitor.core.pairing.pairing_rule import Probe, neighbours
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
 
 
@@ -23,8 +23,7 @@ class Reconciler:
     While it ``is_recalling`` nothing is paired: a journal has the pairs of what it restores.
     """
 
-    def __init__(self, index: JoinIndex, references: ReferenceStore) -> None:
-        self._index: Final = index
+    def __init__(self, references: ReferenceStore) -> None:
         self._references: Final = references
         self.is_recalling = False
         self.limited = 0  # references that reached the maximum number of pairs with a series
@@ -45,13 +44,13 @@ class Reconciler:
         """Pair the references again that a new reading may affect."""
         if self.is_recalling:
             return
-        rule, rules = self._index.pairing_rules[readings.series], self._index.rules[readings.series]
+        rule = PAIRING_RULES[readings.rules.mode]
         for join in readings.joins:
             if join.references.times:
                 self._reconcile(
                     readings,
                     join.references,
-                    rule.affected_by_reading(readings, join.references, at, rules),
+                    rule.affected_by_reading(readings, join.references, at),
                 )
                 self._commit()
 
@@ -60,7 +59,7 @@ class Reconciler:
         if self.is_recalling:
             return
         for readings in references.reading_buffers:
-            rule = self._index.pairing_rules[readings.series]
+            rule = PAIRING_RULES[readings.rules.mode]
             self._reconcile(
                 readings, references, rule.affected_by_reference(readings, references, at)
             )
@@ -76,13 +75,11 @@ class Reconciler:
         if self.is_recalling:
             return
         at = len(references.times) - 1
-        time, rule = references.times[at], self._index.pairing_rules[readings.series]
+        time, rule = references.times[at], PAIRING_RULES[readings.rules.mode]
         join = readings.nearest_join(references, time)
         rows = None
         if join is not None and rule.pair_newest is not None:
-            rows = rule.pair_newest(
-                readings, join, at, time, self._index.rules[readings.series], near
-            )
+            rows = rule.pair_newest(readings, join, at, time, near)
             if rows:
                 references.last_match_time = rows[0][2] - readings.lag_seconds
         if rows is None:
@@ -153,17 +150,15 @@ class Reconciler:
 
     def _pairs(self, readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> list[Row]:
         """Return the pairs of a reference with what a reading buffer holds."""
-        time, series = references.times[at], readings.series
+        time = references.times[at]
         join = readings.nearest_join(references, time)
         if join is None:
             return []
-        return self._index.pairing_rules[series].pairs(
-            Probe(readings, join, at, time, self._index.rules[series])
-        )
+        return PAIRING_RULES[readings.rules.mode].pairs(Probe(readings, join, at, time))
 
     def _replace(self, readings: ReadingBuffer, identity: Identity, rows: list[Row]) -> None:
         match = readings.matches.get(identity)
-        most = self._index.rules[readings.series].max_pairs_per_reference
+        most = readings.rules.max_pairs_per_reference
         self.limited += len(rows) >= most > (0 if match is None else len(match.rows))
         if match is None:
             if rows:

@@ -27,7 +27,6 @@ from monitor.core.pairing.reference_revisions import (
     ReferenceStore,
     is_revisable,
 )
-from monitor.core.pairing.series_rules import Rules
 
 # -- eviction -------------------------------------------------------------------------------------
 
@@ -35,7 +34,6 @@ from monitor.core.pairing.series_rules import Rules
 def expire_readings(
     readings: ReadingBuffer,
     received_before: float,
-    rules: Rules,
     leaving: Container[Identity],
     same: Callable[[ReadingBuffer, Identity], bool],
 ) -> tuple[int, int]:
@@ -51,11 +49,11 @@ def expire_readings(
         times = readings.times[: gone.stop].tolist()
     else:
         times = [readings.times[at] for at in gone]
-    marks, touched = _used(readings, rules, times)
+    marks, touched = _used(readings, times)
     readings.drop(gone)
     for identity, match in touched:
         if identity not in leaving:
-            match.frozen = match.frozen or is_frozen(readings, identity, match, rules, same)
+            match.frozen = match.frozen or is_frozen(readings, identity, match, same)
     return len(gone), marks.count(0)
 
 
@@ -70,13 +68,12 @@ def is_frozen(
     readings: ReadingBuffer,
     identity: Identity,
     match: Match,
-    rules: Rules,
     same: Callable[[ReadingBuffer, Identity], bool],
 ) -> bool:
     """Return whether a reading that the pairs of a reference were made from is gone."""
-    if PAIRING_RULES[rules.mode].is_of_several:
+    if PAIRING_RULES[readings.rules.mode].is_of_several:
         return not same(readings, identity)
-    return not all(_holds(readings, row[2] - rules.lag_seconds, row[3]) for row in match.rows)
+    return not all(_holds(readings, row[2] - readings.lag_seconds, row[3]) for row in match.rows)
 
 
 def _holds(readings: ReadingBuffer, time: float, value: float) -> bool:
@@ -86,16 +83,16 @@ def _holds(readings: ReadingBuffer, time: float, value: float) -> bool:
 
 
 def _used(
-    readings: ReadingBuffer, rules: Rules, times: Sequence[float]
+    readings: ReadingBuffer, times: Sequence[float]
 ) -> tuple[bytearray, list[tuple[Identity, Match]]]:
     """Return 1 for each of sorted ``times`` that a pair used, else 0, and the matches near them."""
-    reach, lag = 0.0, rules.lag_seconds
-    if PAIRING_RULES[rules.mode].is_of_several:
-        reach, lag = rules.tolerance_seconds, 0.0
+    reach, lag = 0.0, readings.lag_seconds
+    if PAIRING_RULES[readings.rules.mode].is_of_several:
+        reach, lag = readings.rules.tolerance_seconds, 0.0
         for join in readings.joins:
             reach = max(reach, join.references.span_seconds)
     marks, users = bytearray(len(times)), []
-    for identity, match in _matches_near(readings, rules, times[0] - reach, times[-1] + reach):
+    for identity, match in _matches_near(readings, times[0] - reach, times[-1] + reach):
         low = high = match.rows[0][2]
         if len(match.rows) > 1:
             taken = [row[2] for row in match.rows]
@@ -109,10 +106,10 @@ def _used(
 
 
 def _matches_near(
-    readings: ReadingBuffer, rules: Rules, first: float, last: float
+    readings: ReadingBuffer, first: float, last: float
 ) -> list[tuple[Identity, Match]]:
     """Return the matches of references near a range of times: all that may use it, or more."""
-    apart = max(rules.tolerance_seconds, readings.apart_seconds) + MARGIN_SECONDS
+    apart = max(readings.rules.tolerance_seconds, readings.apart_seconds) + MARGIN_SECONDS
     matches, found = readings.matches, []
     for join in readings.joins:
         times, identities = join.references.times, join.references.identities
@@ -239,5 +236,5 @@ def restore_pairs(
             readings.apart_seconds = max(readings.apart_seconds, apart)
             restored.append(readings)
     for readings in restored:
-        rules, match = index.rules[readings.series], readings.matches[identity]
-        match.frozen = is_frozen(readings, identity, match, rules, reconciler.reproduces)
+        match = readings.matches[identity]
+        match.frozen = is_frozen(readings, identity, match, reconciler.reproduces)

@@ -117,7 +117,7 @@ def _examine(pairing: Pairing, quantity: str) -> Unpaired:
     # A buffer may outlive its readings until the next round.
     filled = {name: each for name, each in held.reading_buffers.items() if each.times}
     held = held._replace(reading_buffers=filled)
-    return _names(held, known) or _times(pairing, held, known)
+    return _names(held, known) or _times(held, known)
 
 
 def _names(held: _QuantityBuffers, known: Unpaired) -> Unpaired | None:
@@ -168,12 +168,12 @@ def _bare(name: str) -> str:
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
-def _times(pairing: Pairing, held: _QuantityBuffers, known: Unpaired) -> Unpaired:
+def _times(held: _QuantityBuffers, known: Unpaired) -> Unpaired:
     """Compare times where names agree, then ask the pairing rule what it lacks."""
     gaps: list[float] = []
     rules = Rules()
     for readings in held.reading_buffers.values():
-        rules = pairing.rules_of_series(readings.series)
+        rules = readings.rules
         for join in readings.joins:
             if join.references.times and len(gaps) < _BUFFERS_MAX:
                 gaps.append(gap_seconds(readings.times, join.references.times))

@@ -165,7 +165,7 @@ def _without_pair(
     if not any(each.times for each in joins):
         near = nearly_agreeing(_keys(pairing, buffers), _reference_keys(pairing, scopes))
         return known._replace(cause="key", nearest=near)
-    rules = pairing.rules_of_series(buffers[0].series)
+    rules = buffers[0].rules
     gaps = [
         gap_seconds(readings.times, join.references.times)
         for readings in buffers
