@@ -74,12 +74,8 @@ class Watch:
             reference_stale_seconds=_ALWAYS,
         )
         self._timed: bool | None = None  # None until the first pairs
-        # The scout takes all pairs of a call at once, and so finds where the memory must stop.
-        self._memory, self._scout = (
-            InMemoryNetwork(
-                lambda _sensor, _quantity: rules._replace(timed=bool(self._timed)), window
-            )
-            for _ in range(2)
+        self._memory: Final = InMemoryNetwork(
+            lambda _sensor, _quantity: rules._replace(timed=bool(self._timed)), window
         )
         self._unit: Final = unit
         self._pairs = 0
@@ -134,8 +130,6 @@ class Watch:
         late = int(np.searchsorted(pairs["time"], self._newest.get(row, -math.inf)))
         raised = []
         if late:
-            self._scout.apply(pairs[:late])
-            self._scout.network.evaluate(float(pairs["time"][late - 1]), 0)
             raised += self._taken(pairs[:late])
         if late < pairs.size:
             self._newest[row] = float(pairs["time"][-1])
@@ -161,23 +155,16 @@ class Watch:
         return self._now, row
 
     def _row_of(self, sensor: str, quantity: str) -> int:
-        """Return the row of a sensor, which is the same in both networks."""
-        row = self._memory.network.registry.get(sensor, quantity)
-        if row is None:
-            self._scout.network.registry.add(sensor, quantity)
-            row = self._memory.network.registry.add(sensor, quantity)
-        return row
+        registry = self._memory.network.registry
+        row = registry.get(sensor, quantity)
+        return registry.add(sensor, quantity) if row is None else row
 
     def _changes(self, newer: Records) -> list[int]:
         """Return how many of the newest pairs came up to each change of an alert."""
-        self._scout.apply(newer)
         if newer.size == 1:
             return []
-        scout = self._scout.network
-        scout.evaluate(float(newer["time"][-1]), 0)
-        times = [
-            each.time for each in scout.drain_transitions() if _FIRING in (each.before, each.after)
-        ]
+        found = self._memory.network.replayer.preview(newer)
+        times = [each.time for each in found if _FIRING in (each.before, each.after)]
         return (np.flatnonzero(np.isin(newer["time"], times)) + 1).tolist()
 
     def _taken(self, pairs: Records) -> list[Alert]:

@@ -50,10 +50,10 @@ def town_with(pairs: int) -> Town:
     return town
 
 
-def together(sensor: str, seconds: range) -> list[Observation]:
+def together(sensor: str, seconds: range, value: float = 40.0) -> list[Observation]:
     seen: list[Observation] = []
     for at in seconds:
-        seen.append(Reading(sensor, "o3", 100.0 * at, 40.0, u=2.0))
+        seen.append(Reading(sensor, "o3", 100.0 * at, value, u=2.0))
         seen.append(Reference("A", "o3", 100.0 * at, 40.5, u=0.2))
     return seen
 
@@ -69,6 +69,25 @@ LOOKS = {
 @pytest.mark.parametrize("look", LOOKS)
 def test_whoever_looks_finds_what_was_applied(look):
     assert LOOKS[look](town_with(7).network) == 7
+
+
+def test_a_preview_finds_what_pairs_will_change_and_changes_nothing():
+    town, chance = Town(), np.random.default_rng(1)
+    for at in range(60):
+        town.take(together("s1", range(at, at + 1), chance.normal(40.5, 2.0)), 0.0)
+    network = town.network
+    network.evaluate(6000.0)
+    network.drain_transitions()
+    pairs = network.observe(together("s1", range(60, 90), 60.0), 0.0).pairs
+    before = bits(network)
+
+    seen = network.replayer.preview(pairs)
+
+    assert bits(network) == before
+    network.apply(pairs)
+    network.evaluate(9000.0)
+    assert seen == network.drain_transitions()
+    assert "firing" in [each.after for each in seen]
 
 
 def test_few_pairs_are_taken_together_and_many_at_once(monkeypatch):

@@ -183,6 +183,14 @@ class Replayer:
             self._rings.copies.passed(series, counts)
         return changes_of(found, np.arange(self._rings.known.size), times)
 
+    def preview(self, pairs: Records) -> list[AlertChange]:
+        """Return what :meth:`step` would for newer pairs of one series; its evidence stays."""
+        series, counts, inputs, times = self._steps_of(pairs)
+        before = self._detector.copies(series)
+        found = self._detector.advance(series, np.cumsum(counts) - counts, inputs)
+        self._detector.put_back(series, *before)
+        return changes_of(found, np.arange(self._rings.known.size), times)
+
     def replay_disturbed(self, rows: Iterable[int]) -> list[AlertChange]:
         """Replay those of ``rows`` whose past changed; return how their alerts differ from before.
 
