@@ -36,6 +36,7 @@ from harness.publishing import Said
 from monitor.config import Settings
 from monitor.core.registry import KnownSeries
 from monitor.daemon.assembly import Parts, assemble
+from monitor.daemon.checkpoints import save_evidence
 from monitor.daemon.runtime import collect_rarely, freeze_after_start
 from monitor.http.svg import Axis, Chart
 from monitor.journal import Batch, Journal
@@ -96,7 +97,7 @@ def _left(path: Path, series: int, stored: int) -> float:
     _fill(path, series, stored)
     parts, start = _started(path, series)
     _publish(parts, START)
-    while parts.evidence.work():
+    while save_evidence(parts.network, parts.journal):
         pass
     parts.journal.close()
     return start

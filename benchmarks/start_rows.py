@@ -28,6 +28,7 @@ from monitor.config import Settings
 from monitor.core.model import PAIR, event_order, in_portions
 from monitor.core.registry import KnownSeries
 from monitor.daemon.assembly import assemble
+from monitor.daemon.checkpoints import save_evidence
 from monitor.journal import Batch, Journal
 
 SERIES = 1000
@@ -133,7 +134,7 @@ def _killed(path: str, seconds: Sequence[Sequence[Said]]) -> float:
             parts.network.evaluate(now, 128)
             parts.network.drain_transitions()
         if second % KEEP_SECONDS == 0:
-            parts.evidence.work()
+            save_evidence(parts.network, parts.journal)
             parts.journal.compact()
     return float(parts.intake.counts.committed)
 

@@ -18,7 +18,6 @@ from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.settings import Settings, native_topic
 from monitor.core.state.network import Network
-from monitor.daemon.checkpoints import EvidenceKeeping
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.corrector import Corrector
 from monitor.daemon.covariate_keeper import CovariateKeeper, WhereCheck
@@ -53,7 +52,6 @@ class Parts(NamedTuple):
     intake: Intake
     clock: ClockGuard
     self_check: SelfCheck
-    evidence: EvidenceKeeping
     certified: tuple[CertifiedSource, ...] = ()
     where: WhereCheck | None = None
 
@@ -94,8 +92,7 @@ def assemble(settings: Settings, now: float, journal: Journal | None = None) -> 
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
     certified = tuple(certified_sources(settings).values())
     where = None if covariates is None else WhereCheck(network, journal, covariates)
-    evidence = EvidenceKeeping(network, journal)
-    return Parts(settings, network, journal, intake, clock, check, evidence, certified, where)
+    return Parts(settings, network, journal, intake, clock, check, certified, where)
 
 
 def examined(parts: Parts, now: float) -> Examined:

@@ -11,7 +11,6 @@ pairs.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -113,31 +112,19 @@ LAST_PORTIONS: Final = 16
 _log: Final = logging.getLogger("monitor")
 
 
-class EvidenceKeeping:
-    """State: from which event time on the journal has all pairs that evidence rests on."""
+def save_evidence(network: Network, store: Store) -> int:
+    """Save the evidence of a portion of the series; return of how many."""
+    kept = network.keep_evidence(PORTION)
+    if kept:
+        store.append(Batch(evidence=kept))
+    return len(kept)
 
-    def __init__(self, network: Network, store: Store) -> None:
-        self._network: Final = network
-        self._store: Final = store
-        self._kept_from = -math.inf
 
-    def dropped(self, pairs_before: float) -> None:
-        """Note that the journal has dropped pairs, all older than an event time."""
-        self._kept_from = max(self._kept_from, pairs_before)
-        self._network.drop_kept()
-
-    def work(self) -> int:
-        """Save the evidence of a portion of the series; return of how many."""
-        kept = self._network.keep_evidence(self._kept_from, PORTION)
-        if kept:
-            self._store.append(Batch(evidence=kept))
-        return len(kept)
-
-    def finish(self) -> None:
-        """Save the remaining evidence, as far as a short time allows."""
-        try:
-            for _ in range(LAST_PORTIONS):
-                if self.work() < PORTION:
-                    return
-        except JournalFullError as error:
-            _log.error("%s", error)
+def save_all_evidence(network: Network, store: Store) -> None:
+    """Save the remaining evidence, as far as a short time allows."""
+    try:
+        for _ in range(LAST_PORTIONS):
+            if save_evidence(network, store) < PORTION:
+                return
+    except JournalFullError as error:
+        _log.error("%s", error)

@@ -35,6 +35,7 @@ from monitor.daemon.assembly import (
     outlets,
     verdict_topics,
 )
+from monitor.daemon.checkpoints import save_all_evidence, save_evidence
 from monitor.daemon.intake import HOUSEKEEPING_SECONDS, SILENT
 from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import (
@@ -136,7 +137,7 @@ class Daemon:
                 self._work()
             if self._is_durable:
                 self._publisher.finish(self._now(), self._source, _LAST_PUBLICATION_SECONDS)
-                self._parts.evidence.finish()
+                save_all_evidence(self._parts.network, self._parts.journal)
         finally:
             self._source.close()
             self._publisher.close()
@@ -218,7 +219,6 @@ class Daemon:
         if (newest := clock.retention_time()) is not None:
             pairs_before = newest - settings.journal.retention_days * 86_400.0
             self._evict(newest)
-            self._parts.self_check.dropped(pairs_before)
         try:
             self._note_silent(held_before)
             is_less = self._parts.journal.forget(
@@ -227,8 +227,8 @@ class Daemon:
                 share=_SHARE_A_ROUND,
             )
             if is_less:
-                self._parts.evidence.dropped(pairs_before)
-            self._parts.evidence.work()
+                self._parts.network.drop_history(pairs_before)
+            save_evidence(self._parts.network, self._parts.journal)
             self._parts.journal.compact()
         except JournalFullError as error:
             _log.error("%s", error)

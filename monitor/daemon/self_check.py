@@ -42,15 +42,7 @@ class SelfCheck:
         self._due = -math.inf
         self._row = 0
         self._steps: Steps[Compared | None] | None = None
-        self._kept_from = -math.inf  # pairs from this event time on are all in the journal
         self.results: Final = {"same": 0, "different": 0}
-
-    def dropped(self, pairs_before: float) -> None:
-        """Note that the journal may have dropped pairs, all older than an event time.
-
-        A clock that is set back brings none of them back.
-        """
-        self._kept_from = max(self._kept_from, pairs_before)
 
     def work(self, now: float) -> None:
         """Continue a check by one step if it is due at ``now``, s of a monotonic clock."""
@@ -60,7 +52,7 @@ class SelfCheck:
         began = self._seconds()
         if self._steps is None:
             self._row = self._chance.randrange(count)
-            self._steps = self._network.self_check(self._row, self._kept_from)
+            self._steps = self._network.self_check(self._row)
         try:
             next(self._steps)
         except StopIteration as end:

@@ -76,7 +76,6 @@ class Life:
         self._settings = settings
         self.store = InMemoryStore() if store is None else store
         self.resumed = 0
-        self._kept_from = -np.inf
         self._started()
 
     def _started(self) -> None:
@@ -101,13 +100,12 @@ class Life:
 
     def keep(self) -> None:
         """Keep evidence as the daemon does, of one series at a time."""
-        self.store.append(Batch(evidence=self.network.keep_evidence(self._kept_from, 1)))
+        self.store.append(Batch(evidence=self.network.keep_evidence(1)))
 
     def forget(self, before: float) -> None:
         """Let retention drop pairs as the daemon does."""
         if self.store.forget(observations_before=-np.inf, pairs_before=before):
-            self._kept_from = before
-            self.network.drop_kept()
+            self.network.drop_history(before)
 
     def restart(self, what: str, settings: CoreSettings | None = None) -> None:
         """Begin again from the bytes of a copy of the store, as if nothing had been kept."""
@@ -115,7 +113,6 @@ class Life:
         self.store, bare = (InMemoryStore.open(self.store.copy()) for _ in range(2))
         bare._evidence.clear()
         self.resumed += len(self.store.evidence())
-        self._kept_from = -np.inf
         self._started()
         assert_same(self.facts(), Life(self._settings, bare).facts(), what)
 
@@ -251,7 +248,7 @@ def lived(seed: int) -> tuple[dict[str, dict[str, object]], int]:
             live.restart(f"life {seed}: restarted", plan.settings)
     found = live.facts()
     for row in range(len(live.network.registry)):
-        steps = live.network.self_check(row, -np.inf)
+        steps = live.network.self_check(row)
         assert steps is not None
         compared = finish(steps)
         assert not compared.differing, f"life {seed}: self-check {row}"

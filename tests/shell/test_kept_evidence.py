@@ -17,7 +17,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import KnownSeries, Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.daemon.checkpoints import EvidenceKeeping
+from monitor.daemon.checkpoints import save_all_evidence, save_evidence
 from monitor.daemon.intake import recover
 from monitor.daemon.self_check import SelfCheck
 from monitor.journal import Batch, Journal
@@ -101,7 +101,7 @@ def live(journal: Journal) -> Network:
     """Return a network whose evidence was kept, and that went on for ten pairs."""
     network = started(journal)
     take(network, journal, made(0, FIRST))
-    assert EvidenceKeeping(network, journal).work() == SENSORS
+    assert save_evidence(network, journal) == SENSORS
     take(network, journal, made(FIRST, FIRST + 10))
     return network
 
@@ -112,12 +112,11 @@ def test_a_start_replays_only_what_came_after(live, journal, monkeypatch):
 
 
 def test_evidence_is_kept_again_after_so_many_pairs(live, journal):
-    keeping = EvidenceKeeping(live, journal)
-    assert keeping.work() == 0
+    assert save_evidence(live, journal) == 0
     take(live, journal, made(FIRST + 10, FIRST + PAIRS - 1))
-    assert keeping.work() == 0
+    assert save_evidence(live, journal) == 0
     take(live, journal, made(FIRST + PAIRS - 1, FIRST + PAIRS))
-    keeping.finish()
+    save_all_evidence(live, journal)
 
     assert [each.time for each in journal.evidence()] == [FIRST + PAIRS - 1.0] * SENSORS
 
@@ -129,7 +128,7 @@ def test_what_comes_late_in_time_after_time_leaves_evidence_behind_it(live, jour
         late["id"] += 10**6  # other pairs, some older than the newest one
         late["time"] -= 0.5
         take(live, journal, np.concatenate([made(at, at + 10), late]))
-    EvidenceKeeping(live, journal).finish()
+    save_all_evidence(live, journal)
     kept = {each.series: each.time for each in journal.evidence()}
 
     assert set(kept) == set(range(SENSORS))
@@ -155,7 +154,7 @@ def test_evidence_that_waits_for_a_replay_is_kept_from_before_the_change(
     live.apply(last)
     assert len(live.replayer.disturbed) == SENSORS
 
-    assert EvidenceKeeping(live, journal).work() == kept
+    assert save_evidence(live, journal) == kept
     times = [each.time for each in journal.evidence()]
     assert len(times) == SENSORS
     assert [time > FIRST for time in times] == [bool(kept)] * SENSORS  # else those of the fixture
@@ -184,17 +183,16 @@ def test_an_event_after_it_begins_an_epoch(live, journal, monkeypatch):
 
 
 def test_pairs_that_are_forgotten_take_it_with_them(live, journal, monkeypatch):
-    keeping = EvidenceKeeping(live, journal)
     assert journal.forget(observations_before=0.0, pairs_before=FIRST - 0.5)
-    keeping.dropped(FIRST - 0.5)
+    live.drop_history(FIRST - 0.5)
     take(live, journal, made(FIRST + 10, FIRST + 2 * PAIRS))
 
-    assert keeping.work() == 0  # what memory has rests on pairs that are gone
+    assert save_evidence(live, journal) == 0  # what memory has rests on pairs that are gone
     assert journal.evidence() == []
     replayed(journal, monkeypatch)
     again = started(journal)
     look(again)
-    assert EvidenceKeeping(again, journal).work() == SENSORS
+    assert save_evidence(again, journal) == SENSORS
     assert replayed(journal, monkeypatch) < SENSORS * 20
 
 
@@ -216,5 +214,5 @@ def test_one_that_is_wrong_is_found_and_mended(live, journal, caplog):
     assert "s1/w differs from the journal in evidence" in caplog.text
     look(wrong)
     assert wrong.detector.dump(1) == live.detector.dump(1)
-    assert EvidenceKeeping(wrong, journal).work() == 1  # in place of the wrong one
+    assert save_evidence(wrong, journal) == 1  # in place of the wrong one
     assert started(journal).detector.dump(1) == live.detector.dump(1)

@@ -224,7 +224,7 @@ def test_what_a_full_disk_keeps_from_being_durable_is_not_published_at_the_end(t
         raise JournalFullError("no space left")
 
     parts.intake.commit = full
-    parts.evidence.finish = lambda: finished.append("evidence")
+    parts.network.keep_evidence = finished.append
     source.daemon = daemon = Daemon(parts, source, Publisher(parts, screen), clock=lambda: NOW)
     daemon.run()
 

@@ -96,6 +96,7 @@ class Network:
         capacity = settings.capacity
         self.eviction: Final = Eviction(capacity)
         self._held_from = -math.inf
+        self._history_from = -math.inf  # pairs from this event time on are all in the store
         self._begun_again: Final[dict[str, float]] = {}
         self._without_series: Final[set[str]] = set()  # sensors of events and collocations
         self.registry: Final = Registry(
@@ -224,16 +225,19 @@ class Network:
         self.pairing.recall(pairs, standing, self.registry.keys)
         self._pipeline.recall(pairs, standing, kept, is_resumed=is_resumed)
 
-    def keep_evidence(self, kept_from: float, most: int) -> list[KeptEvidence]:
+    def keep_evidence(self, most: int) -> list[KeptEvidence]:
         """Return the evidence of at most so many series, to be made durable.
 
-        It is that of series with many new pairs whose history, which begins at ``kept_from``, has
-        all their pairs.
+        It is that of series with many new pairs whose history has all their pairs.
         """
-        return self._pipeline.keep_evidence(self.liveness.first_reading >= kept_from, most)
+        return self._pipeline.keep_evidence(self.liveness.first_reading >= self._history_from, most)
 
-    def drop_kept(self) -> None:
-        """Note that the store has dropped pairs, and with them the kept evidence."""
+    def drop_history(self, pairs_before: float) -> None:
+        """Note that the store has dropped pairs, all older than an event time, and kept evidence.
+
+        A clock that is set back brings none of them back.
+        """
+        self._history_from = max(self._history_from, pairs_before)
         self._pipeline.drop_kept()
 
     def expire(self, now: float) -> None:
@@ -249,13 +253,13 @@ class Network:
         """
         return self._held_from
 
-    def self_check(self, row: int, kept_from: float) -> Steps[Compared | None]:
-        """Compare a series with its history, which has all pairs from an event time on.
+    def self_check(self, row: int) -> Steps[Compared | None]:
+        """Compare a series with its history.
 
         It works in steps of a few milliseconds; everything is as of the first step. None while its
         evidence waits to be recomputed, or if the series was evicted.
         """
-        is_whole = bool(self.liveness.first_reading[row] >= kept_from)
+        is_whole = bool(self.liveness.first_reading[row] >= self._history_from)
         return self._pipeline.self_check(row, is_whole=is_whole)
 
     def since_event(self, row: int, history: Records) -> Records:
