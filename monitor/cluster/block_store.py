@@ -3,7 +3,7 @@
 Rules of this file: the store holds a few sensors and has the interface of the daemon's journal, so
 that intake and recovery are the daemon's own. Only the newest pairs of each series are kept; the
 evidence before the first of them is the root of its replays, and the block keeps it. The bytes have
-a version; states of earlier versions are upgraded.
+a version; a state of the one before is upgraded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 import msgspec
 import numpy as np
 
-from monitor.core.detector.series_state import with_calm, with_relapse, with_scales
+from monitor.core.detector.series_state import with_relapse
 from monitor.core.detector.thresholds import Bases, Crossings
 from monitor.core.diagnosis.onsets import Onsets
 from monitor.core.model import BESIDE, PAIR, Records, in_event_order
@@ -240,59 +240,29 @@ encode_state: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(BlockState).decode
 
 
-def _with_refusals(old: list[Any]) -> list[Any]:
-    """Version 1 did not count refusals."""
-    return [2, *old[1:], [[], {}, {}]]
-
-
-def _with_thresholds(old: list[Any]) -> list[Any]:
-    """Version 2 had the transitions that were sent, and no thresholds and losses."""
-    _, expired, too_late, kept, rows, standing, _, refusals = old
-    told = {(each["sensor"], each["quantity"]) for each in standing}
-    noted = [row for row, sensor, quantity, *_ in kept[0] if (sensor, quantity) in told]
-    return [3, expired, too_late, kept, rows, noted, refusals, [], [], [0, 0]]
-
-
-def _anew(form: Callable[[bytes], bytes], rows: list[Any]) -> list[Any]:
-    """Return the series of a block with evidence to be gathered anew, from converted roots."""
-    found = []
-    for path, _, root, *heard in rows:
-        before = None if root is None else [*root[:2], form(root[2])]
-        found.append([path, b"", before, *heard])
-    return found
-
-
-def _with_scales(old: list[Any]) -> list[Any]:
-    """Version 3 did not detect dependence at several scales."""
-    return [4, *old[1:4], _anew(with_scales, old[4]), *old[5:]]
-
-
-def _with_calm(old: list[Any]) -> list[Any]:
-    """Version 4 ended an alert without checking the pairs after its fault for another one."""
-    return [5, *old[1:4], _anew(with_calm, old[4]), *old[5:]]
-
-
 def _with_relapse(old: list[Any]) -> list[Any]:
-    """Version 5 had one shape for all errors, and forgot an alert once it ended."""
-    return [6, *old[1:4], _anew(with_relapse, old[4]), *old[5:]]
+    """Version 5 had one shape for all errors, and forgot an alert once it ended.
+
+    Evidence is gathered anew, from converted roots.
+    """
+    rows = []
+    for path, _, root, *heard in old[4]:
+        before = None if root is None else [*root[:2], with_relapse(root[2])]
+        rows.append([path, b"", before, *heard])
+    return [6, *old[1:4], rows, *old[5:]]
 
 
-_UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {
-    1: _with_refusals,
-    2: _with_thresholds,
-    3: _with_scales,
-    4: _with_calm,
-    5: _with_relapse,
-}
+# From the first release on, every version that was released has an entry here.
+_UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {5: _with_relapse}
 
 
 def load_state(state: bytes) -> BlockState:
     """Return a state of this version; raises StateError."""
     try:
-        version = msgspec.msgpack.decode(state, type=list[Any])[0]
+        plain = msgspec.msgpack.decode(state, type=list[Any])
+        version = plain[0]
         if version == VERSION:
             return _decode(state)
-        plain = msgspec.msgpack.decode(state, type=list[Any])
         while plain[0] in _UPGRADES:
             plain = _UPGRADES[plain[0]](plain)
         if plain[0] == VERSION:
@@ -300,6 +270,6 @@ def load_state(state: bytes) -> BlockState:
     except (msgspec.DecodeError, msgspec.ValidationError, IndexError) as error:
         raise StateError(f"the state of a block is damaged: {error}") from error
     raise StateError(
-        f"the state of a block is of version {version}, newer than this program's {VERSION}; "
+        f"the state of a block is of version {version}, this program reads {VERSION}; "
         "run the program that wrote it"
     )

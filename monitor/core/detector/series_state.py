@@ -1,4 +1,4 @@
-"""The state of a series: one record, and the forms that earlier versions of it had."""
+"""The state of a series: one record, and the form that the version before had."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from monitor.core.detector import whitening
 from monitor.core.detector.e_values import BETS
-from monitor.core.detector.scales import SCALES, STATE_FIELDS
+from monitor.core.detector.scales import SCALES
 
 STATE: Final = np.dtype(
     [
@@ -42,39 +42,22 @@ STATE: Final = np.dtype(
 )
 
 
-def _without(now: np.dtype[np.void], fields: tuple[str, ...]) -> np.dtype[np.void]:
-    kept = [name for name in now.names or () if name not in fields]
-    return np.dtype([(name, now[name].base, now[name].shape) for name in kept], align=True)
-
-
-# Earlier forms of saved states: without shapes and relapses; before that, without a test of the
-# pairs after a fault; before that, without dependence at several scales.
-_WITHOUT_RELAPSE: Final = _without(STATE, ("middle", "stretch"))
-_WITHOUT_CALM: Final = _without(_WITHOUT_RELAPSE, ("calm",))
-_WITHOUT_SCALES: Final = _without(_WITHOUT_CALM, STATE_FIELDS)
+# The form before this one, without shapes and relapses.
+_WITHOUT_RELAPSE: Final = np.dtype(
+    [
+        (name, STATE[name].base, STATE[name].shape)
+        for name in STATE.names or ()
+        if name not in ("middle", "stretch")
+    ],
+    align=True,
+)
 
 
 def with_relapse(state: bytes) -> bytes:
     """Upgrade a saved state without shape and relapse; what it had learnt of z is dropped."""
-    found = _converted(state, _WITHOUT_RELAPSE, STATE)
-    new = np.frombuffer(found, STATE, 1).copy()
+    old, new = np.frombuffer(state, _WITHOUT_RELAPSE, 1), np.zeros(1, STATE)
+    for name in _WITHOUT_RELAPSE.names or ():
+        new[name] = old[name]
     # The sum must cover all pairs counted so far: each enters with the bet's largest value.
     new["middle"] = new["n"] * whitening.MIDDLE_MOST
-    return new.tobytes() + found[STATE.itemsize :]
-
-
-def with_calm(state: bytes) -> bytes:
-    """Upgrade a saved state without calm; no pair since a fault is counted yet."""
-    return _converted(state, _WITHOUT_CALM, _WITHOUT_RELAPSE)
-
-
-def with_scales(state: bytes) -> bytes:
-    """Upgrade a saved state without scales to the next form; nothing is learnt of them yet."""
-    return _converted(state, _WITHOUT_SCALES, _WITHOUT_CALM)
-
-
-def _converted(state: bytes, before: np.dtype[np.void], after: np.dtype[np.void]) -> bytes:
-    old, new = np.frombuffer(state, before, 1), np.zeros(1, after)
-    for name in before.names or ():
-        new[name] = old[name]
-    return new.tobytes() + state[before.itemsize :]
+    return new.tobytes() + state[_WITHOUT_RELAPSE.itemsize :]
