@@ -8,7 +8,7 @@ those that still wait at the end. A native source can read the messages.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -58,7 +58,7 @@ def corrected_message(reading: CorrectedReading) -> bytes:
     return msgspec.json.encode(stated)
 
 
-class CorrectedTopics:
+class CorrectedTopics(PublishingThread):
     """Publishes corrected readings from :meth:`start` to :meth:`stop`."""
 
     def __init__(
@@ -68,17 +68,10 @@ class CorrectedTopics:
 
         ``dropped`` is how many were dropped with the settings before.
         """
+        super().__init__("corrected readings", connect)
         self._template: Final = template
-        self._connect: Final = connect
         self._waiting: Final[deque[CorrectedReading]] = deque()
-        self._published = 0
-        self._too_many, self._lost = dropped, 0  # dropped by the data's thread, and by this one
-        self._connected = False
-        self._thread: Final = PublishingThread("corrected readings", self._serve)
-
-    def start(self) -> None:
-        """Begin to connect and publish."""
-        self._thread.start()
+        self._too_many = dropped  # by the data's thread; _lost counts those of this one
 
     def offer(self, readings: Iterable[CorrectedReading]) -> None:
         """Publish readings soon; the data's thread calls it."""
@@ -93,35 +86,18 @@ class CorrectedTopics:
         dropped = self._too_many + self._lost
         return CorrectedFigures(self._published, dropped, waiting, self._connected)
 
-    def end(self) -> None:
-        """Begin to publish what waits and to disconnect."""
-        self._thread.end()
-
     def stop(self, seconds: float) -> None:
         """Publish what waits and disconnect, within ``seconds``; what is left is dropped."""
-        self._thread.stop(seconds)
+        super().stop(seconds)
         self._too_many += len(self._waiting)
         self._waiting.clear()
 
     # -- the thread of this file --------------------------------------------------------------
 
-    def _serve(self) -> None:
-        """Publish until stopped; raises PublishError when the connection is lost."""
-        broker = self._connect()
-        with broker:
-            before = self._published
-            self._connected = True
-            try:
-                while not (self._thread.stopping.is_set() and not self._waiting):
-                    self._round(broker)
-                    if not self._waiting:
-                        broker.sleep(_ROUND_SECONDS)
-                    self._published = before + broker.acknowledged
-                broker.flush()
-            finally:
-                self._connected = False
-                self._published = before + broker.acknowledged
-                self._lost += broker.on_their_way
+    def _rounds(self, broker: BrokerPublisher) -> Iterator[float]:
+        while self._waiting or not self._stopping.is_set():
+            self._round(broker)
+            yield 0.0 if self._waiting else _ROUND_SECONDS
 
     def _round(self, broker: BrokerPublisher) -> None:
         for _ in range(min(len(self._waiting), _AT_ONCE)):

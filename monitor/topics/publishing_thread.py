@@ -10,10 +10,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from monitor.mqtt.publish import PublishError
+from monitor.mqtt.publish import BrokerPublisher, PublishError
 from monitor.mqtt.source import SourceRefusedError
 
 _FIRST_PAUSE_SECONDS: Final = 0.5
@@ -22,23 +23,25 @@ _PAUSE_SECONDS_MAX: Final = 30.0
 _log: Final = logging.getLogger("monitor")
 
 
-class PublishingThread:
-    """Calls ``serve`` from :meth:`start` to :meth:`stop`; ``what`` it publishes is for the log.
+class PublishingThread(ABC):
+    """Publishes from :meth:`start` to :meth:`stop`; what, subclasses say in :meth:`_rounds`.
 
-    ``serve`` connects, publishes until ``stopping`` is set, and raises PublishError or
-    SourceRefusedError when the connection is refused or lost.
+    ``what`` is for the log; ``connect`` opens a connection. ``_published`` counts what the broker
+    acknowledged, ``_lost`` what was on its way when a connection was lost.
     """
 
     def __init__(
         self,
         what: str,
-        serve: Callable[[], None],
+        connect: Callable[[], BrokerPublisher],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._what: Final = what
-        self._serve: Final = serve
+        self._connect: Final = connect
         self._monotonic: Final = monotonic
-        self.stopping: Final = threading.Event()
+        self._published = self._lost = 0
+        self._connected = False
+        self._stopping: Final = threading.Event()
         self._thread: Final = threading.Thread(target=self._run, name=what, daemon=True)
 
     def start(self) -> None:
@@ -46,18 +49,39 @@ class PublishingThread:
         self._thread.start()
 
     def end(self) -> None:
-        """Tell ``serve`` to end."""
-        self.stopping.set()
+        """Begin to publish what is left and to disconnect."""
+        self._stopping.set()
 
     def stop(self, seconds: float) -> None:
-        """Tell ``serve`` to end, and wait for that within ``seconds``."""
+        """Publish what is left and disconnect, within ``seconds``."""
         self.end()
         if self._thread.is_alive():
             self._thread.join(seconds)
 
+    @abstractmethod
+    def _rounds(self, broker: BrokerPublisher) -> Iterator[float]:
+        """Publish round by round until ``_stopping`` is set; yield how long to wait, in s.
+
+        Raises PublishError or SourceRefusedError when the connection is refused or lost.
+        """
+
+    def _serve(self) -> None:
+        with self._connect() as broker:
+            before = self._published
+            self._connected = True
+            try:
+                for seconds in self._rounds(broker):
+                    broker.sleep(seconds)
+                    self._published = before + broker.acknowledged
+                broker.flush()
+            finally:
+                self._connected = False
+                self._published = before + broker.acknowledged
+                self._lost += broker.on_their_way
+
     def _run(self) -> None:
         pause, complained = _FIRST_PAUSE_SECONDS, ""
-        while not self.stopping.is_set():
+        while not self._stopping.is_set():
             began = self._monotonic()
             try:
                 self._serve()
@@ -69,5 +93,5 @@ class PublishingThread:
                 _log.exception("%s: an internal error; trying again", self._what)
             if self._monotonic() - began > _PAUSE_SECONDS_MAX:
                 pause = _FIRST_PAUSE_SECONDS
-            self.stopping.wait(pause)
+            self._stopping.wait(pause)
             pause = min(2.0 * pause, _PAUSE_SECONDS_MAX)

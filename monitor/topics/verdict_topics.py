@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from monitor.config.sections import Verdicts
@@ -33,7 +33,7 @@ _STRAYS_MAX: Final = 10_000
 _SILENT_SECONDS: Final = 30.0  # added to three publish intervals; after that "offline"
 
 
-class VerdictTopics:
+class VerdictTopics(PublishingThread):
     """Publishes the verdicts of the newest snapshot from :meth:`start` to :meth:`stop`."""
 
     def __init__(
@@ -52,10 +52,11 @@ class VerdictTopics:
         """
         home = settings.home_assistant
         prefix = settings.prefix or ""  # without a prefix there are no topics
-        self._connect: Final = connect
-        self._monotonic: Final = monotonic
+        status = status_topic(prefix)
+        will = Retained(status, OFFLINE.encode())
+        super().__init__("verdicts", lambda: connect(will), monotonic)
         self._silent_seconds: Final = _SILENT_SECONDS + 3.0 * interval_seconds
-        self._status: Final = status_topic(prefix)
+        self._status: Final = status
         self._strays: Final = f"{prefix}/{LEVELS}"
         self._birth: Final = "" if home is None else f"{home.discovery_topic}/status"
         devices = None
@@ -69,15 +70,8 @@ class VerdictTopics:
         self._heard: Final[deque[str]] = deque(maxlen=_STRAYS_MAX)
         self._asked = False
         self._said = ""
-        self._sent = self._lost = 0
-        self._connected = False
-        self._thread: Final = PublishingThread("verdicts", self._serve, monotonic)
 
     # -- the data's thread --------------------------------------------------------------------
-
-    def start(self) -> None:
-        """Begin to connect and publish."""
-        self._thread.start()
 
     def offer(self, snapshot: Snapshot) -> None:
         """Publish what is new in ``snapshot`` soon; it replaces one that still waits."""
@@ -86,42 +80,23 @@ class VerdictTopics:
 
     def figures(self) -> VerdictFigures:
         """Return how much was published, was lost and waits."""
-        return VerdictFigures(self._sent, self._lost, self._series.waiting, self._connected)
-
-    def end(self) -> None:
-        """Begin to say "offline" and to disconnect."""
-        self._thread.end()
-
-    def stop(self, seconds: float) -> None:
-        """Say "offline" and disconnect, within ``seconds``."""
-        self._thread.stop(seconds)
+        return VerdictFigures(self._published, self._lost, self._series.waiting, self._connected)
 
     # -- the thread of this room --------------------------------------------------------------
 
-    def _serve(self) -> None:
-        """Connect, and publish until stopped; raises PublishError when the connection is lost."""
-        broker = self._connect(Retained(self._status, OFFLINE.encode()))
-        with broker:
-            before = self._sent
-            try:
-                self._begin(broker)
-                until: float | None = self._monotonic() + _STRAY_SECONDS
-                while not self._thread.stopping.is_set():
-                    self._round(broker)
-                    broker.sleep(_ROUND_SECONDS)
-                    self._sent = before + broker.acknowledged
-                    if until is not None and self._monotonic() >= until:
-                        broker.unsubscribe([self._strays])
-                        until = None
-                self._say(broker, OFFLINE)
-                broker.flush()
-            finally:
-                self._connected = False
-                self._sent = before + broker.acknowledged
-                self._lost += broker.on_their_way
+    def _rounds(self, broker: BrokerPublisher) -> Iterator[float]:
+        self._begin(broker)
+        until: float | None = self._monotonic() + _STRAY_SECONDS
+        while not self._stopping.is_set():
+            self._round(broker)
+            yield _ROUND_SECONDS
+            if until is not None and self._monotonic() >= until:
+                broker.unsubscribe([self._strays])
+                until = None
+        self._say(broker, OFFLINE)
 
     def _begin(self, broker: BrokerPublisher) -> None:
-        self._connected, self._said = True, ""
+        self._said = ""
         self._series.again()
         asked = [f"{self._status}/get", *([self._birth] if self._birth else [])]
         broker.subscribe([*asked, self._strays], self._hear)
