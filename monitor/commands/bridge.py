@@ -17,7 +17,7 @@ from monitor.commands.options import config_option
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
 from monitor.daemon.runtime import configure
-from monitor.http.process_metrics import Served
+from monitor.http.process_metrics import serve_metrics
 from monitor.http.text_format import Family, counter, gauge
 from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
 
@@ -45,18 +45,11 @@ def run(options: argparse.Namespace) -> int:
         bridge = Bridge(source, log, placing)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _stopping(bridge))
-        port = settings.cluster.bridge.metrics_port
-        host = settings.cluster.metrics_host
-        served = (
-            None if port is None else Served(port, lambda: _families(bridge, source), host=host)
-        )
-        if served is not None:
-            _log.info("metrics on %s", served.url)
-        try:
+        port, host = settings.cluster.bridge.metrics_port, settings.cluster.metrics_host
+        with serve_metrics(port, lambda: _families(bridge, source), host=host) as url:
+            if url:
+                _log.info("metrics on %s", url)
             bridge.run()
-        finally:
-            if served is not None:
-                served.close()
     count = bridge.passed.messages
     _log.info("stopped: everything acknowledged is in the cluster log: %d messages", count)
     return 0

@@ -29,7 +29,7 @@ from monitor.config.core_plan import plan_of
 from monitor.daemon.assembly import outlets
 from monitor.daemon.runtime import configure
 from monitor.errors import UNAVAILABLE, MonitorError
-from monitor.http.process_metrics import Served
+from monitor.http.process_metrics import serve_metrics
 from monitor.journal import Journal
 
 _log: Final = logging.getLogger("monitor.cluster")
@@ -73,29 +73,26 @@ def run(options: argparse.Namespace) -> int:
     noted = journal.note(NOTE)
     fleet = Fleet(settings.cluster.job.worst, plan.fleet, plan.thresholds, noted)
     sink = ClusterSink(journal, fleet, opened, settings_hash(settings))
-    port = settings.cluster.job.metrics_port
-    host = settings.cluster.metrics_host
-    served = None if port is None else Served(port, sink.families, sink.page, host)
-    if served is not None:
-        _log.info("metrics on %s", served.url)
+    port, host = settings.cluster.job.metrics_port, settings.cluster.metrics_host
     text = Path(options.config).read_text(encoding="utf-8")
     handover = Handover()
-    query = job.start(spark, settings, text, _on_batch(settings, handover, sink, job))
-    _log.info("reading %s of %s", settings.cluster.log.topic, settings.cluster.log.servers)
     kept_seconds, tidy = settings.cluster.job.results_hours * 3600.0, Seldom(_TIDY_SECONDS)
     try:
-        while query.isActive and not stopping():
-            handover.process(sink.publish, _LOOK_SECONDS)
-            sink.flush()
-            tidy(lambda: job.forget_tables(settings.cluster.job.results, kept_seconds))
-        handover.close()
-        failure = query.exception()
-        query.stop()
-        if failure is not None:
-            raise JobError(f"the job ended: {str(failure)[-_FAILURE_SHOWN:]}")
+        with serve_metrics(port, sink.families, sink.page, host) as url:
+            if url:
+                _log.info("metrics on %s", url)
+            query = job.start(spark, settings, text, _on_batch(settings, handover, sink, job))
+            _log.info("reading %s of %s", settings.cluster.log.topic, settings.cluster.log.servers)
+            while query.isActive and not stopping():
+                handover.process(sink.publish, _LOOK_SECONDS)
+                sink.flush()
+                tidy(lambda: job.forget_tables(settings.cluster.job.results, kept_seconds))
+            handover.close()
+            failure = query.exception()
+            query.stop()
+            if failure is not None:
+                raise JobError(f"the job ended: {str(failure)[-_FAILURE_SHOWN:]}")
     finally:
-        if served is not None:
-            served.close()
         sink.close()
         journal.close()
         spark.stop()

@@ -1,15 +1,15 @@
 """The usual metrics of a process, and a port that serves metrics alone.
 
 prometheus_client collects the process and its garbage collector, and nothing else here. A process
-without pages for people, such as a bridge, serves its metrics by :class:`Served`.
+without pages for people, such as a bridge, serves its metrics by :func:`serve_metrics`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Final
 
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, generate_latest
 from prometheus_client.process_collector import ProcessCollector
@@ -31,40 +31,43 @@ class ProcessMetrics:
         return generate_latest(self._registry)
 
 
-class Served:
-    """Metrics on a port until :meth:`close`; ``page`` are further lines in the text format."""
+@contextmanager
+def serve_metrics(
+    port: int | None,
+    families: Callable[[], Iterable[Family]],
+    page: Callable[[], bytes] = bytes,
+    host: str = "127.0.0.1",
+) -> Iterator[str]:
+    """Serve metrics on a port within the context, and give their address; None: serve nothing.
 
-    def __init__(
-        self,
-        port: int,
-        families: Callable[[], Iterable[Family]],
-        page: Callable[[], bytes] = bytes,
-        host: str = "127.0.0.1",
-    ) -> None:
-        process = ProcessMetrics(with_collector=False)
+    ``page`` are further lines in the text format.
+    """
+    if port is None:
+        yield ""
+        return
+    process = ProcessMetrics(with_collector=False)
 
-        class Answer(BaseHTTPRequestHandler):
-            disable_nagle_algorithm = True  # the body does not wait for the head to be acknowledged
+    class Answer(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True  # the body does not wait for the head to be acknowledged
 
-            def do_GET(self) -> None:
-                body = render(families()) + process.render() + page()
-                self.send_response(200 if self.path == "/metrics" else 404)
-                self.send_header("Content-Type", CONTENT_TYPE)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+        def do_GET(self) -> None:
+            body = render(families()) + process.render() + page()
+            self.send_response(200 if self.path == "/metrics" else 404)
+            self.send_header("Content-Type", CONTENT_TYPE)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
 
-            def log_message(self, *_: object) -> None:
-                """Log nothing: a scrape is not news."""
+        def log_message(self, *_: object) -> None:
+            """Log nothing: a scrape is not news."""
 
-        self._server = ThreadingHTTPServer((host, port), Answer)
-        self._server.daemon_threads = True
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
-        self._thread.start()
-        self.url: Final = f"http://{host}:{self._server.server_port}/metrics"
-
-    def close(self) -> None:
-        """Stop serving."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+    server = ThreadingHTTPServer((host, port), Answer)
+    server.daemon_threads = True
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{host}:{server.server_port}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -20,7 +20,7 @@ from monitor.cluster.fleet_verdicts import Fleet
 from monitor.cluster.results import STATISTICS
 from monitor.cluster.sink import NOTE, ClusterSink
 from monitor.http.metrics import METRICS, OTHERS
-from monitor.http.process_metrics import Served
+from monitor.http.process_metrics import serve_metrics
 from monitor.journal import Journal
 
 MESSAGES = stream(["cart-1", "cart-2", "cart-3"], 200)
@@ -67,10 +67,11 @@ def sink_of(journal, *outlets, worst=10):
 
 def families(sink):
     """Return the samples of a scrape, by name of their family, as Prometheus reads them."""
-    served = Served(0, sink.families, sink.page)
-    with urllib.request.urlopen(served.url) as answer:
+    with (
+        serve_metrics(0, sink.families, sink.page) as url,
+        urllib.request.urlopen(url) as answer,
+    ):
         page = answer.read().decode()
-    served.close()
     found = defaultdict(list)
     for family in text_string_to_metric_families(page):
         assert family.name not in found, "a family comes twice"
