@@ -13,15 +13,15 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from monitor.cluster.kafka_log import Appender, LogError
 from monitor.cluster.log_records import IN_DOUBT, TRUSTED, UNPROVEN, LogMessage, dump_record
 from monitor.cluster.placing import Placing
 from monitor.daemon.clock_guard import TOPICS_MAX, ClockGuard, decode_guarded, stamps_of
 from monitor.daemon.redeliveries import Redeliveries
-from monitor.mqtt.inbox import Inbox
-from monitor.mqtt.inbox import InboxMessage as Arrived
+from monitor.mqtt.inbox import InboxMessage, topics_and_payloads
+from monitor.mqtt.source import MessageSource
 
 _log: Final = logging.getLogger("monitor.bridge")
 
@@ -29,26 +29,6 @@ RECEIVE_SECONDS: Final = 0.5
 RETRY_SECONDS: Final = 1.0
 # Arrival of the newest earlier message: a bridge keeps none, and -inf would expire all at once.
 _UNKNOWN: Final = 0.0
-
-
-class BridgeSource(Protocol):
-    """A persistent session with a broker, such as :class:`monitor.mqtt.source.MqttSource`."""
-
-    @property
-    def confirmed(self) -> int:
-        """The last number given to :meth:`confirm` whose acknowledgements have arrived."""
-
-    def confirm(self, number: int) -> None:
-        """Number the acknowledgements so far."""
-
-    def receive(self, timeout: float) -> Sequence[Arrived]:
-        """Return what came within ``timeout`` seconds."""
-
-    def acknowledge(self, messages: Sequence[Arrived]) -> int:
-        """Acknowledge ``messages``, which are durable."""
-
-    def close(self) -> None:
-        """Disconnect from the broker."""
 
 
 @dataclass
@@ -69,7 +49,7 @@ class Bridge:
 
     def __init__(
         self,
-        source: BridgeSource,
+        source: MessageSource,
         log: Appender,
         placing: Placing,
         *,
@@ -115,7 +95,7 @@ class Bridge:
                 _log.warning("this machine's clock is trusted again")
         self._redeliveries.confirm(self._source.confirmed)
 
-    def _pass_on(self, messages: Sequence[Arrived]) -> None:
+    def _pass_on(self, messages: Sequence[InboxMessage]) -> None:
         again = frozenset(self._redeliveries.hold(messages).again)
         if self._append(messages, again):
             self._source.acknowledge(messages)
@@ -124,7 +104,7 @@ class Bridge:
             self.passed.messages += len(messages)
             self.passed.last_message = self.guard.now
 
-    def _append(self, messages: Sequence[Arrived], again: frozenset[int]) -> bool:
+    def _append(self, messages: Sequence[InboxMessage], again: frozenset[int]) -> bool:
         """Append messages to the log, retrying until it has them; False if told to stop before.
 
         The log already has those at the places ``again``.
@@ -146,9 +126,9 @@ class Bridge:
         return False
 
     def _records(
-        self, messages: Sequence[Arrived], again: frozenset[int]
+        self, messages: Sequence[InboxMessage], again: frozenset[int]
     ) -> Iterator[tuple[int, bytes]]:
-        topics, payloads = _columns(messages)
+        topics, payloads = topics_and_payloads(messages)
         guard, placing = self.guard, self._placing
         router, now = placing.router, guard.now
         decoded, received = decode_guarded(router, guard, topics, payloads, now)
@@ -164,9 +144,3 @@ class Bridge:
             message = LogMessage(received, topic, bytes(payload), clock)
             for partition, named in partitioned(blocks).items():
                 yield partition, dump_record(named, message)
-
-
-def _columns(messages: Sequence[Arrived]) -> tuple[Sequence[str], Sequence[bytes]]:
-    if isinstance(messages, Inbox):
-        return messages.topics, messages.payloads
-    return [each.topic for each in messages], [each.payload for each in messages]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from monitor.core.model import (
     Collocation,
@@ -32,7 +32,7 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded, Router
 from monitor.decode.units import Units
 from monitor.journal.store import Batch, DeadLetter, Store
-from monitor.mqtt.inbox import Inbox
+from monitor.mqtt.inbox import Incoming, topics_and_payloads
 
 _DEAD_LETTER_BYTES: Final = 1024
 _TOPIC_CHARACTERS: Final = 1000  # of a dead letter
@@ -44,18 +44,6 @@ _DELAYS_A_BATCH: Final = 8
 _MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 _NO_NUMBERS: Final = KeptNumbers()
-
-
-class Incoming(Protocol):
-    """A message, as the intake sees it."""
-
-    @property
-    def topic(self) -> str:
-        """Its topic."""
-
-    @property
-    def payload(self) -> bytes:
-        """Its payload."""
 
 
 class Counts:
@@ -141,7 +129,10 @@ class Intake:
         held = self.redeliveries.hold(messages)
         self.counts.received += len(held.again)
         self.counts.duplicate += len(held.again)
-        topics, payloads = _columns(messages, held.again)
+        if held.again:
+            gone = frozenset(held.again)
+            messages = [each for at, each in enumerate(messages) if at not in gone]
+        topics, payloads = topics_and_payloads(messages)
         if latest is None:
             router, clock = self._router, self._clock
             decoded, received = decode_guarded(router, clock, topics, payloads, received)
@@ -336,21 +327,6 @@ def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
         [each for each in others if isinstance(each, Event)],
         [each for each in others if isinstance(each, Collocation)],
     )
-
-
-def _columns(
-    messages: Sequence[Incoming], without: Sequence[int]
-) -> tuple[Sequence[str], Sequence[bytes]]:
-    """Return the topics and the payloads of messages, as they are where they came as columns.
-
-    Messages at the places ``without`` are left out.
-    """
-    if without:
-        gone = frozenset(without)
-        messages = [each for at, each in enumerate(messages) if at not in gone]
-    if isinstance(messages, Inbox):
-        return messages.topics, messages.payloads
-    return [message.topic for message in messages], [message.payload for message in messages]
 
 
 def _dead(topic: str, payload: bytes, received: float, refused: Rejected) -> DeadLetter:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from monitor.alerts.outlet import Outlet
@@ -51,7 +51,7 @@ from monitor.http.published import START_SECONDS_MAX
 from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch
-from monitor.mqtt.source import InboxMessage, MqttSource
+from monitor.mqtt.source import MessageSource, MqttSource
 
 # -- one daemon -----------------------------------------------------------------------------------
 
@@ -64,27 +64,8 @@ _LAST_PUBLICATION_SECONDS: Final = 2.0  # it is derived again at the next start
 _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
 
 
-class MessageSource(SourceStatus, Protocol):
-    """Where messages come from; ``acknowledge`` declares them durable.
-
-    ``confirmed`` is the last number given to ``confirm`` whose acknowledgements have arrived.
-    """
-
-    @property
-    def confirmed(self) -> int:
-        """The last number that is confirmed."""
-
-    def receive(self, timeout: float) -> Sequence[InboxMessage]:
-        """Return what came within ``timeout`` seconds."""
-
-    def acknowledge(self, messages: Sequence[InboxMessage]) -> int:
-        """Acknowledge ``messages``, which are durable."""
-
-    def confirm(self, number: int) -> None:
-        """Number what was acknowledged so far."""
-
-    def close(self) -> None:
-        """End the connection."""
+class DaemonSource(MessageSource, SourceStatus, Protocol):
+    """Where messages come from, and what is published about it."""
 
 
 class Daemon:
@@ -96,7 +77,7 @@ class Daemon:
     def __init__(
         self,
         parts: Parts,
-        source: MessageSource,
+        source: DaemonSource,
         publisher: Publisher,
         *,
         supervisor: Supervisor | None = None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple, overload
+from typing import Final, NamedTuple, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -236,6 +236,27 @@ class Inbox(Sequence[InboxMessage]):
             if flags & _QOS
         ]
         return len(asked), b"".join(asked)
+
+
+class Incoming(Protocol):
+    """A message as far as its content goes."""
+
+    @property
+    def topic(self) -> str:
+        """Its topic."""
+
+    @property
+    def payload(self) -> bytes:
+        """Its payload."""
+
+
+def topics_and_payloads(
+    messages: Sequence[Incoming],
+) -> tuple[Sequence[str], Sequence[bytes]]:
+    """Return both of some messages, as they are where they came as columns."""
+    if isinstance(messages, Inbox):
+        return messages.topics, messages.payloads
+    return [message.topic for message in messages], [message.payload for message in messages]
 
 
 def owed(messages: Sequence[InboxMessage]) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from monitor.mqtt.connection import (
     MqttSettings,
@@ -27,6 +27,7 @@ from monitor.mqtt.wire import Wire
 
 __all__ = [
     "InboxMessage",
+    "MessageSource",
     "MqttSettings",
     "MqttSource",
     "SourceRefusedError",
@@ -40,6 +41,30 @@ ENOUGH_BYTES: Final = 2_097_152
 # Messages that brokers commonly send a 3.1.1 client before an acknowledgement.
 PORTION_311: Final = 20
 _MEASURED_MAX: Final = 16  # messages of a read whose mean size stands for all
+
+
+class MessageSource(Protocol):
+    """A persistent session with a broker, such as :class:`MqttSource`.
+
+    ``acknowledge`` declares messages durable. ``confirmed`` is the last number given to ``confirm``
+    whose acknowledgements have arrived.
+    """
+
+    @property
+    def confirmed(self) -> int:
+        """The last number that is confirmed."""
+
+    def receive(self, timeout: float) -> Sequence[InboxMessage]:
+        """Return what came within ``timeout`` seconds."""
+
+    def acknowledge(self, messages: Sequence[InboxMessage]) -> int:
+        """Acknowledge ``messages``, which are durable."""
+
+    def confirm(self, number: int) -> None:
+        """Number what was acknowledged so far."""
+
+    def close(self) -> None:
+        """End the connection."""
 
 
 class MqttSource(Session):
