@@ -4,9 +4,9 @@ Sensors are hashed by name into blocks of about 64 (`placing`). Bridges (`bridge
 only where a message goes, and append it to a replayable log (`kafka_log`, `log_records`). A Spark
 job (`job`, `spark_source`) groups the log by block; each block (`block`) is the daemon's own intake
 and network on a small store, loaded from bytes and dumped to bytes (`block_store`). It decides what
-it processes together (`message_order`) and what comes too late (`too_late`). A block reports its
-results (`results`) to the driver, which makes the judgements that need the whole fleet
-(`fleet_verdicts`, `fleet_snapshot`) and sends alerts and metrics as the daemon does (`sink`).
+it processes together and what comes too late (`too_late`). A block reports its results (`results`)
+to the driver, which makes the judgements that need the whole fleet (`fleet_verdicts`,
+`fleet_snapshot`) and sends alerts and metrics as the daemon does (`sink`).
 
 Invariants:
 

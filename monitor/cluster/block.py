@@ -5,6 +5,12 @@ daemon's own network, so a block gives the daemon's results bit for bit, whateve
 repetition and batch boundaries, and whether it stayed in memory or was dumped and loaded between
 batches.
 
+Large batches cost less, and for most messages the time of arrival only decides what is too far in
+the future and how long it is held. So those of a minute are processed together, at the time of the
+last, messages of one series beside each other. Where the arrival may be all the time that a message
+has, or where messages define what later ones mean, those of one read of a bridge are, in their
+order.
+
 Changes older than all pairs that a block keeps have no effect and are counted. The driver judges,
 from the blocks' reports, what needs more sensors than a block's own (lists over the fleet, medians,
 references that sensors of several blocks meet).
@@ -13,7 +19,9 @@ references that sensors of several blocks meet).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -27,7 +35,6 @@ from monitor.cluster.block_store import (
     load_state,
 )
 from monitor.cluster.log_records import IN_DOUBT, TRUSTED, LogMessage
-from monitor.cluster.message_order import taken_together
 from monitor.cluster.results import (
     CORRECTIONS,
     EXPIRED,
@@ -55,6 +62,7 @@ from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_A_BATCH: Final = 100
 _EXPIRE_EVERY_SECONDS: Final = 60.0
+_TOGETHER_SECONDS: Final = 60
 
 
 class Recipe(NamedTuple):
@@ -115,7 +123,7 @@ class Block:
         before = network.liveness.heard[:known].copy()
         network.liveness.heard[:known] = -math.inf
         pairs = 0
-        for together in taken_together(messages, in_order=self._are_ordered):
+        for together in _taken_together(messages, in_order=self._are_ordered):
             received = float(max(each.received for each in together))
             is_doubted = together[0].clock == IN_DOUBT
             batch = self._intake.prepare(together, received, ERA_END if is_doubted else None)
@@ -313,3 +321,24 @@ def _with_learned_units(
         return found if found.unit else found._replace(unit=units.unit_of(sensor, quantity))
 
     return rules
+
+
+def _taken_together(
+    messages: Sequence[LogMessage], *, in_order: bool
+) -> Iterator[list[LogMessage]]:
+    """Yield messages that are processed together; ``in_order``: those of one read, as they came."""
+    key = _of_one_read if in_order else _of_one_minute
+    ordered = sorted(messages, key=lambda each: (*key(each), each.received))
+    for _, group in groupby(ordered, key=key):
+        together = list(group)
+        if not in_order:
+            together.sort(key=attrgetter("topic"))
+        yield together
+
+
+def _of_one_minute(message: LogMessage) -> tuple[float, bool]:
+    return message.received // _TOGETHER_SECONDS, message.clock == IN_DOUBT
+
+
+def _of_one_read(message: LogMessage) -> tuple[float, bool]:
+    return message.received, message.clock == IN_DOUBT

@@ -20,7 +20,6 @@ from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX, Rejected, check_name
 from monitor.files.arrow_csv import ArrowTexts
 from monitor.files.cells import CRPS, Chunk, Claims, Coded, encoded_column, table_chunks
-from monitor.files.empty_columns import empty_column, joined, zero_where_empty
 from monitor.files.input_file import (
     FileError,
     Mistakes,
@@ -41,7 +40,14 @@ from monitor.files.pair_checks import (
     value_or_middle,
 )
 from monitor.files.pair_fields import check_fields, fields_of, known_column, overlooked
-from monitor.files.paired_columns import NameNumbers, PairTable, numbered
+from monitor.files.paired_columns import (
+    NameNumbers,
+    PairTable,
+    empty_column,
+    joined,
+    numbered,
+    zero_where_empty,
+)
 
 _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
 _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)

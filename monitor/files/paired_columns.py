@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from monitor.core.model import Float, Int
+from monitor.core.model import NAN, Float, Int
 from monitor.files.input_file import says_nothing
 
 NameNumbers = npt.NDArray[np.uint64]
@@ -65,3 +65,27 @@ def _number_of(text: str, found: dict[str, int]) -> int:
             number = int.from_bytes(digest, "big")
         found[text] = number
     return number
+
+
+# -- columns that no row states: a view that repeats one NaN, without memory for each row ---------
+
+
+def empty_column(rows: int) -> Float:
+    """Return NaN for each row [rows]."""
+    return np.broadcast_to(NAN, rows)
+
+
+def joined(parts: Sequence[Float]) -> Float:
+    """Return the parts of a column as one, which is empty if all of them are."""
+    if all(_is_empty(part) for part in parts):
+        return empty_column(sum(part.size for part in parts))
+    return np.concatenate(parts)
+
+
+def zero_where_empty(column: Float) -> Float:
+    """Return a column with 0 where a row states nothing."""
+    return np.zeros(column.size) if _is_empty(column) else np.nan_to_num(column)
+
+
+def _is_empty(column: Float) -> bool:
+    return column.strides == (0,)

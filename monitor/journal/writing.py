@@ -17,7 +17,6 @@ from monitor.core.pairing.reference_revisions import is_revisable, name_alone, n
 from monitor.core.registry import KnownSeries
 from monitor.core.windows.windows import EVENTS_MAX
 from monitor.journal.database import Database
-from monitor.journal.kept_times import KeptTimes
 from monitor.journal.schema import ROWS, TABLES, Row, places_of, signed_64
 from monitor.journal.store import Batch, DeadLetter
 
@@ -33,6 +32,44 @@ _ALL_OLDER: Final = (
 _SUPERSEDED: Final = (
     "time < ? and time < (select max(time) from events as its where its.sensor = events.sensor)"
 )
+
+
+class KeptTimes:
+    """State: until which event time the file keeps evidence of each series.
+
+    The times may be later than the file's, never earlier: too much is deleted rather than too
+    little, so a transaction that fails needs no undoing. ``dropped`` are series whose evidence a
+    transaction deletes; ``Writer.write`` clears them when it begins one.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database: Final = database
+        self._times = np.full(1, -np.inf)  # the last one is that of all series beyond
+        self.dropped: Final[list[int]] = []
+        rows = list(database.read("evidence", bodies=False))
+        self.keep([KeptEvidence(series, time, b"") for series, time, _ in rows])
+
+    def keep(self, kept: Sequence[KeptEvidence]) -> None:
+        """Note what is written."""
+        lacking = max((each.series for each in kept), default=-1) + 2 - self._times.size
+        if lacking > 0:
+            self._times = np.append(self._times, np.full(lacking, -np.inf))
+        for series, time, _ in kept:
+            self._times[series] = max(time, self._times[series])
+        self.dropped[:] = {*self.dropped}.difference(each.series for each in kept)
+
+    def drop_before(self, pairs: Records) -> None:
+        """Delete the evidence of series whose pairs up to its time change."""
+        series = pairs["series"]
+        kept = self._times[np.minimum(series, self._times.size - 1)]
+        void = np.flatnonzero(pairs["time"] <= kept)
+        for row in np.unique(series[void]).tolist():
+            self._database.delete("evidence", "series = ?", row)
+            self.dropped.append(row)
+
+    def settle(self) -> None:
+        """Note that the transaction is durable."""
+        self._times[self.dropped] = -np.inf
 
 
 class Writer:
