@@ -44,20 +44,19 @@ from monitor.cluster.results import (
     states_and_alerts,
 )
 from monitor.cluster.too_late import late_changes, late_revisions
+from monitor.config.core_plan import with_units
 from monitor.core.detector.full_replays import Checkpoint
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.model import (
     Int,
     Records,
 )
-from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ERA_END
 from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Router
-from monitor.decode.units import Units
 from monitor.journal.store import DeadLetter
 
 DEAD_LETTERS_A_BATCH: Final = 100
@@ -95,12 +94,16 @@ class Block:
         self._store: Final = BlockStore(None if loaded is None else loaded.stored)
         births = Births()
         births.load_notes(self._store.note)
-        router = recipe.router_of(births, number)
+        router, rules = recipe.router_of(births, number), recipe.plan.rules_of
+        if router.units is not None:
+            if noted := self._store.note(UNITS):
+                router.units.load(noted)
+            rules = with_units(rules, router.units)
         # A block may keep fewer pairs than a replay covers.
         plan = recipe.plan._replace(
             known_series=len(self._store.series()),
             replay_in_windows=False,
-            rules_of=_with_learned_units(recipe.plan.rules_of, router.units, self._store),
+            rules_of=rules,
         )
         self.network: Final = Network(plan, self._store, self._in_time)
         self._expired = -math.inf if loaded is None else loaded.expired
@@ -305,22 +308,6 @@ class Block:
         for row, time in zip(theirs["series"].tolist(), theirs["time"].tolist(), strict=True):
             found[row] = min(time, found.get(row, time))
         return found
-
-
-def _with_learned_units(
-    rules_of: Callable[[str, str], SeriesRules], units: Units | None, store: BlockStore
-) -> Callable[[str, str], SeriesRules]:
-    """Return the rules of series with the units that messages stated where the settings do not."""
-    if units is None:
-        return rules_of
-    if noted := store.note(UNITS):
-        units.load(noted)
-
-    def rules(sensor: str, quantity: str) -> SeriesRules:
-        found = rules_of(sensor, quantity)
-        return found if found.unit else found._replace(unit=units.unit_of(sensor, quantity))
-
-    return rules
 
 
 def _taken_together(

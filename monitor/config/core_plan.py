@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from fnmatch import translate
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, TypeVar
 
 from monitor import __version__
@@ -38,6 +38,7 @@ _SECONDS_A_DAY: Final = 86_400.0
 _SPARE_MIN: Final = 100
 
 S = TypeVar("S", bound=Section)
+RulesOf = Callable[[str, str], SeriesRules]
 
 
 def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
@@ -159,23 +160,27 @@ def _stated(source: Source) -> set[str]:
     return {each.to_unit or source.unit or each.unit for each in source.map.series}
 
 
+def with_units(rules_of_series: RulesOf, units: Units) -> RulesOf:
+    """Return the rules of series with the units of messages where the settings have none."""
+
+    def rules(sensor: str, quantity: str) -> SeriesRules:
+        found = rules_of_series(sensor, quantity)
+        return found if found.unit else found._replace(unit=units.unit_of(sensor, quantity))
+
+    return rules
+
+
 def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
     """Return the network's plan; raises SettingsError where the file of places is wrong.
 
     A series without a unit in the settings has the one in ``units``.
     """
-
-    def rules(sensor: str, quantity: str) -> SeriesRules:
-        found = rules_of(settings, sensor, quantity)
-        if found.unit or units is None:
-            return found
-        return found._replace(unit=units.unit_of(sensor, quantity))
-
+    rules: RulesOf = partial(rules_of, settings)
     layers = (*settings.groups, *settings.overrides)
     sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]
     return CoreSettings(
         program=__version__,
-        rules_of=rules,
+        rules_of=rules if units is None else with_units(rules, units),
         concerns_of=concerns_of(settings),
         match_on=frozenset(settings.pairing.match_on),
         limits=Limits(

@@ -86,8 +86,9 @@ class Intake:
     """Commits batches of messages to the journal and applies them to the network.
 
     ``births`` is what ``router`` knows of Sparkplug births; they are stored in the journal, and so
-    are the units that it learned. ``clock`` says whether the time can be believed; ``corrector``
-    corrects readings, ``covariates`` keeps numbers beside pairs, where the settings want them.
+    are the units that it learned, and the caller loads both. ``clock`` says whether the time can be
+    believed; ``corrector`` corrects readings, ``covariates`` keeps numbers beside pairs, where the
+    settings want them.
     """
 
     def __init__(
@@ -107,8 +108,6 @@ class Intake:
         self._births: Final = births if births is not None else Births()
         self._births_noted = self._births.changed
         self._units: Final = router.units if router.units is not None else Units()
-        if noted := store.note(UNITS):
-            self._units.load(noted)
         self._units_noted = self._units.changed
         self._checkpoints: Final = Checkpoints(network)
         self.delays: Final = Delays()
