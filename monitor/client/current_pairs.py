@@ -6,25 +6,23 @@ that have not expired.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
 from monitor.client.client import ClientError, DaemonClient
-from monitor.config.core_plan import rules_of
+from monitor.config.core_plan import RulesOf, rules_of, with_units
 from monitor.config.settings import Settings
 from monitor.core.formatting import series_path
 from monitor.core.model import (
     NAN,
     PAIR,
-    Records,
     in_event_order,
     pair_records,
 )
 from monitor.core.pairing.identities import digest
-from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX
 from monitor.journal.failures import JournalBusyError
@@ -47,12 +45,11 @@ def current_pairs(settings: Settings, client: DaemonClient | None = None) -> Rec
     return _of_journal(settings, client) if found is None else found
 
 
-def _rules(settings: Settings, units: dict[SeriesKey, str]) -> Callable[[str, str], SeriesRules]:
-    def of(sensor: str, quantity: str) -> SeriesRules:
-        rules = rules_of(settings, sensor, quantity)
-        return rules._replace(unit=rules.unit or units.get(SeriesKey(sensor, quantity), ""))
-
-    return of
+def _rules(settings: Settings, units: dict[SeriesKey, str]) -> RulesOf:
+    return with_units(
+        partial(rules_of, settings),
+        lambda sensor, quantity: units.get(SeriesKey(sensor, quantity), ""),
+    )
 
 
 def _of_daemon(settings: Settings, client: DaemonClient) -> Recorded | None:
@@ -123,15 +120,10 @@ def _of_journal(settings: Settings, client: DaemonClient) -> Recorded:
         raise client.unreachable(path) from error
     try:
         known = journal.series()
-        pairs = _numbered(journal.pairs())
+        pairs = in_event_order(journal.pairs())
         events = journal.events()
     finally:
         journal.close()
     names = [SeriesKey(each.sensor, each.quantity) for each in known]
     units = dict(zip(names, (each.unit for each in known), strict=True))
     return replayed(names, pairs, _rules(settings, units), events)
-
-
-def _numbered(pairs: Records) -> Records:
-    """Return the pairs with their numbers, in event order."""
-    return in_event_order(pairs) if pairs.size else np.zeros(0, dtype=PAIR)

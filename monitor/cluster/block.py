@@ -98,7 +98,7 @@ class Block:
         if router.units is not None:
             if noted := self._store.note(UNITS):
                 router.units.load(noted)
-            rules = with_units(rules, router.units)
+            rules = with_units(rules, router.units.unit_of)
         # A block may keep fewer pairs than a replay covers.
         plan = recipe.plan._replace(
             known_series=len(self._store.series()),

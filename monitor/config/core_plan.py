@@ -160,12 +160,12 @@ def _stated(source: Source) -> set[str]:
     return {each.to_unit or source.unit or each.unit for each in source.map.series}
 
 
-def with_units(rules_of_series: RulesOf, units: Units) -> RulesOf:
-    """Return the rules of series with the units of messages where the settings have none."""
+def with_units(stated: RulesOf, unit_of: Callable[[str, str], str]) -> RulesOf:
+    """Return the rules of series with the units that ``unit_of`` has where they have none."""
 
     def rules(sensor: str, quantity: str) -> SeriesRules:
-        found = rules_of_series(sensor, quantity)
-        return found if found.unit else found._replace(unit=units.unit_of(sensor, quantity))
+        found = stated(sensor, quantity)
+        return found if found.unit else found._replace(unit=unit_of(sensor, quantity))
 
     return rules
 
@@ -180,7 +180,7 @@ def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
     sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]
     return CoreSettings(
         program=__version__,
-        rules_of=rules if units is None else with_units(rules, units),
+        rules_of=rules if units is None else with_units(rules, units.unit_of),
         concerns_of=concerns_of(settings),
         match_on=frozenset(settings.pairing.match_on),
         limits=Limits(
