@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple, Protocol
 from monitor.config.settings import Settings
 from monitor.core.formatting import count_of, duration
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
 from monitor.core.pairing.unpaired_members import Member, examine_members
 from monitor.decode.checks import REASONS
@@ -24,7 +23,7 @@ from monitor.errors import (
     NOTHING_COMES,
     REFUSALS,
 )
-from monitor.explain.doctor_members import member_findings, standing_out
+from monitor.explain.doctor_members import member_findings, nearly, standing_out, unmet
 from monitor.journal.store import DeadLetter
 from monitor.mqtt.topic_templates import Template
 
@@ -119,8 +118,8 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
     quantities = tuple(examine(examined.pairing))
     members = tuple(standing_out(examine_members(examined.pairing), quantities))
     counts = examined.counts
-    unmet = [_of_quantity(each) for each in quantities if each.cause != "paired"]
-    pairing = (*unmet, *member_findings(members))
+    lacking = [_of_quantity(each) for each in quantities if each.cause != "paired"]
+    pairing = (*lacking, *member_findings(members))
     findings = [
         *_of_connection(connection),
         *examined.notices,
@@ -261,7 +260,7 @@ def _of_subjects(found: Unpaired) -> str:
     return (
         "no reference is about a sensor that measures it. Sensors: "
         f"{_listed(found.on_readings)}; the references are about "
-        f"{_listed(found.on_references)}{_nearly(found)}. Name their "
+        f"{_listed(found.on_references)}{nearly(found)}. Name their "
         "sensors in `areas`, or leave `subject` out of pairing.match_on"
     )
 
@@ -269,7 +268,7 @@ def _of_subjects(found: Unpaired) -> str:
 def _of_keys(found: Unpaired) -> str:
     return (
         f"0 keys in common. Keys of readings: {_listed(found.on_readings)}; of references: "
-        f"{_listed(found.on_references)}{_nearly(found)}. A mapping's key_remove and key_case "
+        f"{_listed(found.on_references)}{nearly(found)}. A mapping's key_remove and key_case "
         "give both the same spelling"
     )
 
@@ -284,21 +283,15 @@ def _of_times(found: Unpaired) -> str:
     )
 
 
-def _of_rule(found: Unpaired) -> str:
-    seconds = found.tolerance_seconds  # NaN for a rule without one, whose sentence names none
-    tolerance = "" if isnan(seconds) else duration(seconds)
-    return PAIRING_RULES[found.mode].unmet.format(tolerance=tolerance)
-
-
 _CAUSES: Final = {
     "no_readings": _of_missing_side,
     "no_references": _of_missing_side,
     "subject": _of_subjects,
     "key": _of_keys,
     "tolerance": _of_times,
-    "interval": _of_rule,
-    "side": _of_rule,
-    "several": _of_rule,
+    "interval": unmet,
+    "side": unmet,
+    "several": unmet,
 }
 
 
@@ -308,10 +301,3 @@ def _held(readings: int, references: int) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(repr(name) if name else "none stated" for name in names) or "none"
-
-
-def _nearly(found: Unpaired) -> str:
-    if found.nearest is None:
-        return ""
-    one, other = found.nearest
-    return f" ({one!r} and {other!r} nearly agree)"

@@ -52,7 +52,7 @@ def _sentence(found: Member) -> str:
     if found.cause == "no_sensor":
         return (
             f"{found.quantity}: the references about {found.name!r} ({found.references} held) "
-            f"concern no sensor that sends readings{_nearly(found)}; see {NO_PAIRS}"
+            f"concern no sensor that sends readings{nearly(found)}; see {NO_PAIRS}"
         )
     if found.cause == "clock":
         return f"{found.quantity}: {_of_clock(found)}"
@@ -80,11 +80,11 @@ def _of_clock(found: Member) -> str:
 def _why(found: Member) -> str:
     match found.cause:
         case "subject":
-            return f"no reference is about it{_nearly(found)}"
+            return f"no reference is about it{nearly(found)}"
         case "key":
             return (
                 f"none of its keys is one of the {found.references} references about it"
-                f"{_nearly(found)}"
+                f"{nearly(found)}"
             )
         case "tolerance":
             side = "after" if found.gap_seconds > 0 else "before"
@@ -94,12 +94,18 @@ def _why(found: Member) -> str:
                 "right?"
             )
         case _:
-            rule = PAIRING_RULES[found.mode]
-            seconds = found.tolerance_seconds  # NaN for a rule without one
-            return rule.unmet.format(tolerance="" if isnan(seconds) else duration(seconds))
+            return unmet(found)
 
 
-def _nearly(found: Member) -> str:
+def unmet(found: Member | Unpaired) -> str:
+    """Return what the pairing rule lacks."""
+    seconds = found.tolerance_seconds  # NaN for a rule without one, whose sentence names none
+    tolerance = "" if isnan(seconds) else duration(seconds)
+    return PAIRING_RULES[found.mode].unmet.format(tolerance=tolerance)
+
+
+def nearly(found: Member | Unpaired) -> str:
+    """Return the two names of both sides that nearly agree, in brackets."""
     if found.nearest is None:
         return ""
     one, other = found.nearest
