@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from statistics import median
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from monitor.core.model import NAN
 from monitor.core.pairing.buffers import ReadingBuffer, ReferenceBuffer
@@ -177,14 +177,19 @@ def _times(held: _QuantityBuffers, known: Unpaired) -> Unpaired:
         for join in readings.joins:
             if join.references.times and len(gaps) < _BUFFERS_MAX:
                 gaps.append(gap_seconds(readings.times, join.references.times))
-    gap = median(gaps)
-    known = known._replace(
-        gap_seconds=gap, tolerance_seconds=rules.tolerance_seconds, mode=rules.mode
-    )
+    return known._replace(**cause_by_times(gaps, rules))
+
+
+def cause_by_times(gaps: Sequence[float], rules: Rules) -> dict[str, Any]:
+    """Return the fields that times of references to their nearest readings tell, in s."""
     rule = PAIRING_RULES[rules.mode]
-    if rule.uses_tolerance and min(map(abs, gaps)) > rules.tolerance_seconds:
-        return known._replace(cause="tolerance")
-    return known._replace(cause=rule.unmet_cause)
+    is_far = rule.uses_tolerance and min(map(abs, gaps)) > rules.tolerance_seconds
+    return {
+        "cause": "tolerance" if is_far else rule.unmet_cause,
+        "gap_seconds": median(gaps),
+        "tolerance_seconds": rules.tolerance_seconds,
+        "mode": rules.mode,
+    }
 
 
 def gap_seconds(readings: Sequence[float], references: Sequence[float]) -> float:

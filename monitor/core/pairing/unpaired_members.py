@@ -15,8 +15,7 @@ from typing import Final, NamedTuple
 from monitor.core.model import NAN
 from monitor.core.pairing.buffers import ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.pairing_rules import PAIRING_RULES
-from monitor.core.pairing.unpaired import gap_seconds, nearly_agreeing
+from monitor.core.pairing.unpaired import cause_by_times, gap_seconds, nearly_agreeing
 
 MEMBER_CAUSES: Final[Mapping[str, str]] = {
     "clock": "the times it states are far from when its readings come, those of others are not",
@@ -165,7 +164,6 @@ def _without_pair(
     if not any(each.times for each in joins):
         near = nearly_agreeing(_keys(pairing, buffers), _reference_keys(pairing, scopes))
         return known._replace(cause="key", nearest=near)
-    rules = buffers[0].rules
     gaps = [
         gap_seconds(readings.times, join.references.times)
         for readings in buffers
@@ -174,12 +172,7 @@ def _without_pair(
     ]
     if not gaps:
         return known._replace(cause="key")
-    known = known._replace(
-        gap_seconds=median(gaps), tolerance_seconds=rules.tolerance_seconds, mode=rules.mode
-    )
-    rule = PAIRING_RULES[rules.mode]
-    is_far = rule.uses_tolerance and min(map(abs, gaps)) > rules.tolerance_seconds
-    return known._replace(cause="tolerance" if is_far else rule.unmet_cause)
+    return known._replace(**cause_by_times(gaps, buffers[0].rules))
 
 
 def _keys(pairing: Pairing, buffers: Sequence[ReadingBuffer]) -> list[str]:
