@@ -16,18 +16,13 @@ from monitor.commands.options import (
     recorded_argument,
 )
 from monitor.core.analysis.ranking import PROFILES, WORDS
-from monitor.core.analysis.side_by_side import MISS
+from monitor.core.analysis.side_by_side import MISS, SAVINGS
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.comparisons import CompareError, Comparing, comparison_of
 from monitor.report.progress import step
 from monitor.report.recorded import read_with_notes
 
-_SAVED = {
-    "cost": "cost of the intervals as stated",
-    "cost_optimal": "least cost of the intervals stretched",
-    "mae": "mean absolute error",
-}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,7 +94,7 @@ def _text(compared: dict[str, Any]) -> str:
         lines.append(_line(what[found["measure"]], *row))
         at = f"width saved at {compared['miss']:g} missed"
         lines.append(_line(at, found["saved_at_first"], found["saved_at_second"], ""))
-    lines += [f"{_SAVED[name]}: {_saving(saved)}" for name, saved in compared["savings"].items()]
+    lines += [f"{SAVINGS[name]}: {_saving(saved)}" for name, saved in compared["savings"].items()]
     if compared["scores"]:
         block, replicates, seed = compared["block"], compared["replicates"], compared["seed"]
         lines.append(f"\npermutation of {block} at a time, {replicates} replicates, seed {seed}")

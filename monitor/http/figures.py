@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from monitor.core.analysis.correlation import P_VALUE_SENSORS, Correlation, correlation
 from monitor.core.analysis.ranking import PROFILES, WORDS, score_of
+from monitor.core.analysis.side_by_side import SAVINGS
 from monitor.core.columns import Columns
 from monitor.core.model import Float
 from monitor.core.scores.curves import Curve
@@ -112,7 +113,7 @@ def comparison_figures(told: Mapping[str, Any]) -> dict[str, Any]:
     """
     rows = [(f"mean {WORDS[name]}", each) for name, each in told["scores"].items()]
     found, drawing = told["uncertainty"], Markup()
-    savings = [_saving(what, told["savings"].get(name)) for name, what in _SAVED.items()]
+    savings = [_saving(what, told["savings"].get(name)) for name, what in SAVINGS.items()]
     if found is not None:
         shared = found["measure"] == "auucc"
         rows.append((_MEASURES[found["measure"]], found if shared else _rounded(found)))
@@ -160,11 +161,6 @@ def block_figure(c: Columns, score: str, unit: str, *, timed: bool = True) -> Fi
 _MEASURES = {
     "auucc": "area under the curve",
     "auucc_gain": "area saved against a constant uncertainty",
-}
-_SAVED = {
-    "cost": "cost of the intervals as stated",
-    "cost_optimal": "least cost of the intervals stretched",
-    "mae": "mean absolute error",
 }
 PICTURE = (
     "Each dot is a series and links to its chapter. One that is as right as it says is at 0 across "

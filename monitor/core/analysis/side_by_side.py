@@ -30,6 +30,11 @@ SEED: Final = 1
 MISS: Final = 0.1
 CLEAR: Final = 0.05
 _ROUNDING: Final = 1e-9  # a share saved that is smaller is 0
+SAVINGS: Final = {  # what may be saved, in words
+    "cost": "cost of the intervals as stated",
+    "cost_optimal": "least cost of the intervals stretched",
+    "mae": "mean absolute error",
+}
 NOT_SHARED: Final = (
     "Their values differ, so their raw curves are not compared: the one that reads nearer would "
     "win whatever its uncertainty is worth. Compared is the area that each uncertainty "
