@@ -18,8 +18,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import columns
-from monitor.core.fleet.due_dates import DueDates, due_dates, forecast_of
-from monitor.core.registry import SeriesName
+from monitor.core.fleet.due_dates import DueDates, Forecast, due_date_steps
+from monitor.core.fleet.offset_walks import walks_of
+from monitor.core.steps import finish
 
 SENSORS: Final = 60
 DAYS: Final = 1461
@@ -128,10 +129,9 @@ class Fleet:
             u_ref=np.full(time.size, U_REF),
             level=0.9,
         )
-        names = [SeriesName(f"{i:03}", "q") for i in range(SENSORS)]
-        return due_dates(
-            forecast_of(pairs, epoch, names, np.full(SENSORS, TOLERANCE), {}), day * DAY
-        )
+        walks = walks_of(pairs, epoch, np.ones(SENSORS))
+        asked = Forecast(walks, ["q"] * SENSORS, np.full(SENSORS, TOLERANCE), {})
+        return finish(due_date_steps(asked, day * DAY))
 
 
 def at_intervals(rates: Rates, seed: int, interval: int) -> Outcome:

@@ -24,7 +24,6 @@ from monitor.report.progress import step
 from monitor.report.recorded import read_with_notes
 
 
-
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     recorded_argument(parser)

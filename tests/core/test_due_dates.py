@@ -8,11 +8,16 @@ from scipy.stats import multivariate_normal, norm
 from test_network import Shell
 
 from monitor.core.columns import columns
-from monitor.core.fleet.due_dates import DueDates, due_dates, due_sentence, forecast_of
+from monitor.core.fleet.due_dates import (
+    DueDates,
+    Forecast,
+    due_date_steps,
+    due_sentence,
+    scale_of,
+)
 from monitor.core.fleet.offset_walks import DAY, RATES, walks_of
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
-from monitor.core.registry import SeriesName
 from monitor.core.steps import finish
 from monitor.http.due_documents import NOBODY, OFF, due_list
 
@@ -41,9 +46,10 @@ def pairs_of(errors, days, u=1.0, u_ref=0.0):
 def dates(pairs, tolerance, now_day=0.0, epoch=None, verdicts=()) -> DueDates:
     count = pairs.starts.size
     epoch = np.zeros(pairs.time.size, np.int64) if epoch is None else epoch
-    names = [SeriesName(f"s{i:03}", "t") for i in range(count)]
-    asked = forecast_of(pairs, epoch, names, np.full(count, tolerance), dict(verdicts))
-    return due_dates(asked, 1.7e9 + now_day * DAY)
+    known = dict(verdicts)
+    walks = walks_of(pairs, epoch, np.array([scale_of(known.get(i)) for i in range(count)]))
+    asked = Forecast(walks, ["t"] * count, np.full(count, tolerance), known)
+    return finish(due_date_steps(asked, 1.7e9 + now_day * DAY))
 
 
 def test_the_filter_has_the_likelihood_of_the_joint_normal():

@@ -22,13 +22,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import scipy
 
-from monitor.core.columns import Columns
-from monitor.core.fleet.offset_walks import DAY, RATES, Walks, rate_shares, walks_of
+from monitor.core.fleet.offset_walks import DAY, RATES, Walks, rate_shares
 from monitor.core.formatting import TO_THE_MINUTE, amount, date_time, probability
 from monitor.core.model import NAN, Float, Int
-from monitor.core.registry import SeriesName
 from monitor.core.scores.entries import Live
-from monitor.core.steps import Steps, finish, portions
+from monitor.core.steps import Steps, portions
 from monitor.core.verdict import FAULTS, Verdict, shows
 from monitor.core.verdict.verdict import NORMAL_QUANTILE
 
@@ -98,13 +96,8 @@ class Forecast(NamedTuple):
         return Forecast(walks, self.quantity[first:end], self.tolerance[first:end], told)
 
 
-def due_dates(asked: Forecast, now: float) -> DueDates:
-    """Return dates and worths of all series at ``now``, s UTC."""
-    return finish(due_date_steps(asked, now))
-
-
 def due_date_steps(asked: Forecast, now: float) -> Steps[DueDates]:
-    """Return the result of :func:`due_dates`, some series a step."""
+    """Return dates and worths of all series at ``now``, s UTC, some series a step."""
     series = asked.walks.last.size
     if not series:
         return DueDates(*([np.zeros(0)] * len(DueDates._fields)))
@@ -287,21 +280,6 @@ def due_sentence(found: DueDates, row: int, unit: str, now: float) -> str:
 
 def _day(time: float, now: float) -> str:
     return date_time(time, "%Y-%m-%d" if time - now > 2.0 * DAY else f"{TO_THE_MINUTE} UTC")
-
-
-def forecast_of(
-    pairs: Columns,
-    epoch: Int,
-    names: Sequence[SeriesName],
-    tolerance: Float,
-    verdicts: Mapping[int, Verdict],
-) -> Forecast:
-    """Return the input of due dates; ``names`` are in order, one for each series of ``pairs``.
-
-    ``epoch`` (one a pair) changes when the sensor is adjusted, moved or replaced.
-    """
-    walks = walks_of(pairs, epoch, np.array([scale_of(verdicts.get(i)) for i in range(len(names))]))
-    return Forecast(walks, [each.quantity for each in names], tolerance, verdicts)
 
 
 def scale_of(found: Verdict | None) -> float:
