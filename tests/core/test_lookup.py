@@ -49,8 +49,6 @@ def test_names_may_be_added_and_what_is_forgotten_is_asked_about_again():
     assert lookup.numbers(names, which(0, 1)).tolist() == [7, 8]
 
     asked.known.update(a=1, b=2)
-    lookup.forget(which(0))
-    assert lookup.numbers(names, which(0, 1)).tolist() == [1, 8]
     lookup.forget()
     assert lookup.numbers(names, which(0, 1)).tolist() == [1, 2]
 

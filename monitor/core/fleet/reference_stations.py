@@ -85,8 +85,8 @@ def _of_many(subject: str, series: Collection[int]) -> bool:
     return len(series) >= SENSORS_MIN
 
 
-def shared(reference_buffers: ReferenceBuffers, is_shared: IsShared = _of_many) -> list[Station]:
-    """Return the references that several series share, by default at least five."""
+def shared(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> list[Station]:
+    """Return the references that are shared."""
     return finish(_sharing(reference_buffers, is_shared))
 
 

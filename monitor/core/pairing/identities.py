@@ -126,6 +126,6 @@ class Interner(Generic[T]):
             found = self._numbers[which]
         return found
 
-    def forget(self, which: Int | slice = slice(None)) -> None:
-        """Drop the cached numbers at some places, by default all."""
-        self._numbers[which] = UNKNOWN
+    def forget(self) -> None:
+        """Drop all cached numbers."""
+        self._numbers[:] = UNKNOWN
