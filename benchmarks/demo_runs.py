@@ -16,7 +16,10 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +34,7 @@ from monitor.core.snapshot.details import Contest
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
 from monitor.http.rankings import table
-from monitor.journal import Batch, InMemoryStore
-from monitor.journal.in_memory import InMemoryAlertLog
+from monitor.journal import Batch, InMemoryStore, Journal
 from monitor.simulate.carts import QUANTITY, RACE, CartFleet
 
 START = 1_780_000_000.0
@@ -49,10 +51,14 @@ class Demo(NamedTuple):
 
 def run(seed: int, seconds: float) -> Demo:
     """Return what the demonstration says within ``seconds``."""
+    with TemporaryDirectory() as folder, closing(Journal(Path(folder, "alerts.sqlite"))) as journal:
+        return _shown(seed, seconds, Dispatch(journal.alerts))
+
+
+def _shown(seed: int, seconds: float, dispatch: Dispatch) -> Demo:
     text = SETTINGS.format(host="h", port=1, state="/nowhere")
     store = InMemoryStore()
     network = Network(plan_of(parse(text.encode(), "demo")), store)
-    dispatch = Dispatch(InMemoryAlertLog())
     fleet = CartFleet(np.random.default_rng(seed), START, INTERVAL_SECONDS, RACE, race=True)
     told: dict[str, list[Transition]] = {cart.sensor: [] for cart in RACE}
     incidents: Counter[str] = Counter()

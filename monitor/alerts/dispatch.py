@@ -25,7 +25,8 @@ from monitor.alerts.transition import (
 )
 from monitor.core.detector.full_replays import AlertChange
 from monitor.journal.failures import JournalError, JournalFullError
-from monitor.journal.store import AlertLog, Notification
+from monitor.journal.journal import JournalAlerts
+from monitor.journal.store import Notification
 
 STOP_SECONDS: Final = 2.0
 
@@ -39,7 +40,7 @@ class Dispatch:
     ``history`` are the last :data:`SHOWN` transitions, the newest first.
     """
 
-    def __init__(self, alerts: AlertLog, outlets: Sequence[Outlet] = ()) -> None:
+    def __init__(self, alerts: JournalAlerts, outlets: Sequence[Outlet] = ()) -> None:
         self._log: Final = alerts
         self._outlets: Final = outlets
         self._encode: Final = msgspec.msgpack.Encoder().encode

@@ -52,17 +52,16 @@ on SQLite, :class:`InMemoryStore` the one for recorded files, explanations and t
 """
 
 from monitor.journal.failures import JournalBusyError, JournalError, JournalFullError
-from monitor.journal.in_memory import InMemoryAlertLog, InMemoryStore
-from monitor.journal.journal import Journal
-from monitor.journal.store import AlertLog, Batch, DeadLetter, Notification, Store
+from monitor.journal.in_memory import InMemoryStore
+from monitor.journal.journal import Journal, JournalAlerts
+from monitor.journal.store import Batch, DeadLetter, Notification, Store
 
 __all__ = [
-    "AlertLog",
     "Batch",
     "DeadLetter",
-    "InMemoryAlertLog",
     "InMemoryStore",
     "Journal",
+    "JournalAlerts",
     "JournalBusyError",
     "JournalError",
     "JournalFullError",

@@ -22,7 +22,7 @@ from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
 from monitor.core.windows.windows import EVENTS_MAX
-from monitor.journal.store import NO_NUMBERS, NO_PAIRS, Batch, DeadLetter, Notification
+from monitor.journal.store import NO_NUMBERS, NO_PAIRS, Batch, DeadLetter
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _observations: Final = msgspec.msgpack.Decoder(list[Durable]).decode
@@ -340,46 +340,3 @@ def unpacked(packed: tuple[int, Mapping[str, bytes]], kind: np.dtype[Any]) -> Re
         elif kind[name].kind == "f":
             pairs[name] = np.nan
     return pairs
-
-
-class InMemoryAlertLog:
-    """State: transitions of alerts; see :class:`monitor.journal.store.AlertLog`."""
-
-    def __init__(self, transitions_kept: int = 10_000) -> None:
-        self._kept: Final = transitions_kept
-        self._transitions: dict[int, bytes] = {}
-        self._active: dict[tuple[str, str, str], int] = {}
-        self._delivered: dict[str, int] = {}
-
-    def record(self, notifications: Sequence[Notification], delivered: Mapping[str, int]) -> None:
-        """Keep transitions, and how far sinks are."""
-        for each in notifications:
-            self._transitions[each.seq] = each.body
-            self._active.pop(each.alert, None)
-            if each.is_active:
-                self._active[each.alert] = each.seq
-        oldest, active = self.last_seq() - self._kept, {*self._active.values()}
-        for seq in [seq for seq in self._transitions if seq <= oldest and seq not in active]:
-            del self._transitions[seq]
-        self._delivered.update(delivered)
-
-    def last_seq(self) -> int:
-        """Return the number of the last transition, 0 if there was none."""
-        known = (*self._transitions, *self._active.values(), *self._delivered.values())
-        return max(known, default=0)
-
-    def after(self, seq: int, limit: int) -> list[bytes]:
-        """Return the first transitions after a number, oldest first."""
-        return [self._transitions[at] for at in sorted(self._transitions) if at > seq][:limit]
-
-    def newest(self, limit: int) -> list[bytes]:
-        """Return the last transitions, newest first."""
-        return [self._transitions[at] for at in sorted(self._transitions, reverse=True)][:limit]
-
-    def active(self) -> list[bytes]:
-        """Return the last transition of each alert that is pending or firing, oldest first."""
-        return [self._transitions[seq] for seq in sorted(self._active.values())]
-
-    def delivered(self) -> dict[str, int]:
-        """Return for each sink the last transition that needs nothing more."""
-        return dict(self._delivered)

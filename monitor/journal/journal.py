@@ -240,14 +240,22 @@ class Journal:
 
 
 class JournalAlerts:
-    """The alerts' part of an open file, see :class:`monitor.journal.store.AlertLog`."""
+    """The transitions of alerts in an open file, and how far each sink has been notified of them.
+
+    The newest ``kept`` transitions are kept, and the last one of each alert that is active. What is
+    recorded is durable, as in a store, from which this is apart because a block of the cluster has
+    no sinks: its driver notifies.
+    """
 
     def __init__(self, database: Database, kept: int) -> None:
         self._database: Final = database
         self._kept: Final = kept
 
     def record(self, notifications: Sequence[Notification], delivered: Mapping[str, int]) -> None:
-        """Make transitions durable, and how far sinks are, in one transaction."""
+        """Make transitions durable, and how far sinks are, in one transaction.
+
+        Raises JournalFullError (nothing was written) and JournalError.
+        """
         db = self._database
         with db.transaction():
             db.insert("transitions", [(each.seq, each.body) for each in notifications])

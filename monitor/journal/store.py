@@ -154,33 +154,3 @@ class Notification(NamedTuple):
     alert: tuple[str, str, str]
     is_active: bool
     body: bytes
-
-
-class AlertLog(Protocol):
-    """The transitions of alerts, and how far each sink has been notified of them.
-
-    Apart from :class:`Store`, because a block of the cluster has none: its driver notifies. The
-    same promises hold. A limited number of the newest transitions is kept, and the last one of each
-    alert that is active.
-    """
-
-    def record(self, notifications: Sequence[Notification], delivered: Mapping[str, int]) -> None:
-        """Make transitions durable, and how far sinks are, in one step.
-
-        Raises JournalFullError (nothing was written) and JournalError.
-        """
-
-    def last_seq(self) -> int:
-        """Return the number of the last transition, also of one that is lost; 0 for none."""
-
-    def after(self, seq: int, limit: int) -> list[bytes]:
-        """Return the first transitions after a number, oldest first."""
-
-    def newest(self, limit: int) -> list[bytes]:
-        """Return the last transitions, newest first."""
-
-    def active(self) -> list[bytes]:
-        """Return the last transition of each alert that is pending or firing, oldest first."""
-
-    def delivered(self) -> dict[str, int]:
-        """Return for each sink the last transition that needs nothing more."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +27,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import Estimate, Verdict
-from monitor.journal import AlertLog, Batch, InMemoryAlertLog, InMemoryStore, JournalFullError
+from monitor.journal import Batch, InMemoryStore, Journal, JournalAlerts, JournalFullError
 
 ALERTS = ("offset", "understated", "reference_stale", "reference_suspect")
 JUDGEMENT = FaultReport(
@@ -284,8 +286,10 @@ class Unreachable:
 
 
 @pytest.fixture
-def alerts() -> AlertLog:
-    return InMemoryAlertLog(transitions_kept=100)
+def alerts(tmp_path: Path) -> Iterator[JournalAlerts]:
+    journal = Journal(tmp_path / "journal.sqlite", transitions_kept=100)
+    yield journal.alerts
+    journal.close()
 
 
 def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, monkeypatch):

@@ -33,11 +33,10 @@ from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.registry import KnownSeries
 from monitor.core.windows.windows import EVENTS_MAX
 from monitor.journal import (
-    AlertLog,
     Batch,
-    InMemoryAlertLog,
     InMemoryStore,
     Journal,
+    JournalAlerts,
     Notification,
     Store,
 )
@@ -589,11 +588,8 @@ def test_whatever_a_store_lives_through_it_gives_back_what_was_appended(make, li
 # -- the alerts' log ----------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["journal", "in memory"])
-def alerts(request, tmp_path: Path) -> Iterator[AlertLog]:
-    if request.param == "in memory":
-        yield InMemoryAlertLog(transitions_kept=3)
-        return
+@pytest.fixture
+def alerts(tmp_path: Path) -> Iterator[JournalAlerts]:
     journal = Journal(tmp_path / "journal.sqlite", transitions_kept=3)
     yield journal.alerts
     journal.close()
