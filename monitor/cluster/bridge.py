@@ -20,6 +20,7 @@ from monitor.cluster.log_records import IN_DOUBT, TRUSTED, UNPROVEN, LogMessage,
 from monitor.cluster.placing import Placing
 from monitor.daemon.clock_guard import TOPICS_MAX, ClockGuard, decode_guarded, stamps_of
 from monitor.daemon.redeliveries import Redeliveries
+from monitor.daemon.runtime import Signals
 from monitor.mqtt.inbox import InboxMessage, topics_and_payloads
 from monitor.mqtt.source import MessageSource
 
@@ -53,6 +54,7 @@ class Bridge:
         log: Appender,
         placing: Placing,
         *,
+        signals: Signals | None = None,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
         pause: Callable[[float], None] = time.sleep,
@@ -67,16 +69,16 @@ class Bridge:
         self._pause: Final = pause
         self._redeliveries: Final = Redeliveries(placing.router, lambda _name: b"")
         self.passed: Final = Passed()
-        self.stopping = False
+        self.signals: Final = signals or Signals()
 
     def stop(self) -> None:
-        """Let :meth:`run` end; may be called from a signal handler."""
-        self.stopping = True
+        """Let :meth:`run` end; may be called from any thread."""
+        self.signals.stop = True
 
     def run(self) -> None:
-        """Work until :attr:`stopping`; raises SourceRefusedError."""
+        """Work until stopped; raises SourceRefusedError."""
         try:
-            while not self.stopping:
+            while not self.signals.stop:
                 self.work(RECEIVE_SECONDS)
         finally:
             self._source.close()
@@ -110,7 +112,7 @@ class Bridge:
         The log already has those at the places ``again``.
         """
         records = list(self._records(messages, again))
-        while not self.stopping:
+        while not self.signals.stop:
             began = time.perf_counter()
             try:
                 oversize = self._to.append(records)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from types import FrameType
 from typing import Final
 
 from monitor.cluster.bridge import Bridge
@@ -16,7 +14,7 @@ from monitor.cluster.placing import Placing
 from monitor.commands.options import config_option
 from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
-from monitor.daemon.runtime import configure
+from monitor.daemon.runtime import Signals, configure
 from monitor.http.process_metrics import serve_metrics
 from monitor.http.text_format import Family, counter, gauge
 from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
@@ -42,9 +40,9 @@ def run(options: argparse.Namespace) -> int:
     placing = Placing(settings)
     source = MqttSource(_session(settings, options))
     with Appender(settings, properties(settings)) as log:
-        bridge = Bridge(source, log, placing)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _stopping(bridge))
+        signals = Signals("forwarding what has been received, then stopping")
+        signals.install()
+        bridge = Bridge(source, log, placing, signals=signals)
         port, host = settings.cluster.bridge.metrics_port, settings.cluster.metrics_host
         with serve_metrics(port, lambda: _families(bridge, source), host=host) as url:
             if url:
@@ -66,17 +64,6 @@ def _session(settings: Settings, options: argparse.Namespace) -> MqttSettings:
         )
     name = f"{mqtt.client_id}-bridge-{options.name}"
     return replace(mqtt, client_id=name, subscriptions=subscriptions)
-
-
-def _stopping(bridge: Bridge) -> Callable[[int, FrameType | None], None]:
-    def stop(number: int, frame: FrameType | None) -> None:
-        del frame
-        _log.info(
-            "%s: forwarding what has been received, then stopping", signal.Signals(number).name
-        )
-        bridge.stop()
-
-    return stop
 
 
 def _families(bridge: Bridge, source: MqttSource) -> Iterator[Family]:

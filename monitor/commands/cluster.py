@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Event
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any, Final
 
 from monitor.cluster import results
@@ -27,7 +26,7 @@ from monitor.config import (
 )
 from monitor.config.core_plan import plan_of
 from monitor.daemon.assembly import outlets
-from monitor.daemon.runtime import configure
+from monitor.daemon.runtime import Signals, configure
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.http.process_metrics import serve_metrics
 from monitor.journal import Journal
@@ -65,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
     with Appender(settings, properties(settings)):
         pass  # the topic exists and has the partitions that the settings say
     opened = outlets(settings, options.config)
-    stopping = _stopping()
+    signals = Signals("stopping")
+    signals.install()
     given = dict(each.split("=", 1) for each in options.spark)
     spark = job.session(settings, given)
     journal = Journal(Path(settings.journal.path), transitions_kept=settings.sinks.history)
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
                 _log.info("metrics on %s", url)
             query = job.start(spark, settings, text, _on_batch(settings, handover, sink, job))
             _log.info("reading %s of %s", settings.cluster.log.topic, settings.cluster.log.servers)
-            while query.isActive and not stopping():
+            while query.isActive and not signals.stop:
                 handover.process(sink.publish, _LOOK_SECONDS)
                 sink.flush()
                 tidy(lambda: job.forget_tables(settings.cluster.job.results, kept_seconds))
@@ -98,19 +98,6 @@ def run(options: argparse.Namespace) -> int:
         spark.stop()
     _log.info("stopped; everything read is in the checkpoint")
     return 0
-
-
-def _stopping() -> Callable[[], bool]:
-    """Return a function that says whether SIGTERM or SIGINT has arrived."""
-    came: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        del frame
-        came.append(number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, note)
-    return lambda: bool(came)
 
 
 def _on_batch(

@@ -76,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
         topics = verdict_topics(settings, nobody, source.client_id)
         daemon = Daemon(parts, source, Publisher(parts, stage, outlets, topics))
         daemon.signals.install()
+        daemon.signals.install_reload()  # a terminal that closes would leave the broker
         if options.seconds is not None:
             timer = threading.Timer(options.seconds, daemon.stop)
             timer.daemon = True

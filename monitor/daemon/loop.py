@@ -266,6 +266,7 @@ class ReloadingDaemon:
         self._next: Prepared | None = None
         self._dropped = 0  # corrected readings
         self._signals: Final = Signals()
+        self._signals.install_reload()
         self._signals.install()  # before a page says that there is a daemon to stop
 
     def run(self, service: Service, supervisor: Supervisor) -> None:

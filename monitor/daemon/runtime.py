@@ -144,9 +144,10 @@ class StoppedError(BaseException):
 
 
 class Signals:
-    """State: whether to stop, and whether to reload."""
+    """State: whether to stop, and whether to reload; ``said`` is logged of a stop."""
 
-    def __init__(self) -> None:
+    def __init__(self, said: str = "stopping after the current batch is committed") -> None:
+        self._said: Final = said
         self.stop = False
         self.reload = False
         self._stops_at_once = False
@@ -163,9 +164,12 @@ class Signals:
             self._stops_at_once = False
 
     def install(self) -> None:
-        """Install the handlers of SIGTERM, SIGINT and SIGHUP."""
+        """Listen to SIGTERM and SIGINT."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_stop)
+
+    def install_reload(self) -> None:
+        """Listen to SIGHUP, which else ends the process."""
         signal.signal(signal.SIGHUP, self._on_reload)
 
     def _on_stop(self, number: int, frame: FrameType | None) -> None:
@@ -175,7 +179,7 @@ class Signals:
         if self._stops_at_once:
             _log.info("%s: stopping; the journal is as it was", name)
             raise StoppedError
-        _log.info("%s: stopping after the current batch is committed", name)
+        _log.info("%s: %s", name, self._said)
 
     def _on_reload(self, number: int, frame: FrameType | None) -> None:
         del number, frame
