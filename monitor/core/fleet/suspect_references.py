@@ -34,7 +34,7 @@ from monitor.core.fleet.common_errors import (
 from monitor.core.formatting import TO_THE_MINUTE, amount, date_time
 from monitor.core.model import Float, Int, Records
 from monitor.core.pairing.series_rules import MOST_SYSTEMATIC, Systematic
-from monitor.core.verdict.pairs import inflation, inflation_of_squares
+from monitor.core.verdict.pairs import TO_SD, inflation, inflation_of_squares
 from monitor.core.verdict.verdict import LEVEL, Estimate
 from monitor.core.verdict.words import STUCK_DIGITS, direction, estimated, three_digits, with_unit
 
@@ -42,7 +42,6 @@ SENSORS_MIN: Final = 5
 SHORTEST: Final = 3  # rounds that a departure must last to count
 PAIRS: Final = 1024  # last pairs of a reference that are looked at
 LEFT_OUT: Final = 0.1  # share of the sensors left out, plus one sensor
-_NORMAL_MAD: Final = 1.4826  # standard deviation over median absolute deviation, normal
 _SURE: Final = 0.995  # level of the interval of the sensors' median that must exclude 0
 _MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
 _OFFSET: Final = FAMILIES.index("offset")
@@ -336,7 +335,7 @@ def _mean_errors(pairs: Met, since: float) -> Float:
 def _middle(means: Float, level: float) -> Estimate:
     """Return the median of the sensors' mean errors, its interval from their median deviation."""
     centre = float(np.median(means))
-    spread = _NORMAL_MAD * float(np.median(np.abs(means - centre)))
+    spread = TO_SD * float(np.median(np.abs(means - centre)))
     half = float(scipy.special.stdtrit(means.size - 1.0, 0.5 + 0.5 * level)) * _MEDIAN * spread
     half /= float(np.sqrt(means.size))
     return Estimate(centre, centre - half, centre + half)

@@ -16,7 +16,7 @@ import numpy as np
 
 from monitor.core.model import Bool, Int
 from monitor.core.verdict.naming import Evidence
-from monitor.core.verdict.pairs import FAR, Pairs, median
+from monitor.core.verdict.pairs import FAR, TO_SD, Pairs, median
 from monitor.core.verdict.partition import RIGHT
 from monitor.core.verdict.rivals import FEWEST_HELD
 from monitor.core.verdict.verdict import (
@@ -31,7 +31,6 @@ from monitor.core.verdict.verdict import (
 )
 
 _FEWEST: Final = 8  # pairs without the code that show what is measured
-_TO_SD: Final = 1.4826
 # Codes of loggers (Campbell) and borehole files (LAS), and the limits of integer types.
 _KNOWN: Final = frozenset((6999.0, 7999.0, 999.25, 32767.0, 32768.0, 65535.0))
 _NINES_FROM: Final = 999.0
@@ -60,7 +59,7 @@ def coded_pairs(p: Pairs) -> CodedPairs | None:
         return None
     off = np.abs(p.error - median(p.error))
     s = np.hypot(p.u, p.u_ref)
-    far = off > FAR * np.maximum(s, _TO_SD * median(off))
+    far = off > FAR * np.maximum(s, TO_SD * median(off))
     if not 2 <= np.count_nonzero(far) <= p.n // 2:
         return None
     typical = median(s)

@@ -29,10 +29,10 @@ _RESOLUTION: Final = 2.0**-51
 _LEAST_SHARE: Final = 1e-9
 _LEAST: Final = 1e-150
 _MOVING: Final = 0.2  # share of pairs whose time differs from that of the pair before
-_LANES: Final = 32  # rows a multiple of this wide have the same sums however far they are padded
+LANES: Final = 32  # rows a multiple of this wide have the same sums however far they are padded
 _AROUND: Final = 8
 _MOST_FAR: Final = 0.25  # share of far neighbours above which that is the spread there
-_TO_SD: Final = 1.4826  # of a median absolute deviation, for the normal
+TO_SD: Final = 1.4826  # of a median absolute deviation, for the normal
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
 
@@ -235,7 +235,7 @@ _OF_SERIES: Final = {
 
 def width_of(n: Int) -> int:
     """Return the width of rows that hold ``n`` numbers each and at least one 0."""
-    return (int(n.max(initial=0)) // _LANES + 1) * _LANES
+    return (int(n.max(initial=0)) // LANES + 1) * LANES
 
 
 def padded(rows: Sequence[Float]) -> Float:
@@ -261,7 +261,7 @@ def median(rows: Float) -> float:
 
 def robust_scales(off: Float, mask: Bool) -> Float:
     """Return the standard deviation of deviations, estimated from their median, at least 1."""
-    return np.maximum(1.0, _TO_SD * medians(np.abs(off), mask))
+    return np.maximum(1.0, TO_SD * medians(np.abs(off), mask))
 
 
 # Exchanges that leave the median of nine in the middle (Smith, 1996).
@@ -337,7 +337,7 @@ def _mean_squares(p: Side, k: int) -> Float:
     scaled = np.zeros_like(p.s)
     step = np.abs(p.error[:, k:] - p.error[:, :-k]) / np.hypot(p.s[:, k:], p.s[:, :-k])
     np.multiply(step, live, out=scaled[:, :-k])
-    most = FAR * _TO_SD * medians(scaled[:, :-k], live)
+    most = FAR * TO_SD * medians(scaled[:, :-k], live)
     scaled = np.minimum(scaled, np.where(most > 0.0, most, np.inf)[:, None])
     return dots(scaled, scaled) / (p.n - k)
 

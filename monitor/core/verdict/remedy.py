@@ -18,6 +18,7 @@ import scipy
 
 from monitor.core.model import Bool, Float, Int
 from monitor.core.verdict.pairs import (
+    TO_SD,
     Side,
     dots,
     inflation,
@@ -57,7 +58,6 @@ _NEWEST_BETTER: Final = 0.9
 _SCALE_MOST: Final = 100.0
 _LOG_FAR: Final = 6.0
 _FAR: Final = 5.0
-_TO_SD: Final = 1.4826
 
 
 class JudgedBlocks(NamedTuple):
@@ -337,7 +337,7 @@ def _factors(parts: JudgedBlocks, ends: Int, levels: Float) -> Float:
         end = ends[:, block]
         inside = at < end[:, None]
         off = np.abs(error - levels[:, block, None]) / u * inside
-        most = _FAR * _TO_SD * medians(off, inside)
+        most = _FAR * TO_SD * medians(off, inside)
         off = np.minimum(off, np.where(most > 0.0, most, np.inf)[:, None])
         found[:, block] = dots(off, off) / np.maximum(end - 1.0, 1.0) - sums(blur * inside) / end
     return np.sqrt(np.clip(found, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))

@@ -15,6 +15,8 @@ import numpy as np
 from monitor.core.model import Bool, Float, Int
 from monitor.core.verdict.pairs import (
     FAR,
+    LANES,
+    TO_SD,
     Side,
     dots,
     medians,
@@ -37,7 +39,6 @@ _ALONE: Final = 32
 _FEWEST: Final = 3
 HISTORY: Final = 30  # pairs before a fault that show what the sensor is like when it is right
 _ENDS: Final = np.array([0.5, 0.025, 0.975])
-_TO_SD: Final = 1.4826
 _HONEST: Final = np.linspace(0.8, 1.25, 7)
 _FAR_HONEST: Final = 0.005  # share of |z| > 4 of an honest sensor with heavy tails
 _FROM_0: Final = 0.1  # share of a factor's upper end; a lower end below that may as well be 0
@@ -70,9 +71,6 @@ class Far(NamedTuple):
     start: int
     share: Estimate
     surprise: float
-
-
-_LANES: Final = 32
 
 
 def shapes_of(rows: Float, n: Int) -> Float:
@@ -131,7 +129,7 @@ def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -
     for i, each in enumerate(rows):
         if each.size >= _FEWEST:
             width = min(each.size, _GROUPS + _ALONE)
-            groups.setdefault(-(-width // _LANES), []).append(i)
+            groups.setdefault(-(-width // LANES), []).append(i)
     for some in groups.values():
         of_some = _spreads_of([rows[i] for i in some], inflation[some], lost[some], shape[some])
         for i, spread in zip(some, of_some, strict=True):
@@ -147,7 +145,7 @@ def _tamed(row: Float) -> Float:
     if row.size < _TAMED_FROM:
         return row
     size = np.abs(row)
-    wild = size > _WILD * _TO_SD * float(np.median(size))
+    wild = size > _WILD * TO_SD * float(np.median(size))
     few = 0 < np.count_nonzero(wild) <= max(1.0, _FEW_WILD * row.size)
     return row[~wild] if few and np.median(size) > 0.0 else row
 
@@ -179,7 +177,7 @@ def _grouped(q: Float, n: Int) -> tuple[Float, Float]:
     the largest errors stay alone.
     """
     most = _GROUPS + _ALONE
-    width = min(q.shape[1], -(-min(int(n.max()), most) // _LANES) * _LANES)
+    width = min(q.shape[1], -(-min(int(n.max()), most) // LANES) * LANES)
     rows = q[:, :width].copy()
     each = (np.arange(width) < n[:, None]).astype(np.float64)
     many = np.flatnonzero(n > most)
@@ -198,7 +196,7 @@ def _grouped(q: Float, n: Int) -> tuple[Float, Float]:
 
 def _grid(q: Float, n: Int, rows: Float, each: Float, inflation: Float) -> Float:
     """Return factors around the likeliest one, as far apart as so many pairs can resolve."""
-    robust = _TO_SD * medians(np.abs(q), np.arange(q.shape[1]) < n[:, None])
+    robust = TO_SD * medians(np.abs(q), np.arange(q.shape[1]) < n[:, None])
     centre = np.maximum(np.maximum(robust, 0.3 * _trimmed(q, n)), 1e-6)
     found = centre[:, None] * np.exp(_WIDEST * _STEPS)
     reach = 12.0 * np.sqrt(inflation / n)

@@ -20,6 +20,7 @@ from monitor.core.verdict.judge import OF_A_FORM, gathered_evidence, judged
 from monitor.core.verdict.naming import is_over
 from monitor.core.verdict.pairs import (
     FAR,
+    TO_SD,
     Pairs,
     Side,
     cautious_rho,
@@ -264,7 +265,7 @@ def _spread(left: Float, inflated: float, of_mean: float) -> Spread:
 
 def _kept(z: Float) -> Bool:
     off = z - median(z)
-    kept: Bool = np.abs(off) <= FAR * max(1.0, 1.4826 * median(np.abs(off)))
+    kept: Bool = np.abs(off) <= FAR * max(1.0, TO_SD * median(np.abs(off)))
     return kept
 
 
