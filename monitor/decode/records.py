@@ -8,7 +8,6 @@ earlier split; a composed text is checked where it names something.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -17,10 +16,10 @@ from monitor.decode.checks import Rejected, check_name
 from monitor.decode.paths import MISSING, Fetch, Fetchers, Place, quoted, shown
 from monitor.decode.spec import MapError, MapSpec, Scalar
 from monitor.decode.units import Units
+from monitor.mqtt.topic_templates import FIELD
 
 # -- named fields ---------------------------------------------------------------------------------
 
-_FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
 _FIELDS_MAX: Final = 8
 
 Fields = dict[str, str]
@@ -30,7 +29,7 @@ Split = Callable[[object, object, Fields], None]
 
 def names_in(template: str) -> list[str]:
     """Return the names of the fields in ``template``."""
-    return _FIELD.findall(template)
+    return FIELD.findall(template)
 
 
 def composer(template: str, known: Collection[str], place: Place) -> Compose:
@@ -40,7 +39,7 @@ def composer(template: str, known: Collection[str], place: Place) -> Compose:
         if name not in known:
             there = ", ".join(f"{{{each}}}" for each in sorted(known)) or "none"
             raise MapError(place, f"there is no field {{{name}}}; topic and names give {there}")
-    whole = _FIELD.fullmatch(template)
+    whole = FIELD.fullmatch(template)
     if whole is not None:
         field = whole[1]
         return lambda fields: fields[field]
@@ -54,7 +53,7 @@ def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Spli
     if not names or len(names) > _FIELDS_MAX or len(set(names)) < len(names):
         raise MapError(place, "needs between one and eight {names}, each once")
     text = fetchers.text(path, place)
-    plain = _FIELD.split(template)[::2]
+    plain = FIELD.split(template)[::2]
 
     def split(root: object, record: object, fields: Fields) -> None:
         whole = text(root, record)
@@ -90,7 +89,7 @@ def _parts(whole: str, plain: list[str]) -> list[str] | None:
 
 
 def _check(template: str, place: Place) -> None:
-    plain = _FIELD.sub("", template)
+    plain = FIELD.sub("", template)
     if "{" in plain or "}" in plain:
         raise MapError(place, "has a brace that is not part of a field; write for example {sensor}")
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 CHARACTERS_MAX: Final = 1000
-_FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")
+FIELD: Final = re.compile(r"\{([a-z][a-z0-9_]{0,31})\}")  # a named part
 _WILDCARD: Final = re.compile(r"[+#{}]")
 _NOT_IN_A_LEVEL: Final = re.compile("[%/+#\\x00-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")
 # MQTT forbids NUL and half surrogate pairs, and reserves / + # for levels. Characters that move the
@@ -57,11 +57,11 @@ class Template:
         levels = text.split("/")
         for at, level in enumerate(levels):
             _check_level(level, last=at == len(levels) - 1)
-        names = tuple(field[1] for level in levels if (field := _FIELD.fullmatch(level)))
+        names = tuple(field[1] for level in levels if (field := FIELD.fullmatch(level)))
         for name in names:
             if names.count(name) > 1:
                 raise TemplateError(f"{{{name}}} appears twice; give each level its own name")
-        filtered = "/".join(_FIELD.sub("+", level) for level in levels)
+        filtered = "/".join(FIELD.sub("+", level) for level in levels)
         return cls(text, filtered, names, _pattern(levels))
 
     def match(self, topic: str) -> dict[str, str] | None:
@@ -167,7 +167,7 @@ def _check_level(level: str, *, last: bool) -> None:
         raise TemplateError("a field has no name; write for example {sensor}")
     if level == "#" and not last:
         raise TemplateError("'#' stands for all that follows, so it must be the last level")
-    if level in ("+", "#") or _FIELD.fullmatch(level):
+    if level in ("+", "#") or FIELD.fullmatch(level):
         return
     if level[0] == "{" and level[-1] == "}" and not _WILDCARD.search(level[1:-1]):
         raise TemplateError(
@@ -191,7 +191,7 @@ def _pattern(levels: list[str]) -> re.Pattern[str]:
 
 
 def _level_pattern(level: str) -> str:
-    field = _FIELD.fullmatch(level)
+    field = FIELD.fullmatch(level)
     if field:
         return f"(?P<{field[1]}>[^/]*)"
     return "[^/]*" if level == "+" else re.escape(level)
