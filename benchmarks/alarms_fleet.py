@@ -13,7 +13,7 @@ from alarms_streams import PIVOT, SHAPES, Fault, Float, Sensors, autoregressive,
 from alarms_table import judged, table
 
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits

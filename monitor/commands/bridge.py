@@ -17,7 +17,8 @@ from monitor.daemon.assembly import mqtt_settings
 from monitor.daemon.runtime import Signals, configure
 from monitor.http.process_metrics import serve_metrics
 from monitor.http.text_format import Family, counter, gauge
-from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
+from monitor.mqtt.connection import MqttSettings, Subscription
+from monitor.mqtt.source import MqttSource
 
 _log: Final = logging.getLogger("monitor.bridge")
 

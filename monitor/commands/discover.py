@@ -17,7 +17,8 @@ from monitor.daemon.assembly import mqtt_settings
 from monitor.discover import Broker, Heard, propose
 from monitor.discover.settings_text import value
 from monitor.errors import CONNECTION, UNAVAILABLE, CannotWriteError, MonitorError, UsageError
-from monitor.mqtt.source import MqttSource, Subscription
+from monitor.mqtt.connection import Subscription
+from monitor.mqtt.source import MqttSource
 from monitor.mqtt.topic_templates import Template, TemplateError
 
 _SECONDS: Final = 60.0

@@ -20,7 +20,7 @@ from monitor.config.loading import mistake_sentence
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
 from monitor.config.sources import Area, Place
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 
 _EARTH_KM: Final = 6371.0088
 _COLUMNS: Final = ("sensor", "latitude", "longitude", "site")

@@ -27,8 +27,8 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined
 from monitor.journal.journal import Journal
 from monitor.journal.store import Batch
+from monitor.mqtt.connection import MqttSettings, Subscription, tls_context
 from monitor.mqtt.publish import BrokerPublisher, Retained
-from monitor.mqtt.source import MqttSettings, Subscription, tls_context
 from monitor.mqtt.topic_templates import Template
 from monitor.simulate.playback import KindTopics
 from monitor.topics.corrected_readings import CorrectedTopics

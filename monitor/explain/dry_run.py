@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.settings import Settings
 from monitor.core.model import Collocation, Event, Observation, Reading, Records, Reference
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
 from monitor.decode.checks import Rejected

@@ -12,7 +12,7 @@ import numpy as np
 from monitor.core.columns import pair_columns
 from monitor.core.formatting import duration
 from monitor.core.model import Reading, Records, Reference
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import SeriesKey

@@ -23,17 +23,6 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-__all__ = [
-    "MqttSettings",
-    "SourceRefusedError",
-    "Subscription",
-    "Tls",
-    "connect_packet",
-    "is_loopback",
-    "tls_context",
-]
-
-
 class SourceRefusedError(MonitorError):
     """The broker will not serve this client, and trying again would not help."""
 

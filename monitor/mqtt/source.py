@@ -12,29 +12,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from monitor.mqtt.connection import (
-    MqttSettings,
-    SourceRefusedError,
-    Subscription,
-    Tls,
-    tls_context,
-)
+from monitor.mqtt.connection import MqttSettings
 from monitor.mqtt.inbox import Inbox, InboxMessage, inbox_of, owed
 from monitor.mqtt.pacing import MESSAGE_BYTES, Coalescing
 from monitor.mqtt.session import Session
 from monitor.mqtt.topic_templates import Template
 from monitor.mqtt.wire import Wire
-
-__all__ = [
-    "InboxMessage",
-    "MessageSource",
-    "MqttSettings",
-    "MqttSource",
-    "SourceRefusedError",
-    "Subscription",
-    "Tls",
-    "tls_context",
-]
 
 SLICE_SECONDS: Final = 0.002
 ENOUGH_BYTES: Final = 2_097_152

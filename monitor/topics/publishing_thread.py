@@ -14,8 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from monitor.mqtt.connection import SourceRefusedError
 from monitor.mqtt.publish import BrokerPublisher, PublishError
-from monitor.mqtt.source import SourceRefusedError
 
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _PAUSE_SECONDS_MAX: Final = 30.0

@@ -11,7 +11,7 @@ from harness.cases import further
 from monitor.core.fleet.common_errors import among_peers, rounds_of
 from monitor.core.fleet.suspect_references import Met, suspicion
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits

@@ -9,7 +9,7 @@ from harness.cases import further
 from monitor.core.fleet.former_suspicions import former_suspicion
 from monitor.core.fleet.suspect_references import Met, suspicion
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import Rules, SeriesRules, Systematic
 from monitor.core.registry import Limits

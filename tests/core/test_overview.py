@@ -7,7 +7,7 @@ import pytest
 
 from monitor.core.fleet.presence import Refusals
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
 from monitor.core.snapshot.snapshot import COMPARED, LATE, LOST, compared

@@ -23,7 +23,8 @@ from monitor.core.model import (
 )
 from monitor.core.pairing import buffers, identities
 from monitor.core.pairing.buffers import ReadingBuffer, Watermarks
-from monitor.core.pairing.engine import Concern, Pairing
+from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.identities import encode
 from monitor.core.pairing.pairing_rule import is_nearest, nearest
 from monitor.core.pairing.pairing_rules import PAIRING_RULES

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings

@@ -9,7 +9,7 @@ import pytest
 
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.model import Event, Reading, Reference
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.scores.statistics import OF_VERDICTS

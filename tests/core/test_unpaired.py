@@ -8,7 +8,8 @@ import pytest
 from one_by_one import add_reading
 
 from monitor.core.model import Reading, Reference
-from monitor.core.pairing.engine import Concern, Pairing
+from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.series_rules import Rules
 from monitor.core.pairing.unpaired import (
     CAUSES,

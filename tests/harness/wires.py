@@ -12,7 +12,8 @@ from contextlib import contextmanager
 import pytest
 
 from harness.programs import WAIT_SECONDS
-from monitor.mqtt.source import MqttSettings, MqttSource, Subscription
+from monitor.mqtt.connection import MqttSettings, Subscription
+from monitor.mqtt.source import MqttSource
 from monitor.mqtt.wire import Wire
 
 CONNACK = {"5": b"\x20\x03\0\0\0", "3.1.1": b"\x20\x02\0\0"}

@@ -7,7 +7,7 @@ import pytest
 from monitor.cli import main
 from monitor.config import SettingsError, parse
 from monitor.config.concerns import concerns_of, great_circle_km, read_places
-from monitor.core.pairing.engine import Concern
+from monitor.core.pairing.join_index import Concern
 
 AREAS = """
 areas:

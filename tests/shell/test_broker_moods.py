@@ -13,8 +13,8 @@ from harness import mqtt_packets
 from harness.wires import CONNACK, SUBACK, ScriptedWire, source_on_wire
 
 from monitor.errors import UNAVAILABLE
+from monitor.mqtt.connection import SourceRefusedError
 from monitor.mqtt.publish import BrokerPublisher, PublishError
-from monitor.mqtt.source import SourceRefusedError
 from monitor.mqtt.wire import EndedError
 
 

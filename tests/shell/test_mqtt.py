@@ -23,16 +23,11 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
 from monitor.mqtt import session
+from monitor.mqtt.connection import MqttSettings, SourceRefusedError, Subscription, Tls
+from monitor.mqtt.inbox import InboxMessage
 from monitor.mqtt.pacing import BACKOFF_CAP_SECONDS, Backoff
 from monitor.mqtt.publish import BrokerPublisher
-from monitor.mqtt.source import (
-    InboxMessage,
-    MqttSettings,
-    MqttSource,
-    SourceRefusedError,
-    Subscription,
-    Tls,
-)
+from monitor.mqtt.source import MqttSource
 from monitor.mqtt.wire import EndedError, Wire
 
 

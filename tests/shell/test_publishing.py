@@ -18,7 +18,7 @@ from monitor.daemon.publisher import Publisher
 from monitor.http.metrics import Exposition
 from monitor.http.published import OnDemandRequests, Page
 from monitor.journal import Batch, JournalFullError
-from monitor.mqtt.source import InboxMessage
+from monitor.mqtt.inbox import InboxMessage
 
 NOW = 1_780_000_000.0
 CONNECTED = {

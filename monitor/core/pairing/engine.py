@@ -43,8 +43,6 @@ from monitor.core.pairing.retention import (
 )
 from monitor.core.pairing.series_rules import Rules
 
-__all__ = ["Added", "Concern", "MatchKey", "Pairing"]
-
 Added = Literal["accepted", "duplicate"]
 BufferOf = Callable[[Reading], ReadingBuffer | str]
 _Recalled = tuple[ReadingBuffer, list[tuple[Reading, float]]]  # with its readings as they arrived

@@ -33,7 +33,8 @@ from monitor.core.model import (
     Reference,
     event_order,
 )
-from monitor.core.pairing.engine import Concern, Pairing
+from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import (
     Durable,
