@@ -157,13 +157,12 @@ class DryRun:
         maximum = min(plan.limits.maximum, _SERIES_MAX)
         self.births: Final = Births()
         self.now: Final = now
-        self._has_areas: Final = bool(settings.areas)
+        self._has_others = bool(settings.areas)  # references of other subjects concern sensors
         self._router: Final = router_of(settings, self.births, self.units)
         self._plan: Final = plan._replace(limits=plan.limits._replace(maximum=maximum))
         self._store: Final = InMemoryStore()
         self._network: Final = Network(self._plan, self._store)
         self._standing: Final[dict[tuple[int, int], Records]] = {}
-        self._collocations: Final[dict[str, list[Concern]]] = {}
 
     def take(self, message: Message) -> Took:
         """Take one message and return what became of it."""
@@ -187,11 +186,7 @@ class DryRun:
         outcome = self._network.observe([observation], self.now)
         references = [observation] if isinstance(observation, Reference) else []
         self._store.append(Batch(observations=references, pairs=outcome.pairs))
-        if isinstance(observation, Collocation):
-            concern = Concern(
-                observation.subject, observation.start, observation.end, observation.distance_km
-            )
-            self._collocations.setdefault(observation.sensor, []).append(concern)
+        self._has_others = self._has_others or isinstance(observation, Collocation)
         keys, rules = self._network.registry.keys, self._network.rules
         pairs = [
             pair_of(row, change, keys[row["series"]], rules[row["series"]])
@@ -232,7 +227,7 @@ class DryRun:
     def _whose(self, reference: Reference) -> str:
         match_on = self._plan.match_on
         whose = f"of {reference.subject}" if "subject" in match_on else "of any sensor"
-        if "subject" in match_on and (self._has_areas or self._collocations):
+        if "subject" in match_on and self._has_others:
             whose += " and of the sensors it concerns by areas and collocations,"
         if "key" not in match_on:
             return whose
@@ -256,7 +251,7 @@ class DryRun:
         """Return which other references concern a sensor besides its own."""
         if "subject" not in self._plan.match_on:
             return []
-        return [*self._plan.concerns_of(sensor), *self._collocations.get(sensor, ())]
+        return self._network.concerns_of(sensor)
 
     def _references(self) -> Iterator[Reference]:
         for references in self._network.pairing.reference_buffers.values():

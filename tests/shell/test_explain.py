@@ -394,12 +394,11 @@ def test_a_collocation_makes_the_pair_that_it_allows():
     said = explain(settings, collocation, NOW_SECONDS, [elsewhere, reading()])
     half_past = "2026-03-01T11:30:00Z"
     too_late = native("reference", name="S3", **{**REFERENCE, "time": half_past})
-    later = explain(settings, reading(half_past), NOW_SECONDS, [collocation, too_late])
+    later = explain(settings, reading(half_past), NOW_SECONDS, [collocation, collocation, too_late])
 
     assert [pair.sentence for pair in said.observed[0].pairs] == ["1.0 u_eff above the reference"]
-    assert "S3 from 2026-03-01T09:00:00Z to 2026-03-01T11:00:00Z" in (
-        later.observed[0].series.concerns
-    )
+    stood = "S3 from 2026-03-01T09:00:00Z to 2026-03-01T11:00:00Z"
+    assert later.observed[0].series.concerns == [stood]
     assert later.observed[0].unpaired == "'S3' did not stand beside 's' at that time"
 
 

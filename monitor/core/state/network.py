@@ -108,7 +108,7 @@ class Network:
         self.pairing: Final = Pairing(
             lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
             settings.match_on,
-            lambda sensor: (*settings.concerns_of(sensor), *self._collocations.get(sensor, ())),
+            self.concerns_of,
             history,
         )
         self.rules: list[SeriesRules] = []
@@ -143,6 +143,10 @@ class Network:
         changes = self._keep(self.pairing.drain_changes())
         self._pipeline.foresee(changes)
         return Outcome(result.duplicates, result.refused, packed, changes, self._drain_new_series())
+
+    def concerns_of(self, sensor: str) -> list[Concern]:
+        """Return whose references concern a sensor besides its own, by areas and collocations."""
+        return [*self.settings.concerns_of(sensor), *self._collocations.get(sensor, ())]
 
     def _ingest(self, batch: Observed, received: float, *, recalled: bool) -> IngestResult:
         callbacks = Callbacks(
