@@ -48,7 +48,7 @@ from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import Circumstances, state_sentence
-from monitor.core.snapshot.states import explains, mirrors
+from monitor.core.snapshot.states import excused
 from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, alert_meanings
 
 SHOWN_MAX: Final = 10_000  # series with alerts that the metrics show
@@ -128,10 +128,8 @@ class Fleet:
         self._suspects = self.references.suspects()
         self._former = self.references.former()
         self._beyond = self._thresholds.judge(self._judged())
-        reports = {row: each.fault_report for row, each in enumerate(self._reports)}
-        known = {row: each for row, each in reports.items() if each is not None}
         return View(
-            replace(self._judge(), reports=known),
+            self._judge(),
             [
                 AlertChange(row, self._reports[row].changed_at, "", "", "")
                 for row in self._stirred
@@ -244,8 +242,15 @@ class Fleet:
 
     def _judge(self) -> Snapshot:
         """Judge every reported series with all that is known now."""
-        suspicion, explained = suspicions(self._suspects), self._explained()
-        suspicion = self._left_over() | suspicion
+        suspicion = self._left_over() | suspicions(self._suspects)
+        told = {row: each.fault_report for row, each in enumerate(self._reports)}
+        reports = {row: each for row, each in told.items() if each is not None}
+        suspects, former = (
+            [suspect_of(each, self._rows) for each in some]
+            for some in (self._suspects, self._former)
+        )
+        firing = np.array([each.firing for each in self._reports], dtype=np.bool_)
+        explained = excused(suspects, former, reports, firing)
         beyond: dict[int, list[str]] = {}
         for name, crossed in self._beyond.items():
             for row in np.flatnonzero(crossed).tolist():
@@ -255,7 +260,7 @@ class Fleet:
                 each,
                 suspicion.get((each.line.sensor, each.line.quantity), ""),
                 beyond.get(row, ()),
-                explained=row in explained,
+                explained=bool(explained[row]),
             )
             for row, each in enumerate(self._reports)
         ]
@@ -265,7 +270,8 @@ class Fleet:
             for verdict, page in zip(self._verdicts, listed.tolist(), strict=True)
         ]
         lasting = [each.discounted for each in self._reports]
-        return self._snapshot([each.line for each in self._reports], self._verdicts, lasting)
+        lines = [each.line for each in self._reports]
+        return replace(self._snapshot(lines, self._verdicts, lasting), reports=reports)
 
     def _verdict(
         self, report: SeriesReport, suspicion: str, beyond: Sequence[str], *, explained: bool
@@ -289,27 +295,6 @@ class Fleet:
             state_sentence(line.state, fault_report, line.window_pairs, numbers, about),
             page=False,
         )
-
-    def _explained(self) -> set[int]:
-        """Return which firing series a reference explains that is suspect, or was."""
-        found = {self._rows[name] for name in self._left_over()}
-        for each in self._suspects:
-            cleared = set(each.cleared)
-            for name in each.series:
-                row = self._rows.get(name)
-                report = None if row is None else self._reports[row]
-                if (
-                    row is None
-                    or report is None
-                    or report.fault_report is None
-                    or not report.firing
-                ):
-                    continue
-                own = report.fault_report
-                same = mirrors(each.nature.kind, own.alert)
-                if name in cleared or (same and explains(each.estimate, own.verdict.size)):
-                    found.add(row)
-        return found
 
     def _left_over(self) -> dict[Name, str]:
         """Return for each firing series the sentence on its reference, which was suspect."""

@@ -17,7 +17,6 @@ from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet import call_out
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.fleet.common_errors import Kind
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
@@ -114,7 +113,8 @@ class SeriesStates:
             self._limits["reference_stale_seconds"],
         )
         age = np.where(silent, COMPARED, age)
-        explained = _explained(now)
+        firing = shown.states == FIRING
+        explained = excused(now.suspects, now.former, now.reports, firing)
         yield from self._advise(now, changed, explained)
         alerts = self._alerts(now, age, explained)
         faulty = np.logical_or.reduce([alerts[fault] for fault in FAULTS])
@@ -294,27 +294,25 @@ def _circumstances(
     )
 
 
-def _explained(now: StatesInput) -> Bool:
+def excused(
+    suspects: Sequence[Suspect],
+    former: Sequence[Suspect],
+    reports: Mapping[int, FaultReport],
+    firing: Bool,
+) -> Bool:
     """Return which firing series are explained by a reference that is suspect, or was.
 
     They are right among the other sensors, or have the reference's offset with opposite sign.
     """
-    explained = np.zeros(now.shown.states.size, np.bool_)
-    for each in now.former:
-        explained[list(each.cleared)] = True
-    for each in now.suspects:
-        explained[list(each.cleared)] = True
-        for row in each.rows:
-            fault_report = now.reports.get(row)
-            if fault_report is not None and mirrors(each.nature.kind, fault_report.alert):
-                explained[row] |= explains(each.estimate, fault_report.verdict.size)
-    explained &= now.shown.states == FIRING
-    return explained
-
-
-def mirrors(kind: Kind, alert: str) -> bool:
-    """Whether a reference of this kind and a fault of a sensor may be the same offset."""
-    return kind == "offset" and FAULTS[alert].mirrors
+    found = np.zeros(firing.size, np.bool_)
+    for each in (*former, *suspects):
+        found[list(each.cleared)] = True
+    for each in suspects:
+        for row in each.rows if each.nature.kind == "offset" else ():
+            own = reports.get(row)
+            if own is not None and FAULTS[own.alert].mirrors:
+                found[row] |= explains(each.estimate, own.verdict.size)
+    return found & firing
 
 
 def explains(reference: Estimate, sensor: Estimate) -> bool:
