@@ -35,8 +35,7 @@ from monitor.cluster.fleet_verdicts import FleetVerdict
 from monitor.cluster.log_records import unpack_messages
 from monitor.cluster.recipes import recipe_of, worst_of_a_block
 from monitor.cluster.results import STATISTICS
-from monitor.cluster.spark_source import LogSource
-from monitor.config.loading import parse
+from monitor.cluster.spark_source import LogSource, settings_in
 from monitor.config.settings import Settings
 from monitor.daemon.runtime import freeze_after_start
 
@@ -118,8 +117,8 @@ class BlockProcessor(StatefulProcessor):
     def __init__(self, text: str, run: str) -> None:
         self._text: Final = text
         self._run: Final = run
-        self._kept_max: Final = _settings(text).cluster.job.blocks_in_memory
-        self._worst: Final = worst_of_a_block(_settings(text))
+        self._kept_max: Final = settings_in(text).cluster.job.blocks_in_memory
+        self._worst: Final = worst_of_a_block(settings_in(text))
         self._state: Any = None
         self._mark: Any = None
 
@@ -263,11 +262,7 @@ def _sql(kind: pa.DataType) -> str:
     return names.get(kind, "boolean" if kind == pa.bool_() else "string")
 
 
-def _settings(text: str) -> Settings:
-    return parse(text.encode(), "settings")
-
-
 def _recipe(text: str) -> Recipe:
     if text not in _RECIPES:
-        _RECIPES[text] = recipe_of(_settings(text))
+        _RECIPES[text] = recipe_of(settings_in(text))
     return _RECIPES[text]

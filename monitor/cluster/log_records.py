@@ -60,7 +60,7 @@ class NewerRecordError(MonitorError):
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(LogRecord).decode
 _decode_any: Final = msgspec.msgpack.Decoder(list[object]).decode
-_decode_all: Final = msgspec.msgpack.Decoder(list[LogMessage]).decode
+unpack_messages: Final = msgspec.msgpack.Decoder(list[LogMessage]).decode  # of pack_messages
 
 
 def dump_record(blocks: Sequence[int], message: LogMessage) -> bytes:
@@ -116,8 +116,3 @@ def packed_by_block(
 def pack_messages(messages: Iterable[LogMessage]) -> bytes:
     """Return the messages of one block as one value."""
     return _encode(list(messages))
-
-
-def unpack_messages(body: bytes) -> list[LogMessage]:
-    """Return the messages in a value of :func:`pack_messages`."""
-    return _decode_all(body)

@@ -146,18 +146,8 @@ class BlockReport(msgspec.Struct, array_like=True):
 
 
 dump: Final = msgspec.msgpack.Encoder(enc_hook=float).encode  # for numpy's numbers
-_load: Final = msgspec.msgpack.Decoder(BlockReport).decode
-_load_changed: Final = msgspec.msgpack.Decoder(ChangedSeries).decode
-
-
-def load_report(body: bytes) -> BlockReport:
-    """Return a report from its bytes."""
-    return _load(body)
-
-
-def load_changed(body: bytes) -> ChangedSeries:
-    """Return changed series from their bytes."""
-    return _load_changed(body)
+load_report: Final = msgspec.msgpack.Decoder(BlockReport).decode
+load_changed: Final = msgspec.msgpack.Decoder(ChangedSeries).decode
 
 
 def changed(results: Results) -> ChangedSeries:

@@ -8,6 +8,7 @@ messages of a block travel as one value, or as few.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -63,18 +64,18 @@ class LogReader(DataSourceStreamReader):
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's name
         """Return the first offset of each partition."""
-        with _Open(self._text) as reader:
+        with _opened(self._text) as reader:
             return _named(reader.begins())
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """Return how many records one batch may have."""
-        return ReadMaxRows(_settings(self._text).cluster.job.records_a_batch)
+        return ReadMaxRows(settings_in(self._text).cluster.job.records_a_batch)
 
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, int], limit: ReadLimit
     ) -> dict[str, int]:
         """Return the end of a batch that begins at ``start``."""
-        with _Open(self._text) as reader:
+        with _opened(self._text) as reader:
             ends = _named(reader.ends())
         return batch_ends(start, ends, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
 
@@ -87,32 +88,25 @@ class LogReader(DataSourceStreamReader):
         """Yield rows for the blocks with messages in the range, one a block if they are few."""
         if not isinstance(partition, Range):
             raise TypeError(f"{partition!r} is no range of this source")
-        settings = _settings(self._text)
+        settings = settings_in(self._text)
         blocks, partitions = settings.cluster.blocks, settings.cluster.log.partitions
         own = range(partition.partition, blocks, partitions)
-        with _Open(self._text) as reader:
+        with _opened(self._text) as reader:
             bodies = reader.read(partition.partition, partition.first, partition.stop)
             for part in packed_by_block(bodies, own):
                 columns = [pa.array([*part], pa.int32()), pa.array([*part.values()], pa.binary())]
                 yield pa.RecordBatch.from_arrays(columns, schema=_ARROW)
 
 
-class _Open:
-    """A reader of the log that lives as long as the context."""
-
-    def __init__(self, text: str) -> None:
-        settings = _settings(text)
-        log = settings.cluster.log
-        self._reader = TopicReader(properties(settings), log.topic, log.partitions)
-
-    def __enter__(self) -> TopicReader:
-        return self._reader
-
-    def __exit__(self, *_: object) -> None:
-        self._reader.close()
+def _opened(text: str) -> closing[TopicReader]:
+    """Return a reader of the log that lives as long as the context."""
+    settings = settings_in(text)
+    log = settings.cluster.log
+    return closing(TopicReader(properties(settings), log.topic, log.partitions))
 
 
-def _settings(text: str) -> Settings:
+def settings_in(text: str) -> Settings:
+    """Return the settings in the text of their file, which was checked on the driver."""
     return parse(text.encode(), "settings")
 
 
