@@ -11,8 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
@@ -82,7 +81,7 @@ def properties(settings: Settings) -> dict[str, str]:
 
 
 class Appender:
-    """Writes to a topic, which is created if it is missing; use it as a context."""
+    """Writes to a topic, which is created if it is missing; close it in the end."""
 
     def __init__(self, settings: Settings, client: Mapping[str, str]) -> None:
         library = _library()
@@ -142,17 +141,6 @@ class Appender:
         """Close the connections; records without an acknowledgement are not on the log."""
         self._producer.purge()
         self._producer.flush(1.0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _note(self, error: Any, message: Any) -> None:  # noqa: ANN401 - the library's
         """Note a failure; ``message`` is None if the client itself does not take it."""

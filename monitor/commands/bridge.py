@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import Final
 
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     configure(settings.log.level, settings.log.format)
     placing = Placing(settings)
     source = MqttSource(_session(settings, options))
-    with Appender(settings, properties(settings)) as log:
+    with closing(Appender(settings, properties(settings))) as log:
         signals = Signals("forwarding what has been received, then stopping")
         signals.install()
         bridge = Bridge(source, log, placing, signals=signals)

@@ -61,8 +61,8 @@ def run(options: argparse.Namespace) -> int:
         from monitor.cluster import job  # noqa: PLC0415 - of the extra
     except ImportError as error:
         raise MissingLibraryError from error
-    with Appender(settings, properties(settings)):
-        pass  # the topic exists and has the partitions that the settings say
+    # Now the topic exists and has the partitions that the settings say.
+    Appender(settings, properties(settings)).close()
     opened = outlets(settings, options.config)
     signals = Signals("stopping")
     signals.install()

@@ -350,7 +350,7 @@ def test_records_too_large_for_client_or_topic_are_told_of_and_others_tried_agai
     monkeypatch.setitem(sys.modules, "confluent_kafka", library)
     monkeypatch.setitem(sys.modules, "confluent_kafka.admin", library.admin)
     settings = parse(b"mqtt: {max_packet_bytes: 2000000}", "t")
-    with Appender(settings, properties(settings)) as out:
+    with contextlib.closing(Appender(settings, properties(settings))) as out:
         assert out.append([(0, b"x" * 1_400_000)]) == 0
         assert out.append([(0, b"a"), (0, b"x" * 1_600_000), (0, b"x" * 2_500_000)]) == 2
         for body in (b"away", b"batch"):
