@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from detection_streams import PATIENCE, progress, table
 
+from monitor.core.fleet.common_errors import Meetings
 from monitor.core.fleet.suspect_references import (
     PAIRS,
-    Met,
     accuses,
     suspicion,
 )
@@ -29,13 +29,16 @@ def world(seed: list[int], sensors: int) -> tuple[Float, Float]:
     return error, order
 
 
-def as_met(error: Float, order: Float, rounds: int) -> Met:
+def as_met(error: Float, order: Float, rounds: int) -> Meetings:
     """Return the pairs of the first rounds, in the order they came."""
     sensors = error.shape[1]
     which = np.repeat(np.arange(rounds), sensors)
     series = order[:rounds].ravel().astype(np.int64)
     flat = np.ones(series.size)
-    return Met(series, which, which.astype(float), error[which, series], flat, U_REF * flat)
+    unknown = np.full(series.size, np.nan)
+    return Meetings(
+        series, which, which.astype(float), error[which, series], flat, U_REF * flat, unknown
+    )
 
 
 def references(share: float) -> str:

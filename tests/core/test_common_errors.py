@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from harness.cases import further
 
-from monitor.core.fleet.common_errors import among_peers, rounds_of
-from monitor.core.fleet.suspect_references import Met, suspicion
+from monitor.core.fleet.common_errors import Meetings, among_peers, rounds_of
+from monitor.core.fleet.suspect_references import suspicion
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.reference_revisions import NO_HISTORY
@@ -48,12 +48,12 @@ def as_met(value, reference):
     error = (value - reference[:, None]).ravel()
     series = np.tile(np.arange(sensors), rounds)
     seen = np.repeat(reference, sensors)
-    return Met(series, which, which.astype(float), error, flat, U_REF * flat, seen)
+    return Meetings(series, which, which.astype(float), error, flat, U_REF * flat, seen)
 
 
 def test_a_common_error_is_near_the_mean_and_as_sure_as_it_says():
     value, reference = world(20, 2000, 1)
-    rounds = rounds_of(as_met(value, reference).meetings())
+    rounds = rounds_of(as_met(value, reference))
     own = rounds.error - (value - reference[:, None]).mean(axis=1)
 
     assert np.abs(own).max() < 0.4
@@ -65,7 +65,7 @@ def test_a_few_wild_sensors_hardly_move_a_common_error():
     wild = value.copy()
     wild[:, :2] += 50.0
 
-    calm, moved = (rounds_of(as_met(each, reference).meetings()).error for each in (value, wild))
+    calm, moved = (rounds_of(as_met(each, reference)).error for each in (value, wild))
 
     assert np.abs(moved - calm).mean() < 0.25
 
@@ -77,9 +77,8 @@ def test_honest_sensors_and_references_are_cleared(sensors, heavy):
     cleared = 0
     for seed in range(20):
         value, reference = world(sensors, 30, seed, heavy=heavy)
-        met = as_met(value, reference)
-        assert suspicion(met, 1000.0) is None
-        meetings = met.meetings()
+        meetings = as_met(value, reference)
+        assert suspicion(meetings, 1000.0) is None
         cleared += among_peers(meetings, rounds_of(meetings), meetings.u).cleared.size
 
     assert cleared >= 0.98 * 20 * sensors

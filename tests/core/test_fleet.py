@@ -7,8 +7,9 @@ import pytest
 
 from monitor.core.detector.detector import Detector
 from monitor.core.fleet.call_out import FleetRules, call_list
+from monitor.core.fleet.common_errors import Meetings
 from monitor.core.fleet.reference_stations import ReferenceStations
-from monitor.core.fleet.suspect_references import Met, innovations, suspicion
+from monitor.core.fleet.suspect_references import innovations, suspicion
 from monitor.core.pairing.series_rules import Systematic
 from monitor.core.snapshot.states import explains
 from monitor.core.steps import finish
@@ -89,7 +90,8 @@ def as_met(error, u_ref=0.3):
     which = np.repeat(np.arange(number), sensors)
     flat = np.ones(error.size)
     series = np.tile(np.arange(sensors), number)
-    return Met(series, which, which.astype(float), error.ravel(), flat, u_ref * flat)
+    unknown = np.full(error.size, np.nan)
+    return Meetings(series, which, which.astype(float), error.ravel(), flat, u_ref * flat, unknown)
 
 
 def test_innovations_are_what_a_round_adds_to_those_before_it():

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from harness.cases import further
 
+from monitor.core.fleet.common_errors import Meetings
 from monitor.core.fleet.former_suspicions import former_suspicion
-from monitor.core.fleet.suspect_references import Met, suspicion
+from monitor.core.fleet.suspect_references import suspicion
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.reference_revisions import NO_HISTORY
@@ -45,7 +46,7 @@ def as_met(value, reference):
     series = np.tile(np.arange(sensors), rounds)
     error = (value - reference[:, None]).ravel()
     seen = np.repeat(reference, sensors)
-    return Met(series, which, which.astype(float), error, flat, U_REF * flat, seen)
+    return Meetings(series, which, which.astype(float), error, flat, U_REF * flat, seen)
 
 
 def network():

@@ -34,15 +34,15 @@ _NOISY: Final = 3.0  # standard errors from which a variance is noise
 
 
 class Meetings(NamedTuple):
-    """Pairs of one reference in order of (round, time), as :class:`.suspect_references.Met`."""
+    """Pairs of one reference in order of (round, time): series, round and what was measured."""
 
     series: Int
     round: Int
     time: Float
     error: Float
-    u: Float
-    u_shared: Float
-    value: Float  # of the reference
+    u: Float  # of the sensor and the pairing
+    u_shared: Float  # of the reference, the same within a round
+    value: Float  # of the reference; NaN where it is unknown
 
     def where(self, kept: Int) -> Meetings:
         """Return some of the pairs."""

@@ -16,8 +16,8 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.fleet.common_errors import among_peers, as_shown, rounds_of
-from monitor.core.fleet.suspect_references import PAIRS, Met, Suspicion, suspicion
+from monitor.core.fleet.common_errors import Meetings, among_peers, as_shown, rounds_of
+from monitor.core.fleet.suspect_references import PAIRS, Suspicion, suspicion
 from monitor.core.model import Float
 from monitor.core.pairing.series_rules import Systematic
 
@@ -26,14 +26,14 @@ _MOST: Final = 25.0
 _CLEAR: Final = 2.0 * float(np.log(1000.0))  # excess of a stretch's squares over the usual
 
 
-def former_suspicion(pairs: Met, patience: float, systematic: Systematic) -> Suspicion | None:
+def former_suspicion(pairs: Meetings, patience: float, systematic: Systematic) -> Suspicion | None:
     """Return what was wrong with a reference that is not suspected now, and ``until`` when.
 
     None where the pairs do not show that it was wrong, or where it is wrong to their end.
     """
     stated = pairs.u
-    pairs = pairs._replace(u=as_shown(pairs.meetings()))
-    rounds = rounds_of(pairs.meetings())
+    pairs = pairs._replace(u=as_shown(pairs))
+    rounds = rounds_of(pairs)
     end = _most_wrong(rounds.z)
     if end is None:
         return None
@@ -46,20 +46,20 @@ def former_suspicion(pairs: Met, patience: float, systematic: Systematic) -> Sus
     was, since = (
         among_peers(part, rounds_of(part), stated[some])
         for some in (before, after)
-        for part in [pairs.where(some).meetings()]
+        for part in [pairs.where(some)]
     )
     at_fault = np.setdiff1d(since.names, since.cleared)
     cleared = np.setdiff1d(was.cleared, at_fault)
     return found._replace(cleared=cleared, until=float(rounds.time[end]))
 
 
-def suspicions_over(pairs: Met, patience: float, systematic: Systematic) -> list[Suspicion]:
+def suspicions_over(pairs: Meetings, patience: float, systematic: Systematic) -> list[Suspicion]:
     """Return each time at which a reference was wrong over the pairs of a whole file, in order.
 
     ``until`` is inf where it is wrong to the end.
     """
-    shown = pairs._replace(u=as_shown(pairs.meetings()))
-    rounds = rounds_of(shown.meetings())
+    shown = pairs._replace(u=as_shown(pairs))
+    rounds = rounds_of(shown)
     found = []
     for begin, end in _stretches(rounds.z):
         last = int(np.flatnonzero(rounds.of_pair == end)[-1])

@@ -114,36 +114,7 @@ MEETING: Final = np.dtype(
 )
 
 
-class Met(NamedTuple):
-    """Pairs of one reference in order of (round, time): series, round and what was measured."""
-
-    series: Int
-    round: Int
-    time: Float
-    error: Float
-    u: Float  # of the sensor and the pairing
-    u_shared: Float  # of the reference, the same within a round
-    value: Float | None = None  # of the reference, where it is known
-
-    def meetings(self) -> Meetings:
-        """Return the pairs for :mod:`.common_errors`; an unknown value never stands still."""
-        value = np.full(self.error.size, np.nan) if self.value is None else self.value
-        return Meetings(*self[:6], value)
-
-    def where(self, kept: Int) -> Met:
-        """Return some of the pairs."""
-        return Met(
-            self.series[kept],
-            self.round[kept],
-            self.time[kept],
-            self.error[kept],
-            self.u[kept],
-            self.u_shared[kept],
-            None if self.value is None else self.value[kept],
-        )
-
-
-def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Met:
+def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Meetings:
     """Return the last pairs (``MEETING``) of one reference; ``rounds`` names the round of each."""
     series, time = pairs["series"], pairs["time"]
     kept = np.argsort(time, kind="stable")
@@ -157,10 +128,10 @@ def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Met:
     kept, number = kept[order], number[order]
     own = np.sqrt(np.maximum(pairs["u_eff"][kept] ** 2 - shared[number] ** 2, 0.0))
     error, value = pairs["error"][kept], pairs["reference"][kept]
-    return Met(series[kept], rounds[kept], time[kept], error, own, shared[number], value)
+    return Meetings(series[kept], rounds[kept], time[kept], error, own, shared[number], value)
 
 
-def innovations(pairs: Met) -> Float:
+def innovations(pairs: Meetings) -> Float:
     """Return z of each pair given those before it in its round: N(0, 1) if all is as stated.
 
     The reference's error is a common part of a round's errors, of variance u_shared^2. Its estimate
@@ -181,7 +152,7 @@ def innovations(pairs: Met) -> Float:
     return z
 
 
-def round_means(pairs: Met) -> Float:
+def round_means(pairs: Meetings) -> Float:
     """Return z of each round's weighted mean error, of variance u_shared^2 + 1 / sum(1 / u^2)."""
     weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
     begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
@@ -191,12 +162,12 @@ def round_means(pairs: Met) -> Float:
     return z
 
 
-def _clipped(pairs: Met) -> Float:
+def _clipped(pairs: Meetings) -> Float:
     most = CLIP * np.hypot(pairs.u, pairs.u_shared)
     return np.clip(pairs.error, -most, most)
 
 
-def _shares(pairs: Met, of: Systematic) -> tuple[float, float]:
+def _shares(pairs: Meetings, of: Systematic) -> tuple[float, float]:
     """Return which share of a pair's, and of a round's, uncertainty is the reference's for life.
 
     It is the largest of all pairs, because the estimate from a round's earlier pairs has been
@@ -214,7 +185,7 @@ def _shares(pairs: Met, of: Systematic) -> tuple[float, float]:
     return min(float(found[0]), MOST_SYSTEMATIC), min(float(found[1]), MOST_SYSTEMATIC)
 
 
-def accuses(pairs: Met, patience: float, systematic: Systematic = _NOTHING_DECLARED) -> bool:
+def accuses(pairs: Meetings, patience: float, systematic: Systematic = _NOTHING_DECLARED) -> bool:
     """Whether the detector fires for an offset at the last of ``pairs``.
 
     Either pair by pair, which finds a large offset within a round, or round by round, which finds a
@@ -257,7 +228,7 @@ class Suspicion(NamedTuple):
 
 
 def suspicion(
-    pairs: Met, patience: float, systematic: Systematic = _NOTHING_DECLARED
+    pairs: Meetings, patience: float, systematic: Systematic = _NOTHING_DECLARED
 ) -> Suspicion | None:
     """Return what is wrong with a reference, None if nothing is or fewer than five met it.
 
@@ -268,16 +239,14 @@ def suspicion(
     if np.unique(pairs.series).size < SENSORS_MIN:
         return None
     stated = pairs.u
-    pairs = pairs._replace(u=as_shown(pairs.meetings()))
-    rounds = rounds_of(pairs.meetings())
+    pairs = pairs._replace(u=as_shown(pairs))
+    rounds = rounds_of(pairs)
     found = _off(pairs, patience, systematic)
     if found is not None:
-        cleared = among_peers(pairs.meetings(), rounds, stated).cleared
+        cleared = among_peers(pairs, rounds, stated).cleared
         return Suspicion(*found, nature(rounds, found[1]), cleared)
     _, share = _shares(pairs, systematic)
-    varies = erratic(
-        pairs.meetings(), rounds, stated, lambda z: _fired(z, patience, share) in _VARIES
-    )
+    varies = erratic(pairs, rounds, stated, lambda z: _fired(z, patience, share) in _VARIES)
     if varies is None:
         return None
     z = rounds.z
@@ -295,7 +264,7 @@ def suspicion(
 
 
 def _off(
-    pairs: Met, patience: float, systematic: Systematic
+    pairs: Meetings, patience: float, systematic: Systematic
 ) -> tuple[Estimate, float, int, int] | None:
     """Return (sensors' common error, since when, sensors, how many share its sign), or None.
 
@@ -325,7 +294,7 @@ def _off(
     return middle, float(since), int(names.size), agree
 
 
-def _mean_errors(pairs: Met, since: float) -> Float:
+def _mean_errors(pairs: Meetings, since: float) -> Float:
     """Return the mean error of each sensor from a time on."""
     late = pairs.time >= since
     _, number, counts = np.unique(pairs.series[late], return_inverse=True, return_counts=True)
