@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from typing import Final, TypeVar
 
@@ -48,7 +47,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
     layers += [
         each
         for each in settings.overrides
-        if _fits(each.sensor, sensor) and _fits(each.quantity, quantity)
+        if fnmatchcase(sensor, each.sensor) and fnmatchcase(quantity, each.quantity)
     ]
     windows = _merged(settings.windows, layers)
     scoring = _merged(settings.scoring, layers)
@@ -95,18 +94,9 @@ def _pairing_rules(pairing: Pairing, level: float) -> Rules:
 
 
 def _belongs(group: Group, sensor: str, quantity: str) -> bool:
-    return any(_fits(pattern, sensor) for pattern in group.sensors) and any(
-        _fits(pattern, quantity) for pattern in group.quantities
+    return any(fnmatchcase(sensor, pattern) for pattern in group.sensors) and any(
+        fnmatchcase(quantity, pattern) for pattern in group.quantities
     )
-
-
-def _fits(pattern: str, name: str) -> bool:
-    return pattern == "*" or _compiled(pattern).match(name) is not None
-
-
-@lru_cache(maxsize=8192)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(translate(pattern))
 
 
 def _unit(settings: Settings, quantity: str) -> str:

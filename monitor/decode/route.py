@@ -7,9 +7,8 @@ in order. Readings that a sensor sent during its maintenance are refused.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from fnmatch import translate
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from monitor.core.model import Observation, Reading
@@ -160,15 +159,15 @@ class Maintenance:
     """Knows which sensors are under maintenance, and when."""
 
     def __init__(self, works: Iterable[Work]) -> None:
-        self._works: Final = [(re.compile(translate(work.sensor)), work) for work in works]
+        self._works: Final = tuple(works)
 
     def without(self, found: Sequence[Observation | Rejected]) -> list[Observation | Rejected]:
         """Return ``found`` with a Rejected for each reading of a sensor under maintenance."""
         return [self._refused(each) if isinstance(each, Reading) else each for each in found]
 
     def _refused(self, reading: Reading) -> Reading | Rejected:
-        for pattern, work in self._works:
-            if work.start <= reading.time < work.end and pattern.match(reading.sensor):
+        for work in self._works:
+            if work.start <= reading.time < work.end and fnmatchcase(reading.sensor, work.sensor):
                 what = f"{reading.sensor} was under maintenance then (maintenance {work.sensor!r})"
                 return Rejected("maintenance", what)
         return reading
