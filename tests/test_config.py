@@ -22,7 +22,6 @@ from monitor.config import (
     Mqtt,
     Settings,
     SettingsError,
-    check,
     load,
     parse,
     resolve_secret,
@@ -88,7 +87,6 @@ def test_the_default_file_gives_the_defaults():
 
     assert loaded == Settings()
     assert loaded.model_dump_json() == Settings().model_dump_json()
-    assert check(DEFAULT) == []
 
 
 def test_the_default_file_has_every_key_and_every_section():
@@ -483,18 +481,24 @@ def test_every_mistake_is_one_line_whatever_the_file_holds():
     assert all(line.isprintable() for line in lines)
 
 
-def test_check_gives_lines_that_name_the_file(tmp_path):
+def lines_of(path: Path) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        load(path)
+    return caught.value.lines()
+
+
+def test_mistakes_are_lines_that_name_the_file(tmp_path):
     file = tmp_path / "s.yaml"
     file.write_text("mqtt: {port: 0}")
 
-    assert check(file) == [f"{file}:1:14: mqtt.port: must be at least 1"]
+    assert lines_of(file) == [f"{file}:1:14: mqtt.port: must be at least 1"]
 
 
 def test_a_file_that_cannot_be_read_is_a_mistake(tmp_path):
-    (mistake,) = check(tmp_path / "none.yaml")
+    (mistake,) = lines_of(tmp_path / "none.yaml")
     assert mistake.startswith(f"{tmp_path}/none.yaml:1:1: (file): cannot be read: No such file or")
     assert mistake.endswith("; `monitor init` writes one to start from")
-    assert "Is a directory" in check(tmp_path)[0]
+    assert "Is a directory" in lines_of(tmp_path)[0]
 
 
 def test_the_error_ends_a_command_with_2_and_has_every_line():

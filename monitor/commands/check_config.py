@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from monitor.config import SettingsError, check, load
+from monitor.config import Settings, SettingsError, load
 from monitor.config.certified import certificate_notices, certified_sources
 from monitor.config.cluster_settings import MEANINGS, SAME
 from monitor.config.concerns import concerns_of
@@ -24,23 +24,27 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one line per mistake; return 0 if there is none, else 2."""
-    mistakes = check(options.config) or _beside(options.config)
-    for line in mistakes:
-        print(line)
-    if not mistakes:
-        print(f"{options.config}: no mistakes")
-        certified = [*certified_sources(load(options.config)).values()]
-        for notice in certificate_notices(certified, time.time()):
-            print(notice)
-        for line in _on_this_machine(options.config):
-            print(f"on this machine: {line}")
-        _compare_uses(options.config)
-    return USAGE if mistakes else 0
+    try:
+        settings = load(options.config)
+        concerns_of(settings)
+        certified = [*certified_sources(settings).values()]
+        check_units(settings, options.config)
+    except SettingsError as error:
+        for line in error.lines():
+            print(line)
+        return USAGE
+    print(f"{options.config}: no mistakes")
+    for notice in certificate_notices(certified, time.time()):
+        print(notice)
+    for line in _on_this_machine(settings, options.config):
+        print(f"on this machine: {line}")
+    _compare_uses(settings)
+    return 0
 
 
-def _compare_uses(config: str) -> None:
+def _compare_uses(settings: Settings) -> None:
     """Print which settings a cluster uses differently, if one is configured."""
-    if "cluster" in load(config).model_fields_set:
+    if "cluster" in settings.model_fields_set:
         for key, daemon, cluster in MEANINGS:
             if cluster != SAME:
                 print(f"{key}: run: {daemon}; bridge and cluster: {cluster}")
@@ -48,10 +52,9 @@ def _compare_uses(config: str) -> None:
         print(f"the same in both, except as listed above: {same}")
 
 
-def _on_this_machine(config: str) -> list[str]:
+def _on_this_machine(settings: Settings, config: str) -> list[str]:
     """Return why the daemon could not start here: files and variables that may be elsewhere."""
-    settings, lines = load(config), []
-    http, broker = settings.http, Credentials(None, None)
+    http, broker, lines = settings.http, Credentials(None, None), []
     for attempt in (
         lambda: outlets(settings, config),  # also reads user and password of the broker
         lambda: MqttSource(mqtt_settings(settings, broker)),
@@ -64,15 +67,3 @@ def _on_this_machine(config: str) -> list[str]:
         except MonitorError as error:
             lines.append(str(error))
     return lines
-
-
-def _beside(config: str) -> list[str]:
-    """Return the mistakes in the files that valid settings name."""
-    try:
-        settings = load(config)
-        concerns_of(settings)
-        certified_sources(settings)
-        check_units(settings, config)
-    except SettingsError as error:
-        return error.lines()
-    return []

@@ -32,7 +32,7 @@ it does not know is shown in pydantic's words. A new pydantic may bring one.
 
 from monitor.config.connections import Mqtt
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
-from monitor.config.loading import check, load, parse, settings_hash, shown_settings
+from monitor.config.loading import load, parse, settings_hash, shown_settings
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
 from monitor.config.sources import Source
@@ -44,7 +44,6 @@ __all__ = [
     "Settings",
     "SettingsError",
     "Source",
-    "check",
     "load",
     "parse",
     "resolve_secret",

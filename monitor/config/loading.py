@@ -223,15 +223,6 @@ def parse(raw: bytes, file: str) -> Settings:
     return settings
 
 
-def check(path: str | PathLike[str]) -> list[str]:
-    """Return one line per mistake in the file at ``path``, ``file:line:column: path: what``."""
-    try:
-        load(path)
-    except SettingsError as error:
-        return error.lines()
-    return []
-
-
 def _validated(values: Value, document: Document) -> tuple[Settings | None, list[_Finding]]:
     try:
         return Settings.model_validate(values), []
