@@ -31,23 +31,19 @@ it does not know is shown in pydantic's words. A new pydantic may bring one.
 """
 
 from monitor.config.connections import Mqtt
-from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
+from monitor.config.credentials import Credentials, resolve_secret
 from monitor.config.loading import load, parse, settings_hash, shown_settings
-from monitor.config.mistakes import Mistake, SettingsError
+from monitor.config.mistakes import SettingsError
 from monitor.config.settings import Settings
-from monitor.config.sources import Source
 
 __all__ = [
     "Credentials",
-    "Mistake",
     "Mqtt",
     "Settings",
     "SettingsError",
-    "Source",
     "load",
     "parse",
     "resolve_secret",
-    "resolve_sink_secrets",
     "settings_hash",
     "shown_settings",
 ]

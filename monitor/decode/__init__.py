@@ -36,8 +36,8 @@ message of the same batch may teach.
 from __future__ import annotations
 
 from monitor.decode.checks import REASONS, Rejected
-from monitor.decode.records import Found, Seen
-from monitor.decode.route import Maintenance, Route
+from monitor.decode.records import Found
+from monitor.decode.route import Route
 from monitor.decode.router import DECODERS, Decoded, Router
 from monitor.decode.units import Units
 
@@ -46,10 +46,8 @@ __all__ = [
     "REASONS",
     "Decoded",
     "Found",
-    "Maintenance",
     "Rejected",
     "Route",
     "Router",
-    "Seen",
     "Units",
 ]

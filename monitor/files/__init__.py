@@ -22,24 +22,20 @@ from __future__ import annotations
 from monitor.files.exporting import write_stream
 from monitor.files.input_file import FileError, detect
 from monitor.files.layout import FileLayout
-from monitor.files.messages import read_messages, write_messages
-from monitor.files.pair_fields import parse_columns
+from monitor.files.messages import read_messages
 from monitor.files.pair_table import Watch, read_pairs, unwatched
 from monitor.files.paired_columns import PairTable
-from monitor.files.stream import Stream, read_stream
+from monitor.files.stream import read_stream
 
 __all__ = [
     "FileError",
     "FileLayout",
     "PairTable",
-    "Stream",
     "Watch",
     "detect",
-    "parse_columns",
     "read_messages",
     "read_pairs",
     "read_stream",
     "unwatched",
-    "write_messages",
     "write_stream",
 ]
