@@ -112,24 +112,12 @@ class Devices(Protocol):
         """Announce everything anew."""
 
 
-class Nobody:
-    """Used when nobody wants devices described."""
-
-    def announced(self, sensor: str, series: Iterable[SeriesName]) -> list[Retained]:
-        """Return nothing."""
-        del sensor, series
-        return []
-
-    def again(self) -> None:
-        """Do nothing."""
-
-
 class SeriesTopics:
     """State: the newest snapshot, what was sent for each series, and which series wait."""
 
     def __init__(self, prefix: str, devices: Devices | None = None) -> None:
         self._prefix: Final = prefix
-        self._devices: Final = devices or Nobody()
+        self._devices: Final = devices
         self._now: Snapshot | None = None
         self._documents: _Documents | None = None
         self._sent: Final[dict[int, bytes]] = {}  # digests of payloads by row
@@ -164,7 +152,8 @@ class SeriesTopics:
     def again(self) -> None:
         """Send everything anew: the broker may have lost it, or a client asks."""
         self._sent.clear()
-        self._devices.again()
+        if self._devices is not None:
+            self._devices.again()
         if self._now is not None:
             self._urgent.clear()
             self._waiting.update(dict.fromkeys(range(len(self._now.names))))
@@ -188,7 +177,7 @@ class SeriesTopics:
         rows = self._rows.get(sensor, [])
         if any(self._now.names[row].quantity == quantity for row in rows):
             return []
-        return [Retained(topic, b""), *self._devices.announced(sensor, self._series(sensor))]
+        return [Retained(topic, b""), *self._announced(sensor)]
 
     # -- inside -------------------------------------------------------------------------------
 
@@ -199,9 +188,11 @@ class SeriesTopics:
             if row not in snapshot.gone:
                 self._rows.setdefault(name.sensor, []).append(row)
 
-    def _series(self, sensor: str) -> list[SeriesName]:
-        names = () if self._now is None else self._now.names
-        return [names[row] for row in self._rows.get(sensor, [])]
+    def _announced(self, sensor: str) -> list[Retained]:
+        if self._devices is None or self._now is None:
+            return []
+        names, rows = self._now.names, self._rows.get(sensor, [])
+        return self._devices.announced(sensor, [names[row] for row in rows])
 
     def _news(self, row: int) -> Iterator[Retained]:
         if self._now is None or self._documents is None:
@@ -215,7 +206,7 @@ class SeriesTopics:
             # A client that learns of a device then subscribes to its topics and gets what they
             # retain.
             yield Retained(topic, payload)
-        yield from self._devices.announced(name.sensor, self._series(name.sensor))
+        yield from self._announced(name.sensor)
 
 
 def differing(before: Snapshot | None, now: Snapshot) -> tuple[Bool, Bool]:
