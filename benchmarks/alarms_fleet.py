@@ -14,7 +14,6 @@ from alarms_table import judged, table
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.join_index import Concern
-from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.snapshot.snapshot import Snapshot
@@ -22,6 +21,7 @@ from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import FAULTS
 from monitor.http.selection import SeriesQuery, select
+from monitor.journal import InMemoryStore
 
 # --- references ----------------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ def fed(of: Met) -> Iterator[tuple[int, Callable[[], Snapshot]]]:
         limits=Limits(SENSORS, SENSORS),
         window_pairs_max=100,
     )
-    network = Network(plan, NO_HISTORY)
+    network = Network(plan, InMemoryStore())
     for at, (value, reference) in enumerate(zip(of.value, of.reference, strict=True)):
         time = BEGAN + STEP * at
         seen: list[Reading | Reference] = [Reference("bench", "q", time, reference, u=U_REF)]
@@ -203,7 +203,7 @@ def looked_at(job: tuple[str, int, int]) -> list[str]:
         window_pairs_max=100,
         replay_in_windows=False,
     )
-    network = Network(plan, NO_HISTORY)
+    network = Network(plan, InMemoryStore())
     names = np.random.default_rng(20261212).permutation(count)
     for row in range(count):
         network.registry.add(f"sensor {names[row]:05d}", "q")

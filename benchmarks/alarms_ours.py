@@ -10,11 +10,11 @@ import numpy as np
 from alarms_streams import Int, Sensors
 
 from monitor.core.model import PAIR, Event, Records
-from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
+from monitor.journal import InMemoryStore
 
 BEGAN, STEP = 1.7e9, 3600.0
 BLOCK = 100  # pairs of each sensor handed over at once
@@ -38,6 +38,9 @@ def rules(s: Sensors) -> SeriesRules:
     return usual._replace(systematic=usual.systematic._replace(**shares))
 
 
+_NOTHING = InMemoryStore()
+
+
 class _Store:
     """The pairs that a core may look back on: those of the sensors up to a pair."""
 
@@ -52,7 +55,7 @@ class _Store:
         return {row: pairs[pairs["time"] >= since] for row, pairs in found.items()}
 
     def __getattr__(self, name: str) -> object:
-        return getattr(NO_HISTORY, name)
+        return getattr(_NOTHING, name)
 
 
 def records(s: Sensors) -> Records:

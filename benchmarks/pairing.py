@@ -23,6 +23,7 @@ from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.observations import observed
 from monitor.decode import Rejected
+from monitor.journal import InMemoryStore
 from monitor.simulate.playback import RawMessage
 from monitor.simulate.trades import TRADES
 
@@ -71,7 +72,9 @@ def main() -> None:
     settings = Settings()
     plan, router = plan_of(settings), router_of(settings)
     pairing = Pairing(
-        lambda sensor, quantity: plan.rules_of(sensor, quantity).pairing, plan.match_on
+        lambda sensor, quantity: plan.rules_of(sensor, quantity).pairing,
+        plan.match_on,
+        InMemoryStore(),
     )
     rows: dict[tuple[str, str], int] = {}
     tracemalloc.start()
@@ -119,6 +122,7 @@ def trade(name: str, sent: list[RawMessage]) -> str:
         pairing = Pairing(
             lambda sensor, quantity: plan.rules_of(sensor, quantity).pairing,
             plan.match_on,
+            InMemoryStore(),
             plan.concerns_of,
         )
         decoded: list[Observation] = []

@@ -12,12 +12,12 @@ from monitor.core.fleet.common_errors import Meetings, among_peers, rounds_of
 from monitor.core.fleet.suspect_references import suspicion
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.join_index import Concern
-from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import FAULTS
+from monitor.journal import InMemoryStore
 
 U_REF = 0.2
 WRONG = {
@@ -193,7 +193,7 @@ def test_of_fifty_sensors_hardly_one_is_blamed_for_its_reference(kind):
         limits=Limits(50, 50),
         window_pairs_max=100,
     )
-    network = Network(plan, NO_HISTORY)
+    network = Network(plan, InMemoryStore())
     for at in range(60):
         time = 3600.0 * at
         seen = [Reference("bench", "o3", time, reference[at], u=U_REF)]

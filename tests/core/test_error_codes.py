@@ -9,7 +9,6 @@ import pytest
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.join_index import Concern
-from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
@@ -18,6 +17,7 @@ from monitor.core.verdict import FAULTS, judge
 from monitor.core.verdict.error_codes import coded_pairs, is_known
 from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.whole import judge_file
+from monitor.journal import InMemoryStore
 
 N = 300
 SIDES = ("value", "reference")
@@ -153,7 +153,7 @@ def test_live_the_alert_bears_that_name_from_the_first_look_on(side):
         limits=Limits(1, 1),
         window_pairs_max=200,
     )
-    network, names = Network(plan, NO_HISTORY), set()
+    network, names = Network(plan, InMemoryStore()), set()
     for at, (value, reference) in enumerate(zip(pairs.value, pairs.reference, strict=True)):
         time = 3600.0 * at
         seen = [

@@ -11,12 +11,12 @@ from monitor.core.fleet.former_suspicions import former_suspicion
 from monitor.core.fleet.suspect_references import suspicion
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.join_index import Concern
-from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import Rules, SeriesRules, Systematic
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT
+from monitor.journal import InMemoryStore
 
 U_REF = 0.2
 ONSET, REPAIR, ROUNDS = 30, 50, 90
@@ -57,7 +57,7 @@ def network():
         limits=Limits(50, 50),
         window_pairs_max=100,
     )
-    return Network(plan, NO_HISTORY)
+    return Network(plan, InMemoryStore())
 
 
 def feed(to, value, reference, at):

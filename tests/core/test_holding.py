@@ -10,11 +10,12 @@ from one_by_one import add_reading
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import Rules
+from monitor.journal import InMemoryStore
 
 
 def pairing_of(mode: str = "nearest", tolerance: float = 0.4) -> Pairing:
     rules = Rules(mode=mode, tolerance_seconds=tolerance)
-    return Pairing(lambda _sensor, _quantity: rules, frozenset(("subject",)))
+    return Pairing(lambda _sensor, _quantity: rules, frozenset(("subject",)), InMemoryStore())
 
 
 @given(

@@ -24,8 +24,8 @@ from monitor.core.model import (
 from monitor.core.pairing import buffers, identities
 from monitor.core.pairing.buffers import ReadingBuffer, Watermarks
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.identities import encode
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.pairing_rule import is_nearest, nearest
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Rules
@@ -37,7 +37,7 @@ SERIES = {"a": 0, "b": 1}
 
 def make(mode: str, match_on: Sequence[str] = ("subject", "key")) -> Pairing:
     rules = Rules(mode=mode, tolerance_seconds=TOLERANCE, reading_seconds=1.0, completeness=0.5)
-    return Pairing(lambda _sensor, _quantity: rules, frozenset(match_on))
+    return Pairing(lambda _sensor, _quantity: rules, frozenset(match_on), InMemoryStore())
 
 
 def feed(pairing: Pairing, observations: Sequence[Reading | Reference]) -> None:
@@ -293,7 +293,7 @@ def test_a_revision_reaches_a_pair_whose_reading_is_no_longer_held():
 
 
 def one_pair(rules: Rules, readings, reference) -> dict[str, float]:
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject", "key")))
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject", "key")), InMemoryStore())
     feed(pairing, [*readings, reference])
     (row,) = in_event_order(pairing.drain_changes())
     return {name: row[name].item() for name in row.dtype.names}
@@ -332,7 +332,7 @@ def test_u_pair_grows_with_distance_in_time_and_space():
 def test_a_station_serves_the_sensors_beside_it_while_they_are_beside_it(concern_first):
     rules = Rules("nearest", tolerance_seconds=1.0)
     concern = Concern("S3", start=10.0, end=20.0, distance_km=0.002)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)))
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), InMemoryStore())
     readings = [Reading("a", "x", float(t), float(t), u=1.0) for t in (5, 15, 25)]
     references = [Reference("S3", "x", float(t), 100.0 + t) for t in (5, 15, 25)]
     if concern_first:
@@ -349,7 +349,7 @@ def test_a_station_serves_the_sensors_beside_it_while_they_are_beside_it(concern
 def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
     store = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), store)
     first = Reference("a", "x", 1.0, 4.0, identity="r")
     revised = Reference("a", "x", 1.0, 4.5, identity="r", revision=2)
 
@@ -413,7 +413,7 @@ def test_a_correction_without_an_identity_reaches_pairs_of_a_reference_let_go(
     store = Journal(tmp_path / "journal.sqlite") if is_durable else InMemoryStore()
     rules, beside = Rules("nearest", tolerance_seconds=2.0), Concern("S3")
     pairing = Pairing(
-        lambda _s, _q: rules, frozenset(("subject",)), lambda _sensor: (beside,), store
+        lambda _s, _q: rules, frozenset(("subject",)), store, lambda _sensor: (beside,)
     )
     feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("b", "x", 9.0, 6.0, u=1.0)])
     first = Reference(subject, "x", 3.0, 4.0)
@@ -452,7 +452,7 @@ def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
     ]
     store = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), store)
     feed(pairing, [messages[at] for at in arrival])
 
     assert standing(pairing.drain_changes()) == {(1, 1.0, 6.0, 4.0, 0.0)}
@@ -463,7 +463,7 @@ def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
 def test_a_void_by_name_finds_references_that_are_no_longer_held():
     store = InMemoryStore()
     rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), store)
     feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), sample("a", "x")])
     store.append(Batch(observations=[sample("a", "x")], pairs=pairing.drain_changes()))
     pairing.expire(1e9)
@@ -500,7 +500,9 @@ def test_by_key_every_reference_of_the_subject_counts_for_availability():
 def test_two_stations_beside_one_sensor_make_a_pair_each(mode):
     rules = Rules(mode, tolerance_seconds=2.0, reading_seconds=1.0, completeness=0.5)
     concerns = [Concern("S1", distance_km=1.0), Concern("S2", distance_km=2.0)]
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), lambda _sensor: concerns)
+    pairing = Pairing(
+        lambda _s, _q: rules, frozenset(("subject",)), InMemoryStore(), lambda _sensor: concerns
+    )
     feed(pairing, [Reading("a", "x", float(t), float(t), u=1.0) for t in (9, 10, 11)])
     for station, value in (("S1", 100.0), ("S2", 200.0)):
         pairing.add_reference(Reference(station, "x", 11.0, value, start=9.0, end=12.0), 0.0)
@@ -511,7 +513,7 @@ def test_two_stations_beside_one_sensor_make_a_pair_each(mode):
 
 def test_times_of_collocation_that_overlap_count_a_reference_once():
     rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)))
+    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), InMemoryStore())
     feed(pairing, [Reading("a", "x", float(t), 5.0, u=1.0) for t in range(10)])
     pairing.add_concern("a", Concern("S3", 0.0, 6.0))
     pairing.add_concern("a", Concern("S3", 4.0, 8.0))
@@ -525,7 +527,7 @@ def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
     rules = Rules("nearest", tolerance_seconds=1.0)
 
     def fresh() -> Pairing:
-        return Pairing(lambda _s, _q: rules, frozenset(("subject",)), history=store)
+        return Pairing(lambda _s, _q: rules, frozenset(("subject",)), store)
 
     pairing = fresh()
     pairing.add_reference(VOID, 0.0)
@@ -568,7 +570,7 @@ def test_of_very_many_readings_the_nearest_pair_whatever_the_order_of_arrival():
         ]
         said = [*readings, *references]
         chance.shuffle(said)
-        pairing = Pairing(lambda _sensor, _quantity: rules, frozenset({"subject"}))
+        pairing = Pairing(lambda _sensor, _quantity: rules, frozenset({"subject"}), InMemoryStore())
         feed(pairing, said)
 
         wanted: set[tuple[object, ...]] = set()
@@ -592,7 +594,9 @@ INTERVALS = ["interpolate", "mean_over_reference_interval"]
 
 def of_intervals(mode: str, readings: list[Reading], level: float = 0.9) -> Records:
     rules = Rules(mode=mode, tolerance_seconds=60.0, reading_seconds=10.0, level=level)
-    pairing = Pairing(lambda _sensor, _quantity: rules, frozenset(("subject", "key")))
+    pairing = Pairing(
+        lambda _sensor, _quantity: rules, frozenset(("subject", "key")), InMemoryStore()
+    )
     feed(pairing, [*readings, Reference("a", "q", 10.0, 10.0, start=0.0, end=20.0)])
     return pairing.drain_changes()
 

@@ -43,6 +43,7 @@ from monitor.config.core_plan import rules_of
 from monitor.config.settings_docs import schema_json, settings_page
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Pairing
+from monitor.journal import InMemoryStore
 from monitor.explain.doctor import _CAUSES
 from monitor.explain.pair_wording import JoinConditions, miss, rules_sentence
 from monitor.core.pairing.unpaired import examine
@@ -58,7 +59,7 @@ assert rules.pairing.mode == "latest"
 assert "latest: the last reading of all" in settings_page()
 assert "latest" in json.loads(schema_json())["$defs"]["Pairing"]["properties"]["mode"]["enum"]
 
-pairing = Pairing(lambda *_: rules.pairing, frozenset(("subject",)))
+pairing = Pairing(lambda *_: rules.pairing, frozenset(("subject",)), InMemoryStore())
 far = Reference("a", "x", 1e6, 4.0)
 readings = pairing.open_buffer(Reading("a", "x", 1.0, 5.0, u=1.0), 0)
 for time in (1.0, 2.0):

@@ -17,12 +17,15 @@ from monitor.core.pairing.unpaired import (
     examine,
     half_hours,
 )
+from monitor.journal import InMemoryStore
 
 
 def held(
     readings, references, rules: Rules, match_on=("subject", "key"), concerns=()
 ) -> list[Unpaired]:
-    pairing = Pairing(lambda _s, _q: rules, frozenset(match_on), lambda _sensor: concerns)
+    pairing = Pairing(
+        lambda _s, _q: rules, frozenset(match_on), InMemoryStore(), lambda _sensor: concerns
+    )
     for reading in readings:
         add_reading(pairing, reading, 0, 0.0)
     for reference in references:
@@ -43,7 +46,7 @@ NEAREST = Rules("nearest", tolerance_seconds=10.0)
 
 def test_what_is_left_of_a_sensor_whose_readings_are_gone_is_not_taken_for_a_reading():
     """Its last pair is voided after its readings expired, before the next round of housekeeping."""
-    pairing = Pairing(lambda _s, _q: NEAREST, frozenset(("subject", "key")))
+    pairing = Pairing(lambda _s, _q: NEAREST, frozenset(("subject", "key")), InMemoryStore())
     add_reading(pairing, reading(1000.0, "b"), 0, 0.0)
     pairing.add_reference(Reference("b", "weight", 1000.0, 503.0, identity="r1"), 100.0)
     pairing.add_reference(Reference("b", "weight", 5000.0, 503.0, identity="r2"), 100.0)

@@ -10,6 +10,7 @@ from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.series_rules import Rules
 from monitor.core.pairing.unpaired_members import MEMBER_CAUSES, Member, examine_members
+from monitor.journal import InMemoryStore
 
 NEAREST = Rules("nearest", tolerance_seconds=60.0)
 HONEST = ("s1", "s2", "s3")
@@ -20,7 +21,9 @@ class Yard:
     """Three sensors with a reading and a reference each hour, and what a test adds."""
 
     def __init__(self, match_on=("subject", "key"), concerns=(), rules=NEAREST) -> None:
-        self.pairing = Pairing(lambda _s, _q: rules, frozenset(match_on), lambda _sensor: concerns)
+        self.pairing = Pairing(
+            lambda _s, _q: rules, frozenset(match_on), InMemoryStore(), lambda _sensor: concerns
+        )
         self._series: dict[str, int] = {}
 
     def honest(self) -> Yard:

@@ -9,13 +9,13 @@ import pytest
 
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.model import PAIR
-from monitor.core.pairing.reference_revisions import NO_HISTORY
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import FAULTS
 from monitor.http.selection import SeriesQuery, select
+from monitor.journal import InMemoryStore
 
 COUNT, WRONG, LENGTH = 1500, 30, 600
 
@@ -57,7 +57,7 @@ def published(z):
         window_pairs_max=50,
         replay_in_windows=False,
     )
-    network = Network(plan, NO_HISTORY)
+    network = Network(plan, InMemoryStore())
     names = np.random.default_rng(3).permutation(COUNT)
     for row in range(COUNT):
         network.registry.add(f"sensor {names[row]:04d}", "q")

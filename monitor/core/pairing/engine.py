@@ -24,7 +24,6 @@ from monitor.core.pairing.join_index import Concern, JoinIndex, MatchKey
 from monitor.core.pairing.observations import PlainReadings
 from monitor.core.pairing.reconcile import Reconciler
 from monitor.core.pairing.reference_revisions import (
-    NO_HISTORY,
     HeldReference,
     History,
     ReferenceStore,
@@ -59,8 +58,8 @@ class Pairing:
         self,
         rules_of: Callable[[str, str], Rules],
         match_on: frozenset[str],
+        history: History,
         concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: (),
-        history: History = NO_HISTORY,
     ) -> None:
         self.references: Final = ReferenceStore(history)
         self._index: Final = JoinIndex(rules_of, match_on, concerns_of)

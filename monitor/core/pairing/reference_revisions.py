@@ -47,38 +47,6 @@ class History(Protocol):
         """Return the highest revision received of each reference, without unknown references."""
 
 
-class _NoHistory:
-    """The history while nothing is durable yet."""
-
-    def pairs_of(self, series: int) -> Records:
-        """Return no pairs."""
-        del series
-        return np.zeros(0, dtype=PAIR)
-
-    def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
-        """Return no pairs."""
-        del since
-        return {row: np.zeros(0, dtype=PAIR) for row in series}
-
-    def made_by(self, reference_id: int) -> Records:
-        """Return no pairs."""
-        del reference_id
-        return np.zeros(0, dtype=PAIR)
-
-    def named(self, identity: str) -> Iterable[tuple[str, str]]:
-        """Return nobody."""
-        del identity
-        return ()
-
-    def revisions(self, reference_ids: Collection[int]) -> dict[int, int]:
-        """Return nothing: no revision is known."""
-        del reference_ids
-        return {}
-
-
-NO_HISTORY: Final[History] = _NoHistory()
-
-
 def is_revisable(reference: Reference) -> bool:
     """Return whether a later message can revise a reference: it has an identity or a revision."""
     return bool(reference.identity or reference.revision)

@@ -34,8 +34,8 @@ from monitor.core.model import (
     event_order,
 )
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.identities import digest
+from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.observations import (
     Durable,
     Observed,
@@ -108,8 +108,8 @@ class Network:
         self.pairing: Final = Pairing(
             lambda sensor, quantity: self._rules_of(sensor, quantity).pairing,
             settings.match_on,
-            self.concerns_of,
             history,
+            self.concerns_of,
         )
         self.rules: list[SeriesRules] = []
         self._names: tuple[SeriesName, ...] = ()
