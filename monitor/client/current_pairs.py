@@ -29,6 +29,8 @@ from monitor.journal.failures import JournalBusyError
 from monitor.journal.journal import Journal
 from monitor.report.recorded import Recorded, replayed
 
+# What the daemon derived, by what the sensor stated.
+_DERIVED: Final = {"u": ("lower", "upper", "p"), "interval": ("u",), "both": ()}
 WINDOWS_ONLY: Final = (
     "read from the running daemon, which has the pairs in its windows; its journal, which can be "
     "read once the daemon is stopped, has all of them"
@@ -100,9 +102,10 @@ def _asked(client: DaemonClient, path: str) -> dict[str, Any]:
 
 
 def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:
-    """Return one pair of the daemon's answer as a row of ``PAIR``."""
+    """Return one pair of the daemon's answer as a row of ``PAIR``, without what was derived."""
     names = ("time", "value", "u", "lower", "upper", "p", "reference", "u_ref")
-    numbers = {name: NAN if pair[name] is None else pair[name] for name in names}
+    derived = _DERIVED[pair["stated_by"]]
+    numbers = {name: NAN if pair[name] is None or name in derived else pair[name] for name in names}
     known = (pair["subject"], pair["identity"], pair["key"], repr(pair["reference_time"]))
     alone = (repr(pair["time"]), repr(pair["reference"]))
     event = digest(*(known if any(known[:3]) else alone))

@@ -90,16 +90,24 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     if not recorded.names:
         raise UsageError("there are no pairs; `monitor doctor` says why")
     recorded = recorded._replace(notes=(*recorded.notes, *assumed_notes(settings)))
-    scoring = settings.scoring
-    level = scoring.level if options.alpha is None else 1.0 - options.alpha
+    level = settings.scoring.level if options.alpha is None else 1.0 - options.alpha
     printed = {"SHA-256 of the settings": settings_hash(settings)}
-    bare = bool(np.isnan(recorded.pairs["u"]).all())
-    by_claims: Density = "tophat" if bare else "normal"
-    density = options.density or (by_claims if scoring.density == "auto" else scoring.density)
+    density = options.density or _density_of(recorded)
     own = usual([rules_of(settings, each.sensor, each.quantity).profile for each in recorded.names])
     profile = options.profile or own
     title = Path(options.config).name
     return recorded, ReportSource(title, level, density, printed, profile, named)
+
+
+def _density_of(recorded: Recorded) -> Density:
+    """Return the density that the settings give all series, normal if it is not the same."""
+    first = np.unique(recorded.pairs["series"], return_index=True)[1]
+    bare = np.isnan(recorded.pairs["u"][first]).tolist()
+    found = {
+        ("tophat" if no_u else "normal") if rules.density == "auto" else rules.density
+        for rules, no_u in zip(recorded.rules, bare, strict=True)
+    }
+    return "tophat" if found == {"tophat"} else "normal"
 
 
 def assumed_notes(settings: Settings) -> Iterator[str]:

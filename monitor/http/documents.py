@@ -23,7 +23,7 @@ from monitor.core.scores import conventions
 from monitor.core.scores.curves import Curve
 from monitor.core.scores.proper_scores import SCORES
 from monitor.core.scores.statistics import ASSUMED, compute
-from monitor.core.snapshot.details import Detail, Occasion, Origin
+from monitor.core.snapshot.details import Detail, Occasion, Origin, StatedBy
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import document
 from monitor.http import models, ucc_plots
@@ -115,27 +115,32 @@ def pairs(detail: Detail, most: int) -> list[models.Pair]:
     """Return the last ``most`` pairs, the newest first."""
     if detail.pairs is None:
         return []
-    listed = _pairs(detail.pairs, detail.origins)
+    listed = _pairs(detail.pairs, detail.origins, detail.stated_by)
     return listed[: -most - 1 : -1]
 
 
 def pairs_csv(detail: Detail, most: int) -> str:
-    """Return the last ``most`` pairs as a file that ``monitor score`` reads, in event order."""
+    """Return the last ``most`` pairs as a file that ``monitor score`` reads, in event order.
+
+    What was not stated is left empty, as in every file of pairs.
+    """
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(CSV_COLUMNS)
     name = detail.name
     for each in reversed(pairs(detail, most)):
         told = map(safe_cell, (name.sensor, name.quantity, name.unit))
-        numbers = [each["value"], each["u"], each["lower"], each["upper"]]
-        alpha = round(1.0 - each["p"], 12)
+        by = each["stated_by"]
+        u = None if by == "interval" else each["u"]
+        interval = (each["lower"], each["upper"], round(1.0 - each["p"], 12))
+        stated = (each["value"], u, *((None,) * 3 if by == "u" else interval))
         rest = (
             each["reference"],
             each["u_ref"],
             safe_cell(each["key"]),
             each["reference_time"],
         )
-        table.writerow([instant(each["time"], "microseconds"), *told, *numbers, alpha, *rest])
+        table.writerow([instant(each["time"], "microseconds"), *told, *stated, *rest])
     return out.getvalue()
 
 
@@ -215,7 +220,7 @@ def occasion(found: Occasion) -> models.Occasion:
     """Return all pairs of one occasion, in all series."""
     listed: list[models.NamedPair] = []
     if found.pairs is not None:
-        pairs = _pairs(found.pairs, found.origins)
+        pairs = _pairs(found.pairs, found.origins, found.stated_by)
         listed = [
             models.NamedPair(
                 **pair,
@@ -279,30 +284,34 @@ def concerns(letter: DeadLetter, sensor: str) -> bool:
     return not sensor or sensor in letter.topic.split("/")
 
 
-def _pairs(c: Columns, origins: tuple[Origin, ...]) -> list[models.Pair]:
+def _pairs(
+    c: Columns, origins: tuple[Origin, ...], forms: tuple[StatedBy, ...]
+) -> list[models.Pair]:
     stated = np.full(c.time.size, np.nan) if c.stated_crps is None else c.stated_crps
     columns = (c.time, c.value, c.u, c.lower, c.upper, c.p, c.reference, c.u_ref, c.error, c.z)
-    rows = zip(*(values.tolist() for values in (*columns, c.inside, stated)), strict=True)
+    numbers = (values.tolist() for values in (*columns, c.inside, stated))
+    rows = zip(*numbers, forms, strict=True)
     return [
         models.Pair(
             time=time,
             value=finite(value),
             u=finite(u),
-            lower=finite(lower),
-            upper=finite(upper),
+            lower=finite(low),
+            upper=finite(high),
             p=p,
+            stated_by=by,
             reference=finite(reference),
             u_ref=finite(u_ref),
             error=finite(error),
             z=finite(z),
-            inside=inside,
+            inside=hit,
             crps_stated=finite(crps),
             key=origin.key,
             identity=origin.identity,
             subject=origin.subject,
             reference_time=finite(origin.time),
         )
-        for (time, value, u, lower, upper, p, reference, u_ref, error, z, inside, crps), origin in (
+        for (time, value, u, low, high, p, reference, u_ref, error, z, hit, crps, by), origin in (
             zip(rows, origins, strict=True)
         )
     ]

@@ -194,6 +194,9 @@ class Pair(TypedDict):
     lower: Number
     upper: Number
     p: Annotated[float, about("Coverage probability of lower to upper.")]
+    stated_by: Annotated[
+        Literal["u", "interval", "both"], about("What the sensor stated; the rest is derived.")
+    ]
     reference: Number
     u_ref: Annotated[Number, about("Standard uncertainty of reference and pairing.")]
     error: Annotated[Number, about("value - reference")]

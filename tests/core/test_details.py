@@ -9,7 +9,7 @@ from scipy import stats
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
-from monitor.core.snapshot.details import PAIRS_MAX
+from monitor.core.snapshot.details import PAIRS_MAX, Contest
 from monitor.core.snapshot.series_stats import RECENT
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
@@ -19,11 +19,10 @@ KEYED = SeriesRules(unit="kg", pairing=Rules("all", 3600.0))
 U = 5.0
 
 
-@pytest.fixture
-def network() -> Network:
+def weighed(rules: SeriesRules) -> Network:
     """Two carts weigh thirty animals each; a third was silent. Cart b states intervals only."""
     made = Network(
-        CoreSettings(lambda _s, _q: KEYED, match_on=frozenset({"key"}), limits=Limits(10, 1000)),
+        CoreSettings(lambda _s, _q: rules, match_on=frozenset({"key"}), limits=Limits(10, 1000)),
         InMemoryStore(),
     )
     chance = np.random.default_rng(1)
@@ -38,6 +37,11 @@ def network() -> Network:
         ]
     made.apply(made.observe(observations, 0.0).pairs)
     return made
+
+
+@pytest.fixture
+def network() -> Network:
+    return weighed(KEYED)
 
 
 def test_a_detail_is_the_window_with_where_each_reference_came_from(network):
@@ -92,6 +96,17 @@ def test_an_occasion_is_every_pair_of_one_key_or_reference(name, network):
     assert np.ptp(occasion.pairs.reference) == 0.0
     assert occasion.pairs.counts.tolist() == [1, 1]
     assert occasion.pairs.width[1] == pytest.approx(16.0)
+
+
+@pytest.mark.parametrize(
+    ("density", "both", "b"),
+    [("auto", "normal", "tophat"), ("normal", "normal", "normal"), ("tophat", "tophat", "tophat")],
+)
+def test_contenders_have_the_density_of_their_settings(density, both, b):
+    made = weighed(KEYED._replace(density=density))
+
+    assert made.contenders(Contest("mass"), 0.0).density == both
+    assert made.contenders(Contest("mass", sensors=("b",)), 0.0).density == b
 
 
 def test_an_occasion_nobody_had_is_empty(network):

@@ -240,6 +240,7 @@ def test_an_answer_that_is_not_the_document_is_told_and_no_journal_is_read(statu
 
 def test_pairs_that_a_daemon_does_not_give_are_noted():
     names = {"time": 1.0, "value": 2.0, "u": 1.0, "lower": 0.0, "upper": 4.0, "p": 0.9}
+    names |= {"stated_by": "u"}
     pair = names | {"reference": 2.0, "u_ref": 0.0, "crps_stated": None, "reference_time": 1.0}
     pair |= {"subject": "", "identity": "", "key": "k"}
     series = {"sensor": "a", "quantity": "mass", "unit": "kg"}

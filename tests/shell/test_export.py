@@ -101,6 +101,15 @@ def test_a_report_of_the_journal_repeats_and_names_its_settings(recorded, tmp_pa
     assert "12 series" in capsys.readouterr().err
 
 
+def test_a_report_has_the_density_that_the_settings_give_its_sensors(recorded, tmp_path):
+    settings, out = tmp_path / "other.yaml", tmp_path / "report.html"
+    more = 'overrides: [{sensor: "*", scoring: {density: tophat}}]'
+    settings.write_text(f"{recorded.read_text()}{more}\n")
+    assert main(["report", "--config", str(settings), "--out", str(out)]) == 0
+
+    assert "density tophat;" in out.read_text(encoding="utf-8")
+
+
 def test_a_running_daemon_gives_the_same_pairs_as_its_journal(tmp_path, mosquitto, capsys):
     daemon = Daemon(tmp_path, mosquitto.port)
     daemon.settings.write_text(settings_in(tmp_path, mosquitto.port).read_text())
@@ -109,13 +118,19 @@ def test_a_running_daemon_gives_the_same_pairs_as_its_journal(tmp_path, mosquitt
         with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
             for at in range(30):
                 stated = {"time": f"2026-01-01T00:00:{at:02}Z", "key": f"k{at}", "unit": "kg"}
-                for sensor, more in (("a", {"u": 5.0}), ("b/c", {"U": 8.0, "k": 2.0})):
+                value = 500.0 + at % 7
+                claims = {
+                    "a": {"u": 5.0},
+                    "b/c": {"U": 8.0, "k": 2.0},
+                    "d": {"lower": value - 8.0, "upper": value + 9.0, "p": 0.8},
+                }
+                for sensor, more in claims.items():
                     name = sensor.replace("/", ":")
-                    told = stated | {"value": 500.0 + at % 7, **more}
+                    told = stated | {"value": value, **more}
                     out.publish(f"monitor/{name}/mass/reading", json.dumps(told).encode())
                     told = stated | {"value": 501.0, "u": 0.5}
                     out.publish(f"monitor/{name}/mass/reference", json.dumps(told).encode())
-        until("60 pairs", lambda: sum_of_pairs(daemon) == 60)
+        until("90 pairs", lambda: sum_of_pairs(daemon) == 90)
         live = scored(capsys, exported(daemon.settings, tmp_path / "live.csv", "csv"))
         report = ["report", "--config", str(daemon.settings), "--out", str(tmp_path / "r.html")]
         assert main(report) == 0
@@ -126,9 +141,16 @@ def test_a_running_daemon_gives_the_same_pairs_as_its_journal(tmp_path, mosquitt
 
     stopped = scored(capsys, exported(daemon.settings, tmp_path / "stopped.csv", "csv"))
 
-    assert [each["n"] for each in live["series"]] == [30, 30]
+    assert [each["n"] for each in live["series"]] == [30, 30, 30]
+    assert as_stated(tmp_path / "live.csv") == as_stated(tmp_path / "stopped.csv")
     for one, other in zip(live["series"], stopped["series"], strict=True):
         assert numbers(one["statistics"]) == pytest.approx(numbers(other["statistics"]), rel=1e-12)
+
+
+def as_stated(file: Path) -> list[tuple[str, ...]]:
+    columns = ("sensor", "time", "value", "sigma", "lower", "upper", "alpha")
+    with file.open() as text:
+        return [tuple(row[name] for name in columns) for row in csv.DictReader(text)]
 
 
 def numbers(statistics: dict) -> dict[str, float]:

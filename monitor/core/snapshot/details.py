@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from monitor.core.analysis.ranking import Profile
 from monitor.core.columns import Columns
-from monitor.core.detector.detector import Detector
-from monitor.core.detector.e_values import COVERAGE
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.model import (
@@ -35,6 +33,7 @@ PAIRS_MAX: Final = 5_000
 CONTENDERS_MAX: Final = 200
 
 Made = tuple[Reference, Row]
+StatedBy = Literal["u", "interval", "both"]
 
 
 class Origin(NamedTuple):
@@ -50,9 +49,10 @@ class Origin(NamedTuple):
 class Detail:
     """The window of one series with what its plots need.
 
-    ``pairs`` is None while there are none; ``origins`` has one entry a pair. The window has
-    ``total`` pairs, of which the last are here. ``events`` are all known events of the sensor, in
-    time order. ``level`` is the coverage probability assigned to a sensor that states u only.
+    ``pairs`` is None while there are none; ``origins`` and ``stated_by`` have one entry a pair. The
+    window has ``total`` pairs, of which the last are here. ``events`` are all known events of the
+    sensor, in time order. ``level`` is the coverage probability assigned to a sensor that states u
+    only.
     """
 
     time: float
@@ -65,14 +65,15 @@ class Detail:
     density: Density
     level: float
     patience: float
+    stated_by: tuple[StatedBy, ...] = ()
 
 
 @dataclass(frozen=True)
 class Occasion:
     """Pairs of all series whose references share a key or an identity.
 
-    One entry a pair in ``names`` and ``origins``; ``pairs`` (one series a pair) is None if nothing
-    of that name is held any more. ``densities`` are those of the pairs' scores.
+    One entry a pair in ``names``, ``origins`` and ``stated_by``; ``pairs`` (one series a pair) is
+    None if nothing of that name is held any more. ``densities`` are those of the pairs' scores.
     """
 
     time: float
@@ -81,6 +82,7 @@ class Occasion:
     origins: tuple[Origin, ...]
     pairs: Columns | None
     densities: tuple[Density, ...] = ()
+    stated_by: tuple[StatedBy, ...] = ()
 
 
 class Contest(NamedTuple):
@@ -144,6 +146,15 @@ def origins(ids: Int, made: Iterable[Made]) -> tuple[Origin, ...]:
     return tuple(known.get(identity, nothing) for identity in ids.tolist())
 
 
+def stated_by(rows: Records) -> tuple[StatedBy, ...]:
+    """Return by what each of some rows states its uncertainty; columns derive the rest from it."""
+    has_u, has_interval = ~np.isnan(rows["u"]), ~np.isnan(rows["lower"])
+    return tuple(
+        "both" if u and interval else "u" if u else "interval"
+        for u, interval in zip(has_u.tolist(), has_interval.tolist(), strict=True)
+    )
+
+
 def last(rows: Records) -> Records:
     """Return the rows that a detail has room for."""
     kept: Records = rows[-PAIRS_MAX:]
@@ -160,7 +171,6 @@ class DetailSources(NamedTuple):
     pairing: Pairing
     windows: Windows
     columns_of: SeriesColumns
-    detector: Detector
     fault_report: Callable[[int], FaultReport | None]
 
 
@@ -178,11 +188,13 @@ class DetailReader:
         one, rules = np.array([row]), self._seen.rules[row]
         pairs, total = None, 0
         found: tuple[Origin, ...] = ()
+        forms: tuple[StatedBy, ...] = ()
         if self._seen.windows.counts(one)[0]:
             starts, rows = self._seen.columns_of.window_rows(one)
             total, rows = rows.size, last(rows)
             pairs = self._seen.columns_of.columns(one, starts, rows)
             found = origins(rows["id"], self._seen.pairing.pairs_of_series(row))
+            forms = stated_by(rows)
         return Detail(
             time=now,
             name=self._seen.names()[row],
@@ -194,6 +206,7 @@ class DetailReader:
             density=self._seen.columns_of.densities(one)[0],
             level=rules.level,
             patience=rules.patience,
+            stated_by=forms,
         )
 
     def contenders(self, contest: Contest, now: float) -> Contenders:
@@ -209,14 +222,14 @@ class DetailReader:
                 self._seen.columns_of.columns(series, starts, rows),
                 rows["reference_id"].view(np.int64),
             )
-        bare = self._seen.detector.path[series] == COVERAGE
+        densities = set(self._seen.columns_of.densities(series))
         return Contenders(
             time=now,
             contest=contest,
             names=tuple(self._seen.names()[row] for row in series.tolist()),
             pairs=pairs,
             event=event,
-            density="tophat" if bare.size and bare.all() else "normal",
+            density="tophat" if densities == {"tophat"} else "normal",
             left_out=every.size - series.size,
             profile=usual([self._seen.rules[row].profile for row in series.tolist()]),
         )
@@ -243,4 +256,5 @@ class DetailReader:
             origins=tuple(origin(reference) for reference, _ in made),
             pairs=pairs,
             densities=tuple(self._seen.columns_of.densities(rows["series"])),
+            stated_by=stated_by(rows),
         )

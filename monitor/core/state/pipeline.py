@@ -288,7 +288,6 @@ class Pipeline:
                 pairing,
                 windows,
                 frames,
-                detector,
                 derived.reports.get,
             )
         )
