@@ -86,8 +86,22 @@ class Chapter(NamedTuple):
     statistics: tuple[tuple[str, str, str, str], ...]
     remedies: tuple[tuple[str, str], ...]
     trials: tuple[Trial, ...]
+    trial_pairs: int
     figures: tuple[Figure, ...]
     drawn: int
+
+
+class RankedQuantity(NamedTuple):
+    """The ranking of the series of one quantity, with its sentences.
+
+    ``rows`` are the series compared, in the order of the table's arrays.
+    """
+
+    quantity: str
+    table: Ranking
+    rows: tuple[int, ...]
+    said: str
+    aside: str
 
 
 class ReportSource(NamedTuple):
@@ -105,10 +119,10 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
     """Return the page; ``date`` is on one line of it and nowhere else."""
     scored = Scored(recorded, source.level, covariates=source.covariates)
     windows = scored.windows
-    table = _ranked(recorded, windows, source)
+    quantities = dict.fromkeys(name.quantity for name in recorded.names)
+    tables = [_ranked(recorded, windows, each, source) for each in quantities]
+    rankings = [each for each in tables if each is not None]
     chapters = [_chapter(scored, row, source) for row in range(len(recorded.names))]
-    sensors = [name.sensor for name in recorded.names]
-    kept: list[int] = [] if table is None else table.common.kept.tolist()
     return (
         templates()
         .get_template("report.html")
@@ -118,13 +132,11 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
             version=__version__,
             style=inline_style(),
             chapters=chapters,
-            table=table,
-            said="" if table is None else ranking_sentence(table, [sensors[row] for row in kept]),
-            aside="" if table is None else left_out_sentence(table, sensors),
-            ranked=[] if table is None else [kept[place] for place in table.best_first.tolist()],
+            rankings=rankings,
+            quantities=len(quantities),
             drawings=[
                 *_picture(recorded, scored.statistics, scored.verdicts),
-                *_fleet_figures(recorded, windows, table, source),
+                *_fleet_figures(recorded, windows, rankings, source),
             ],
             digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
             seed=SEED,
@@ -185,6 +197,7 @@ def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
             if math.isfinite(each.value)
         ),
         trials=tuple(trial for trial in trials if trial is not None),
+        trial_pairs=window,
         figures=(
             *figures(detail, leading, timed=recorded.timed),
             block_figure(one, leading, name.unit, timed=recorded.timed),
@@ -211,33 +224,52 @@ def _interval(interval: Interval, row: int) -> str:
     return f"{ends}, zeta {figure(zeta)}: {verdict(zeta)} ({interval.method})"
 
 
-def _ranked(recorded: Recorded, windows: Columns, source: ReportSource) -> Ranking | None:
+def _ranked(
+    recorded: Recorded, windows: Columns, quantity: str, source: ReportSource
+) -> RankedQuantity | None:
     """Return the ranking on common events, which share a reference; None if there are none."""
-    if len(recorded.names) < 2:
+    some = [row for row, name in enumerate(recorded.names) if name.quantity == quantity]
+    sensors = [recorded.names[row].sensor for row in some]
+    if len(some) < 2:
         return None
-    return ranking(
-        windows,
-        events_of(recorded),
+    table = ranking(
+        windows.take(np.array(some)),
+        events_of(recorded)[np.isin(windows.series, some)],
         seed=SEED,
         profile=source.profile,
         density=source.density,
     )
+    if table is None:
+        return None
+    kept = table.common.kept.tolist()
+    return RankedQuantity(
+        quantity,
+        table,
+        tuple(some[place] for place in kept),
+        ranking_sentence(table, [sensors[place] for place in kept]),
+        left_out_sentence(table, sensors),
+    )
 
 
 def _fleet_figures(
-    recorded: Recorded, windows: Columns, table: Ranking | None, source: ReportSource
+    recorded: Recorded,
+    windows: Columns,
+    rankings: Sequence[RankedQuantity],
+    source: ReportSource,
 ) -> list[Figure]:
     """Return scores against each other and the map of zeta, nothing for two series."""
-    names = [name.sensor for name in recorded.names]
-    if len(names) < 3:
+    if len(recorded.names) < 3:
         return []
-    zetas = zeta_figure(zms_interval(windows).zeta, abc_rce(windows).zeta, names)
-    if table is None:
-        return [zetas]
-    means = {name: each.mean for name, each in table.scores.items()}
-    compared = [names[row] for row in table.common.kept.tolist()]
-    scores = score_figures(means, source.density, compared) if len(compared) > 2 else []
-    return [*scores, zetas]
+    names = [name.sensor for name in recorded.names]
+    if len({name.quantity for name in recorded.names}) > 1:
+        names = [f"{name.sensor} {name.quantity}" for name in recorded.names]
+    scores: list[Figure] = []
+    for ranked in rankings:
+        means = {name: each.mean for name, each in ranked.table.scores.items()}
+        compared = [names[row] for row in ranked.rows]
+        if len(compared) > 2:
+            scores += score_figures(means, source.density, compared)
+    return [*scores, zeta_figure(zms_interval(windows).zeta, abc_rce(windows).zeta, names)]
 
 
 _STATES: Final = {FAULT: "firing", IS_RIGHT: "ok", UNDECIDED: "unknown"}
