@@ -346,7 +346,10 @@ def bins_of(one: Columns, covariate: Float) -> dict[str, Any]:
             found.pairs, found.verdicts, *(map(finite, each) for each in ends), strict=True
         )
     ]
-    told = outside(found) if len(bins) > 1 else "too few pairs for more than one bin"
+    told = outside(found)
+    if len(bins) == 1:
+        is_constant = found.low[0] == found.high[0]
+        told = "the same in all pairs" if is_constant else "too few pairs for more than one bin"
     return {"sentence": told, "without": int(covariate.size - known.size), "bins": bins}
 
 

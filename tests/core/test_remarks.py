@@ -56,6 +56,13 @@ def test_bins_are_of_what_the_errors_of_an_honest_sensor_do_not_go_with():
         assert judge_file(Pairs.of(c)).error_model == model
 
 
+def test_a_constant_u_has_no_bins_but_those_of_time_which_are_not_told_as_its_own():
+    error = np.random.default_rng(9).standard_normal(600) + 3.0 * (np.arange(600) >= 300)
+    c = pairs(error, np.zeros(600), np.ones(600))
+
+    assert not said(c, "ZMS in")
+
+
 def test_skewed_uncertainties_are_warned_of():
     c = pairs(np.zeros(400), np.zeros(400), np.exp(1.5 * np.random.default_rng(2).normal(size=400)))
 

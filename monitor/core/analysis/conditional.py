@@ -150,11 +150,13 @@ def zms_by(
     ``covariate``: one finite number a pair, such as ``c.u`` (consistency), ``c.value`` (by level),
     the hour, a temperature. Where u is not small beside the spread of the values, bins by value
     of an honest sensor fail at both ends, because errors push values there: bin by reference
-    instead. ``bins``: at most one a pair; None is ten, or fewer so that each has ``PAIRS_A_BIN``.
+    instead. ``bins``: at most one a pair; None is ten, or fewer so that each has ``PAIRS_A_BIN``. A
+    constant covariate has one bin: more would be bins of time.
     ``stretch`` widens the intervals, sqrt(n/n_effective) for autocorrelated pairs.
     """
     n = c.value.size
     number = max(1, min(BINS, n // PAIRS_A_BIN)) if bins is None else min(bins, n)
+    number = number if np.ptp(covariate) > 0.0 else 1
     order = order_within(c, covariate)
     parts = c.select(order, bin_starts(c, number)[0])
     zms, spread, a = zms_moments(parts)
