@@ -106,7 +106,8 @@ def rolling_score(c: Columns, score: str, unit: str, *, timed: bool = True) -> s
 def coverage_by_level(c: Columns) -> str:
     """Return the coverage of central intervals of every level, with the range due to chance.
 
-    The intervals are those of the normal with u_eff; the dot is the interval that was stated.
+    The intervals are those of the normal with u_eff; the dot is the interval that was stated,
+    widened for an uncertain reference as they are.
     """
     reach = scipy.special.ndtri(0.5 + 0.5 * LEVELS)
     seen = np.mean(np.abs(c.z) <= reach[:, None], axis=1)
@@ -121,7 +122,9 @@ def coverage_by_level(c: Columns) -> str:
     chart.area(LEVELS, low, np.minimum(high, 1.0), "chance")
     chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "expected")
     chart.line(LEVELS, seen, "seen")
-    chart.mark(float(c.p.mean()), float(c.inside.mean()), "stated", "as stated")
+    lower, upper = c.widened
+    held = (lower <= c.reference) & (c.reference <= upper)
+    chart.mark(float(c.p.mean()), float(held.mean()), "stated", "as stated")
     return chart.render()
 
 

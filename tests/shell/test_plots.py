@@ -194,6 +194,21 @@ def test_coverage_of_an_honest_sensor_lies_within_chance_and_of_a_wrong_one_does
     assert {"chance", "stated"} <= drawn_classes(assert_sound(plots.coverage_by_level(honest)))
 
 
+def test_the_dot_of_the_stated_interval_allows_for_an_uncertain_reference():
+    error, nothing = np.random.default_rng(9).normal(0.0, 2.0**0.5, 400), np.zeros(400)
+    uncertain, exact = (
+        assert_sound(plots.coverage_by_level(pairs(error, nothing, u, u_ref=u_ref)))
+        for u, u_ref in ((1.0, 1.0), (2.0**0.5, 0.0))
+    )
+    dots = [
+        [each.attrib for each in root.iter() if "stated" in each.get("class", "")]
+        for root in (uncertain, exact)
+    ]
+
+    assert dots[0] == dots[1]
+    assert dots[0]
+
+
 def test_the_histogram_of_an_honest_sensor_is_flat_and_counts_every_pair():
     root = assert_sound(plots.pit(drawn(8, (1000,))))
     path = next(each.get("d") for each in root.iter() if each.get("class") == "columns seen")
