@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -153,6 +154,13 @@ def test_the_reference_is_named_where_it_blurs_the_verdict():
         state_sentence("ok", None, 50, {"calibration_u_ref_ratio": math.nan})
         == "as right as it says"
     )
+
+
+def test_the_page_of_concepts_quotes_what_is_told_of_an_uncertain_reference():
+    page = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text(encoding="utf-8")
+    told = state_sentence("ok", None, 50, {"calibration_u_ref_ratio": 0.6})
+
+    assert told.partition("(")[2].removesuffix(")") in " ".join(page.split())
 
 
 @given(
