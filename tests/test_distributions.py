@@ -19,6 +19,7 @@ from monitor.decode.checks import Rejected
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival
 from monitor.decode.spec import MapError, MapSpec, SeriesSpec
+from monitor.files import read_pairs
 
 START = 1_767_225_600.0
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -171,6 +172,21 @@ def test_a_file_of_pairs_may_have_quantiles_or_members(tmp_path, capsys):
     want = [crps_by_integral(at, (0.05, 0.5, 0.95), r) for _, r, at in rows]
     assert found["q"] == pytest.approx(np.mean(want), rel=1e-5)
     assert found["m"] == pytest.approx(crps_by_distances(members, 6.0))
+
+
+def test_members_give_the_same_bits_in_a_file_as_in_messages(tmp_path):
+    chance = np.random.default_rng(6)
+    rows = chance.normal(50.0, 3.0, (40, 9)).tolist()
+    path = tmp_path / "pairs.csv"
+    lines = [f"50,{' '.join(map(repr, members))}" for members in rows]
+    path.write_text("\n".join(["reference,members", *lines]))
+    mapping = mapped(quantity="x", samples="m")
+
+    table = read_pairs(path)
+
+    told = [read(mapping, m=members) for members in rows]
+    assert table.value.tolist() == [each.value for each in told]
+    assert table.u.tolist() == [each.u for each in told]
 
 
 @pytest.mark.parametrize(

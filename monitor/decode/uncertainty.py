@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from simpleeval import SimpleEval
 
 from monitor.core.model import NAN
+from monitor.core.scores.ensembles import mean_and_spread
 from monitor.decode.checks import (
     NOT_CENTRAL,
     Rejected,
@@ -178,8 +179,7 @@ def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
             ]
         except Rejected as error:
             raise error.at(name) from None
-        mean = math.fsum(numbers) / len(numbers)
-        spread = math.sqrt(math.fsum((x - mean) ** 2 for x in numbers) / (len(numbers) - 1))
+        mean, spread = mean_and_spread(numbers)
         value = mean if math.isnan(stated.value) else stated.value
         return stated._replace(value=value, u=spread, claim=Claim(tuple(numbers)))
 

@@ -24,7 +24,7 @@ import numpy as np
 import orjson
 
 from monitor.core.model import NAN, Float, Int
-from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles
+from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles, mean_and_spread
 from monitor.decode.checks import NOT_CENTRAL, Rejected, central
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError, install_hint
@@ -385,7 +385,8 @@ class Claims:
                 continue
             reference = np.array(found["reference"][row])
             found[CRPS][row] = float(crps_ensemble(members, reference))
+            mean, spread = mean_and_spread(members.tolist())
             if np.isnan(found["value"][row]):
-                found["value"][row] = float(members.mean())
+                found["value"][row] = mean
             if np.isnan(found["u"][row]):
-                found["u"][row] = float(members.std(ddof=1))
+                found["u"][row] = spread

@@ -10,6 +10,7 @@ Sources: Gneiting, Raftery, JASA 102 (2007) section 4.2; Hersbach, Weather and F
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -50,6 +51,16 @@ def crps_quantiles(quantiles: Float, levels: Float, reference: Float) -> Float:
     inner = (cut - left) * _mean_square(p, here) + (right - cut) * _mean_square(1.0 - here, 1.0 - q)
     outer = np.maximum(off[..., 0], 0.0) + np.maximum(-off[..., -1], 0.0)
     return np.where(_ascend(quantiles), np.sum(inner, axis=-1) + outer, np.nan)
+
+
+def mean_and_spread(members: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the standard deviation (n - 1) of two members or more.
+
+    The sums are exact, so that messages and files of the same members give the same bits.
+    """
+    mean = math.fsum(members) / len(members)
+    square = math.fsum((each - mean) ** 2 for each in members)
+    return mean, math.sqrt(square / (len(members) - 1))
 
 
 def packed(numbers: Sequence[float]) -> bytes:
