@@ -91,4 +91,7 @@ def _rows(recorded: Recorded, sensors: Sequence[str], quantity: str | None) -> l
         raise CompareError("the same sensor twice; name it once to compare its halves")
     if len({recorded.names[row].quantity for row in found}) > 1:
         raise CompareError("the two measure different quantities and cannot be compared")
+    units = {recorded.names[row].unit for row in found} - {""}
+    if len(units) > 1:
+        raise CompareError(f"the two are in {' and '.join(sorted(units))}; convert one of them")
     return found

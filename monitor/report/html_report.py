@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -92,12 +93,13 @@ class Chapter(NamedTuple):
 
 
 class RankedQuantity(NamedTuple):
-    """The ranking of the series of one quantity, with its sentences.
+    """The ranking of the series of one quantity and unit, with its sentences.
 
     ``rows`` are the series compared, in the order of the table's arrays.
     """
 
     quantity: str
+    unit: str
     table: Ranking
     rows: tuple[int, ...]
     said: str
@@ -119,8 +121,8 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
     """Return the page; ``date`` is on one line of it and nowhere else."""
     scored = Scored(recorded, source.level, covariates=source.covariates)
     windows = scored.windows
-    quantities = dict.fromkeys(name.quantity for name in recorded.names)
-    tables = [_ranked(recorded, windows, each, source) for each in quantities]
+    alike = _alike(recorded)
+    tables = [_ranked(recorded, windows, some, source) for some in alike]
     rankings = [each for each in tables if each is not None]
     chapters = [_chapter(scored, row, source) for row in range(len(recorded.names))]
     return (
@@ -133,7 +135,7 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
             style=inline_style(),
             chapters=chapters,
             rankings=rankings,
-            quantities=len(quantities),
+            kinds=len(alike),
             drawings=[
                 *_picture(recorded, scored.statistics, scored.verdicts),
                 *_fleet_figures(recorded, windows, rankings, source),
@@ -224,11 +226,21 @@ def _interval(interval: Interval, row: int) -> str:
     return f"{ends}, zeta {figure(zeta)}: {verdict(zeta)} ({interval.method})"
 
 
+def _alike(recorded: Recorded) -> list[list[int]]:
+    """Return the series of each quantity; apart by unit where they state several."""
+    units: dict[str, set[str]] = defaultdict(set)
+    for name in recorded.names:
+        units[name.quantity] |= {name.unit} - {""}
+    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row, name in enumerate(recorded.names):
+        found[name.quantity, name.unit if len(units[name.quantity]) > 1 else ""].append(row)
+    return [*found.values()]
+
+
 def _ranked(
-    recorded: Recorded, windows: Columns, quantity: str, source: ReportSource
+    recorded: Recorded, windows: Columns, some: list[int], source: ReportSource
 ) -> RankedQuantity | None:
     """Return the ranking on common events, which share a reference; None if there are none."""
-    some = [row for row, name in enumerate(recorded.names) if name.quantity == quantity]
     sensors = [recorded.names[row].sensor for row in some]
     if len(some) < 2:
         return None
@@ -243,7 +255,8 @@ def _ranked(
         return None
     kept = table.common.kept.tolist()
     return RankedQuantity(
-        quantity,
+        recorded.names[some[0]].quantity,
+        recorded.names[some[0]].unit,
         table,
         tuple(some[place] for place in kept),
         ranking_sentence(table, [sensors[place] for place in kept]),

@@ -157,6 +157,27 @@ def test_what_cannot_be_compared_is_said(fleet, capsys, arguments, says):
     assert says in capsys.readouterr().err
 
 
+@pytest.fixture
+def two_units(tmp_path: Path) -> Path:
+    """Return a sensor in kg and a better one in g that weighed the same things."""
+    chance, file = np.random.default_rng(5), tmp_path / "units.csv"
+    rows = []
+    for at, time in enumerate(instants()):
+        truth, kg, g = chance.normal(500.0, 40.0), *chance.normal(0.0, (9.0, 3000.0))
+        rows.append(f"{time},a,kg,{truth + kg},9,{truth},{at + 1}")
+        rows.append(f"{time},b,g,{1e3 * truth + g},3000,{1e3 * truth},{at + 1}")
+    heads = "time,sensor,unit,value,sigma,reference,reference_event"
+    file.write_text("\n".join([heads, *rows]) + "\n")
+    return file
+
+
+def test_sensors_in_different_units_are_not_compared(two_units, tmp_path, capsys):
+    assert main(["compare", str(two_units), "--sensors", "a", "b"]) == 2
+    assert "the two are in g and kg; convert one of them" in capsys.readouterr().err
+    assert main(["report", str(two_units), "--out", str(tmp_path / "report.html")]) == 0
+    assert "reads best" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
 def test_what_of_the_file_is_not_used_is_said_beside_the_answer(fleet, tmp_path, capsys):
     head, *rows = fleet.read_text().splitlines()
     path = tmp_path / "noted.csv"
