@@ -154,6 +154,13 @@ def test_too_little_is_told_in_a_sentence(sensors, events, said):
     assert said in found
 
 
+def test_sensors_in_different_units_have_no_budget():
+    pairs = pairs_of(np.ones((2, 40)), np.ones(40), 1.0, 0.1)
+    names = [SeriesName("a", "t", "kg"), SeriesName("b", "t", "g")]
+    found = uncertainty_budget(pairs, np.tile(np.arange(40), 2), names)
+    assert found == "the sensors are in g and kg; convert them to one unit"
+
+
 def test_equal_readings_are_no_exception():
     """All differences 0 and an exact reference: everybody shows nothing."""
     pairs = pairs_of(np.ones((2, 40)), np.ones(40), 1.0, 0.0)

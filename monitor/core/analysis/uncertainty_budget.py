@@ -101,6 +101,9 @@ def uncertainty_budget(
             f"{len(names)} sensor and its reference are two views; three are needed to say whose "
             "uncertainty is wrong: a second sensor that meets the same references"
         )
+    units = {each.unit for each in names} - {""}
+    if len(units) > 1:
+        return f"the sensors are in {' and '.join(sorted(units))}; convert them to one unit"
     chosen = common_set(c, event)
     if chosen is None:
         return (
