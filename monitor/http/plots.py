@@ -133,6 +133,8 @@ def zms_plot(c: Columns, unit: str) -> str:
     bins = min(BINS_MAX, c.value.size // PAIRS_A_BIN)
     if bins < 2:
         return too_few(2 * PAIRS_A_BIN, c.value.size)
+    if np.ptp(c.u) == 0.0:
+        return empty("It states the same u in every pair.")
     parts = _in_bins(c, c.u, bins)
     seen, interval = zms(parts), saddlepoint_zms(parts)
     low, high = (np.where(end > 0.0, end, np.nan) for end in (interval.lower, interval.upper))
