@@ -14,12 +14,14 @@ from monitor.cli import main
 from monitor.config import parse
 from monitor.core.model import Distribution, Reading
 from monitor.core.pairing.identities import reading_digest
+from monitor.core.registry import SeriesKey
 from monitor.daemon.assembly import Parts, assemble
 from monitor.decode.checks import Rejected
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival
 from monitor.decode.spec import MapError, MapSpec, SeriesSpec
 from monitor.files import read_pairs
+from monitor.http.documents import pairs_csv
 
 START = 1_767_225_600.0
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -148,6 +150,17 @@ def test_an_export_of_the_journal_has_it_too(tmp_path, told, capsys):
     settings.write_text(SETTINGS.format(folder=tmp_path) + "http: {port: 9}\n")
 
     assert main(["export", "--config", str(settings), "--out", str(pairs)]) == 0
+    assert scored(capsys, pairs)["members"] == pytest.approx(np.mean(told.crps["members"]))
+
+
+def test_the_pairs_of_a_series_as_csv_have_it_too(tmp_path, told, capsys):
+    parts = opened(tmp_path)
+    take(parts, *told.messages)
+    detail = parts.network.detail(SeriesKey("members", "mass"), START + 1e4)
+    parts.journal.close()
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text(pairs_csv(detail, 100))
+
     assert scored(capsys, pairs)["members"] == pytest.approx(np.mean(told.crps["members"]))
 
 

@@ -31,7 +31,7 @@ from monitor.journal.store import DeadLetter
 
 CSV_COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "sigma", "lower", "upper", "alpha"),
-    *("reference", "reference_sigma", "key", "reference_time"),
+    *("reference", "reference_sigma", "key", "reference_time", "crps_stated"),
 )
 # A spreadsheet takes a text that begins with one of these for a formula.
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -139,6 +139,7 @@ def pairs_csv(detail: Detail, most: int) -> str:
             each["u_ref"],
             safe_cell(each["key"]),
             each["reference_time"],
+            each["crps_stated"],
         )
         table.writerow([instant(each["time"], "microseconds"), *told, *stated, *rest])
     return out.getvalue()
