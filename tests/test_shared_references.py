@@ -123,3 +123,29 @@ def test_what_is_exported_has_the_measurements_it_had(form, tmp_path):
     again = read(path, SeriesRules())
 
     assert (events_of(again) == events_of(rows)).all()
+
+
+@pytest.mark.parametrize("event", [{}, {"reference_event": "round"}])
+def test_quantities_with_the_same_numbers_have_no_measurement_in_common(event, tmp_path):
+    """Humidities are no witnesses against the reference of a temperature, whose 0 is not theirs."""
+    random, at = np.random.default_rng(4), np.tile(np.arange(ROUNDS), 8)
+    is_warm = np.repeat([True, False], 4 * ROUNDS)
+    rows = pd.DataFrame(
+        {
+            "time": 1.7723e9 + 3600.0 * at,
+            "sensor": [f"s{each}" for each in np.repeat(np.arange(8) % 4, ROUNDS)],
+            "quantity": np.where(is_warm, "t", "rh"),
+            "value": random.normal(size=at.size) + 4.0 * (is_warm & (at >= 100)),
+            "u": 1.0,
+            "reference": 0.0,
+        }
+    )
+    rows = rows.assign(**dict.fromkeys(event, at))
+
+    events = events_of(found("frame", rows, tmp_path))
+    alone = monitor.score(rows[is_warm]).sentences
+
+    assert np.unique(events).size == 2 * ROUNDS
+    assert [each for each in monitor.score(rows).sentences if "its reference" in each] == [
+        each for each in alone if "its reference" in each
+    ]

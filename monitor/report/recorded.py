@@ -288,13 +288,20 @@ def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]
 
 
 def events_of(recorded: Recorded) -> Int:
-    """Return the occasion of each pair: its reference's identity, or its time and reference."""
+    """Return the occasion of each pair: its reference's identity, or its time and reference.
+
+    Pairs of two quantities have none in common.
+    """
     rows = recorded.pairs
     found = rows["reference_id"].astype(np.int64)
     bare = np.flatnonzero(found == 0)
     both = rows["time"][bare] + 1j * rows["reference"][bare]  # sort ten times faster than rows
     numbers = np.unique(both, return_inverse=True)[1].ravel()
     found[bare] = numbers if bare.size == found.size else -1 - numbers  # apart from identities
+    quantities, of = np.unique([each.quantity for each in recorded.names], return_inverse=True)
+    if quantities.size > 1:
+        numbers = np.unique(found, return_inverse=True)[1].ravel()
+        found = numbers * quantities.size + of[rows["series"]]
     return np.asarray(found)
 
 
