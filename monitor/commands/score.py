@@ -114,8 +114,7 @@ def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> st
 def _bins(found: Scored, by: str) -> list[dict[str, Any]]:
     if not by:
         return []
-    kept, windows = found.recorded.covariates, found.windows
-    covariate = kept[by] if by in kept else kept[by.lower()]
+    covariate, windows = found.recorded.covariates[by], found.windows
     ends = windows.starts + windows.counts
     return [
         bins_of(windows.take(np.array([row])), covariate[first:end])

@@ -96,7 +96,6 @@ def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[st
 def known_column(path: Path, names: Sequence[str], name: str) -> str:
     """Return the name of an existing column, as the table has it; raises FileError."""
     name = column_name(name)
-    name = name if name in names else name.lower()
     refuse_doubled(path, names, [name])
     if name not in names:
         near = get_close_matches(name, names, 1)

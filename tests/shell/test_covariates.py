@@ -102,3 +102,11 @@ def test_a_daemon_has_no_column_to_ask_for(tmp_path, capsys):
     told = ["report", "--config", str(settings), "--covariates", "rh", "--out", str(path)]
     assert main(told) == USAGE
     assert "for a daemon's pairs it can be hour or level" in capsys.readouterr().err
+
+
+def test_an_expanded_uncertainty_is_another_column_than_u(tmp_path, capsys):
+    path = written(tmp_path, frame())
+
+    assert main(["score", str(path), "--covariates", "U"]) == 65
+    assert "there is no such column; there are sensor, time" in capsys.readouterr().err
+    assert main(["score", str(path), "--covariates", "u"]) == 0
