@@ -108,6 +108,8 @@ def _line(what: str, first: object, second: object, p: object) -> str:
 def _saving(saved: float | None) -> str:
     if saved is None:
         return "cannot be compared"
+    if not round(saved, 6):
+        return "the same in both"
     return f"{abs(100.0 * saved):.3g} % {'less' if saved >= 0.0 else 'more'} in the first"
 
 

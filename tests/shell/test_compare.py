@@ -61,6 +61,24 @@ def test_constant_uncertainties_save_nothing_not_what_rounding_leaves(fleet, cap
     assert [found[name] for name in names] == [0.0] * 5
 
 
+def test_where_there_is_no_error_no_uncertainty_is_the_more_useful(tmp_path, capsys):
+    rows = [f"{time},s,mass,{at},1,{at + (at >= 60)},kg" for at, time in enumerate(instants())]
+    path = table(tmp_path / "exact.csv", rows)
+
+    found = compared(capsys, str(path), "--sensors", "s")
+
+    assert found["sentences"][-1] == (
+        "Neither uncertainty is clearly more useful (areas saved 0 against 0, p = 1)."
+    )
+    assert (found["uncertainty"]["first"], found["uncertainty"]["p"]) == (0.0, 1.0)
+    exact = table(tmp_path / "all.csv", [f"{time},s,mass,1,1,1,kg" for time in instants()])
+    assert main(["compare", str(exact), "--sensors", "s"]) == 0
+    said = capsys.readouterr()
+    assert "nan" not in said.out
+    assert "cost of the intervals as stated: the same in both" in said.out
+    assert said.err == ""
+
+
 def test_raw_curves_of_different_values_are_refused_in_words_and_savings_offered(fleet, capsys):
     found = compared(capsys, str(fleet), "--sensors", "near", "far")
 
@@ -261,6 +279,7 @@ def test_bins_along_a_column_are_printed_with_what_they_say(humid, capsys):
     [
         ("hum", "there is no such column"),
         ("value,u", "there is no such column"),
+        ("U", "there is no such column"),
         ("sensor", "'a' is not a number"),
     ],
 )

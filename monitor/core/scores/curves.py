@@ -182,8 +182,12 @@ def area_of(means: Float) -> Float:
 
 
 def area_saved(means: Float) -> Float:
-    """Return AUUCC's saving from means (last axis) of half-width, critical scale and |error|."""
-    return np.asarray(1.0 - means[..., 0] * means[..., 1] / means[..., 2])
+    """Return AUUCC's saving from means (last axis) of half-width, critical scale and |error|.
+
+    0 where there is no error, and so nothing to save.
+    """
+    area, constant = means[..., 0] * means[..., 1], np.asarray(means[..., 2])
+    return 1.0 - np.divide(area, constant, out=np.ones_like(constant), where=constant > 0.0)
 
 
 def mean_of_scores(means: Float) -> Float:
