@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
 from monitor.commands.options import config_option
 from monitor.config import load
 from monitor.core.formatting import count_of
+from monitor.core.model import Records
 from monitor.errors import CannotWriteError, UsageError
 from monitor.files.cells import arrow
 from monitor.files.exporting import FORMS, write_parquet, write_text
@@ -61,12 +64,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(options: argparse.Namespace, found: Recorded) -> None:
+    pairs = _with_levels(found)
     if options.out == _STDOUT:
-        write_text(sys.stdout, found.names, found.pairs, options.format)
+        write_text(sys.stdout, found.names, pairs, options.format)
         return
     with whole_file(Path(options.out)) as new:
         if options.format == "parquet":
-            write_parquet(new, found.names, found.pairs)
+            write_parquet(new, found.names, pairs)
         else:
             with new.open("w", encoding="utf-8", newline="") as out:
-                write_text(out, found.names, found.pairs, options.format)
+                write_text(out, found.names, pairs, options.format)
+
+
+def _with_levels(found: Recorded) -> Records:
+    """Return the pairs, in which an interval without a level has that of the settings."""
+    pairs = found.pairs.copy()
+    bare = np.isnan(pairs["p"]) & ~np.isnan(pairs["lower"])
+    pairs["p"][bare] = np.array([each.level for each in found.rules])[pairs["series"][bare]]
+    return pairs

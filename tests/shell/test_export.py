@@ -75,6 +75,35 @@ def test_a_score_of_the_file_is_that_of_the_journal(recorded, tmp_path, capsys, 
     assert document["alerts"] == [incident_document(each, found) for each in raised]
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_an_interval_without_a_level_is_exported_with_that_of_the_settings(tmp_path, capsys, form):
+    settings = settings_in(tmp_path)
+    settings.write_text(f"{settings.read_text()}scoring: {{level: 0.8}}\n")
+    lines = []
+    for at in range(6):
+        when = f"2026-03-01T06:0{at}:00Z"
+        for sensor, u in (("both", {"u": 1.0}), ("bare", {})):
+            known = {"time": when, "key": f"{at}"}
+            told = known | {"value": 1.0 * at, "lower": at - 2.0, "upper": at + 2.0}
+            met = known | {"value": 0.5}
+            lines += [
+                {"topic": f"monitor/{sensor}/mass/reading", "payload": json.dumps(told | u)},
+                {"topic": f"monitor/{sensor}/mass/reference", "payload": json.dumps(met)},
+            ]
+    file = tmp_path / "messages.jsonl"
+    file.write_text("".join(f"{json.dumps({'time': 1.7724e9} | each)}\n" for each in lines))
+    assert main(["replay", str(file), "--config", str(settings), "--direct"]) == 0
+    found = current_pairs(load(settings))
+    wanted = compute(found.columns(0.8), ["coverage", "bandwidth", "zms"])
+
+    document = scored(capsys, exported(settings, tmp_path / "pairs", form))
+
+    assert [each["sensor"] for each in document["series"]] == ["both", "bare"]
+    for row, series in enumerate(document["series"]):
+        for key, column in wanted.items():
+            assert series["statistics"][key] == column[row], (row, key)
+
+
 def test_a_file_says_of_each_pair_whose_reference_it_has(recorded, tmp_path):
     with exported(recorded, tmp_path / "pairs.csv", "csv").open() as text:
         rows = list(csv.DictReader(text))
