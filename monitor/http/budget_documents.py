@@ -51,7 +51,7 @@ class Budget(TypedDict):
     dark_dersimonian_laird: EstimateDocument | None
     dark_mandel_paule: EstimateDocument | None
     consistent: Annotated[list[str], about("The largest subset that agrees as stated (Cox).")]
-    aside: Annotated[list[str], about("Sensors that share too few events with the others.")]
+    aside: Annotated[list[str], about("Sensors left out; a sentence says why.")]
 
 
 def budget_document(
@@ -108,8 +108,6 @@ def _interval(each: Estimate) -> EstimateDocument:
 def budget_text(found: Mapping[str, Any]) -> str:
     """Return the sentences for a terminal."""
     lines = list(found["sentences"])
-    if found["aside"]:
-        lines.append(f"Too few events in common with the others: {', '.join(found['aside'])}.")
     if found["events"]:
         lines.append(f"{found['events']} common events, intervals of 95 %.")
     return "\n".join(lines)

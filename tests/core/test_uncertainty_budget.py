@@ -109,6 +109,15 @@ def test_a_reference_that_understates_is_not_blamed_on_the_sensors():
     assert found.consistent == ("s0", "s1", "s2")
 
 
+def test_of_more_sensors_than_a_budget_has_the_others_are_told_with_the_reason():
+    found = planted((1.0,) * 14, 0.5, (1.0,) * 14, 0.5, events=40)
+    assert not isinstance(found, str)
+    assert (len(found.views), found.aside) == (12, ("s11", "s12", "s13"))
+    assert budget_sentences(found)[-1] == (
+        "A budget has at most 11 sensors; left out are these: s11, s12, s13."
+    )
+
+
 def test_what_a_sensor_is_paired_with_beside_the_others_is_its_pairing():
     random = np.random.default_rng(5)
     events = 400

@@ -74,7 +74,7 @@ class UncertaintyBudget(NamedTuple):
     ``shares`` has for each sensor the share of each of ``PARTS`` in the variance of its differences
     from the reference. ``dark_dl`` and ``dark_mp`` are the dark uncertainty that all views would
     need, ``consistent`` names the largest consistent subset. The sensors ``aside`` share too few
-    events.
+    events, or there are too many.
     """
 
     quantity: str
@@ -335,7 +335,15 @@ def budget_sentences(found: UncertaintyBudget) -> list[str]:
         told.append(f"Those that agree within what they state: {', '.join(found.consistent)}.")
     else:
         told.append("No two of them agree within what they state.")
+    if found.aside:
+        told.append(f"{_left_out(found)}: {', '.join(found.aside)}.")
     return told
+
+
+def _left_out(found: UncertaintyBudget) -> str:
+    if len(found.views) == VIEWS_MAX:
+        return f"A budget has at most {VIEWS_MAX - 1} sensors; left out are these"
+    return "Too few events in common with the others"
 
 
 _TOGETHER: Final = (
