@@ -207,6 +207,30 @@ MISTAKES = {
         "U is an expanded uncertainty; divide it by its k, or pass u='U' if it is a standard",
     ),
     "text": (mistake(lambda f: f.assign(value="1,5")), "column 'value' holds .*'1,5'.*convert"),
+    "no name": (
+        mistake(lambda f: f.assign(sensor=["a", None] * 240)),
+        "column 'sensor', row 1: a name is missing; fill it in",
+    ),
+    "no quantity": (
+        mistake(lambda f: f.assign(quantity=pd.Categorical(["a", None] * 240))),
+        "column 'quantity', row 1: a name is missing",
+    ),
+    "units": (
+        mistake(lambda f: f.assign(unit=["kg", "g"] * 240)),
+        "column 'unit', row 1: is 'g', was 'kg' for the same sensor; convert",
+    ),
+    "name of a column": (
+        mistake(lambda f: f.rename(columns={"time": 7})),
+        "the column name 7 is not a text: rename it",
+    ),
+    "doubled": (
+        mistake(lambda f: pd.concat([f, f[["u"]]], axis=1)),
+        "a column name appears twice: .*'u' 2 times; keep one",
+    ),
+    "in the index": (
+        mistake(lambda f: f.set_index("time"), time="time"),
+        "no column 'time'; its index has: pass df.reset_index",
+    ),
     "no rows": (mistake(lambda f: f[:0]), "has no rows"),
     "all lack": (mistake(lambda f: f.assign(u=np.nan)), "none of .* 480 rows .* lack u: fill it"),
     "no zone": (
@@ -243,6 +267,50 @@ def test_the_frame_is_not_changed():
     monitor.score(pairs)
 
     pd.testing.assert_frame_equal(pairs, before)
+
+
+def test_a_frame_of_the_columns_that_export_writes_has_the_figures_of_the_file(capsys, tmp_path):
+    pairs = frame().drop(columns="u").assign(unit="kg", alpha=0.4, crps_stated=1.25)
+    pairs["lower"], pairs["upper"] = pairs["value"] - 2.0, pairs["value"] + 2.0
+
+    found = monitor.score(pairs)
+
+    assert json.loads(json.dumps(found.to_dict())) == by_command(capsys, tmp_path, pairs)
+    assert found.series[0]["statistics"]["crps_stated"] == pytest.approx(1.25)
+    assert "kg heavy" in found.sentences[1]
+    assert monitor.score(pairs, unit="g").series[0]["unit"] == "g"
+    named = pairs.rename(columns={"alpha": "miss", "unit": "engine"})
+    again = monitor.score(named, alpha="miss", unit="kg")
+    assert again.to_dict() == found.to_dict()
+    assert monitor.score(pairs.assign(unit=7), unit="").series[0]["unit"] == ""
+
+
+def test_what_a_frame_holds_beside_its_columns_is_remarked_on():
+    pairs = frame()[:240].drop(columns="sensor")
+
+    for index in (pairs.set_index("time"), pairs.set_index("time").rename_axis(None)):
+        (note,) = monitor.score(index).notes
+        assert re.fullmatch(r"the index \((time|datetimes)\) is not used: df.reset_index.*", note)
+    assert monitor.score(pairs.set_index("time").reset_index()).notes == ()
+    assert monitor.score(pairs[pairs["u"] > 1.1]).notes == ()
+    claims = pairs.assign(**{"q0.05": pairs["value"] - 2.0, "q0.95": pairs["value"] + 2.0})
+    assert monitor.score(claims).notes == (
+        "columns not used: q0.05, q0.95; distributions are read from files",
+    )
+    named = claims.drop(columns="u")
+    assert monitor.score(named, lower="q0.05", upper="q0.95").notes == ()
+    (early,) = monitor.score(pairs.assign(time=np.arange(240.0))).notes
+    assert early.startswith("its times end at 1970-01-01T00:03:59Z: numbers are seconds since 1970")
+
+
+@pytest.mark.parametrize("missing", [pd.NA, None, np.nan])
+def test_rows_without_a_reference_event_share_none(missing):
+    pairs = frame()
+    event = pd.Series([1, 2, *[missing] * 238] * 2, dtype="object")
+    for dtype in ("object", "string"):
+        pairs["reference_event"] = event.astype(dtype)
+        told = monitor.compare(pairs, "cart-1", "cart-2")["sentences"][0]
+        assert told.startswith("On 2 common events")
 
 
 def test_two_sensors_are_compared_as_the_command_does(capsys, tmp_path):
@@ -384,7 +452,11 @@ def test_a_watch_without_times_tells_no_dates():
         ({"value": [1.0, [2.0]], "reference": 1.0, "u": 1.0}, "value is no number, or array"),
         ({"value": [[1.0]], "reference": 1.0, "u": 1.0}, "value has 2 dimensions"),
         ({"value": [], "reference": [], "u": 1.0}, "there is no pair"),
-        ({"value": 1.0, "reference": 1.0, "u": 0.0}, r"u\[0\] is 0"),
+        ({"value": 1.0, "reference": 1.0, "u": 0.0}, r"u\[0\] is 0: must be at least 1e-12"),
+        (
+            {"value": 1.0, "reference": 1.0, "u": 1.0, "time": 1.77e12},
+            r"time\[0\] is 1.77e\+12: pass s since 1970",
+        ),
         ({"value": 1.0, "reference": 1.0, "lower": 2.0, "upper": 0.0}, "lower must lie below"),
         ({"value": 1.0, "reference": 1.0, "u": 1.0, "p": 95}, r"p\[0\] is 95: must lie between"),
         (
@@ -400,6 +472,20 @@ def test_a_watch_refuses_what_cannot_be_and_takes_nothing(given, said):
         watch.update(**given)
     with pytest.raises(KeyError):
         watch.verdict()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"level": 95}, "level=95: must lie between 0 and 1"),
+        ({"window": 0}, "window=0: must be at least 1"),
+        ({"patience": float("nan")}, "patience=nan: must be at least 2"),
+        ({"tolerance": 0.0}, "tolerance=0.0: must be at least 1e-12"),
+    ],
+)
+def test_a_watch_refuses_settings_that_cannot_be(given, said):
+    with pytest.raises(monitor.FrameError, match=said):
+        monitor.Watch(**given)
 
 
 def test_the_page_on_python_runs(capsys):

@@ -299,6 +299,11 @@ _BETWEEN: Final = re.compile(r"[ ;]+")
 Numbers = dict[str, Float]
 
 
+def of_distributions(names: Iterable[str]) -> list[str]:
+    """Return the names of columns that state distributions."""
+    return [name for name in names if name == MEMBERS or _QUANTILE.fullmatch(name)]
+
+
 class Claims:
     """Which columns of a file state distributions; raises FileError for invalid quantiles."""
 

@@ -174,16 +174,16 @@ def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> Fil
     return layout
 
 
-def early_times(latest: float) -> str:
+def early_times(latest: float, how: str = "name it with --time-start") -> str:
     """Return what to do about times that seem to count from a start, not from 1970; else nothing.
 
-    ``latest`` is the last of them, s since 1970 UTC.
+    ``latest`` is the last of them, s since 1970 UTC; ``how`` says what to do about the start.
     """
     if latest >= _EARLY:
         return ""
     return (
         f"its times end at {instant(latest)}: numbers are seconds since 1970; if they count from a "
-        "start, name it with --time-start"
+        f"start, {how}"
     )
 
 

@@ -13,13 +13,16 @@ from typing import Any, Final, NamedTuple
 
 import narwhals.stable.v1 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
-from monitor.files.input_file import EXPANDED, all_seconds, cell_text
+from monitor.files.cells import CRPS, of_distributions
+from monitor.files.input_file import EXPANDED, all_seconds, listing
+from monitor.files.layout import early_times
 from monitor.files.pair_checks import (
     left_out,
     most_lacking,
@@ -31,14 +34,20 @@ from monitor.files.paired_columns import NameNumbers, numbered
 
 # Usual names of columns whose argument is not given.
 USUAL: Final = {**pair_fields.USUAL, "by": pair_fields.USUAL["sensor"]}
-_NUMBERS: Final = ("value", "reference", "u", "lower", "upper", "p", "u_reference")
-_NEEDED: Final = ("value", "reference")
+_NUMBERS: Final = ("value", "reference", "u", "lower", "upper", "p", "alpha", "u_reference")
+_UNIT: Final = "unit"
 
 
 class FrameError(MonitorError, ValueError):
     """A frame cannot be read as pairs; the message says which column, which row and what to do."""
 
     exit_code = USAGE
+
+
+def refuse_share(name: str, number: float) -> None:
+    """Raise FrameError for an argument that is no probability."""
+    if not 0.0 < number < 1.0:
+        raise FrameError(f"{name}={number}: must lie between 0 and 1, such as 0.9")
 
 
 class PairColumns(NamedTuple):
@@ -50,6 +59,7 @@ class PairColumns(NamedTuple):
     lower: str | None = None
     upper: str | None = None
     p: str | None = None
+    alpha: str | None = None
     u_reference: str | None = None
     time: str | None = None
     by: str | Sequence[str] | None = None
@@ -69,6 +79,7 @@ def pairs_of(
     chosen = _chosen(table, named)
     numbers = {name: _numbers(table, chosen[name]) for name in _NUMBERS}
     numbers["value"] = value_or_middle(numbers)
+    numbers["p"] = np.where(np.isnan(numbers["p"]), 1.0 - numbers["alpha"], numbers["p"])
     _refuse_without_claim(table, chosen)
     gone = rows_lacking(numbers)
     kept = np.flatnonzero(~gone)
@@ -81,11 +92,12 @@ def pairs_of(
         name: _numbers(table, _must_be_there(table, "covariates", name)) for name in covariates
     }
     rows = {name: column[kept] for name, column in numbers.items()}
+    times = _times(table, time, kept) if time else np.arange(kept.size, dtype=np.float64)
     return PairTable(
         names=names,
-        units=(unit,) * len(names),
+        units=_units(table, unit, series, kept),
         series=series,
-        time=np.arange(kept.size, dtype=np.float64) if not time else _times(table, time, kept),
+        time=times,
         value=rows["value"],
         u=rows["u"],
         lower=rows["lower"],
@@ -95,8 +107,8 @@ def pairs_of(
         u_ref=np.nan_to_num(rows["u_reference"]),
         reference_id=_named(table, chosen["reference_id"])[kept],
         reference_event=_named(table, chosen["reference_event"])[kept],
-        crps=np.full(kept.size, NAN),
-        notes=tuple(_notes(table, named, chosen, int(gone.sum()))),
+        crps=_numbers(table, CRPS if CRPS in table.columns else "")[kept],
+        notes=tuple(_notes(table, named, chosen, times, int(gone.sum()))),
         timed=bool(time),
         covariates={name: numbers[kept] for name, numbers in others.items()},
     )
@@ -115,25 +127,53 @@ def _notes(
     table: Any,  # noqa: ANN401
     named: PairColumns,
     chosen: dict[str, str],
+    times: Float,
     lost: int,
 ) -> Iterator[str]:
     if lost:
         yield left_out(lost, len(table))
+    if chosen["time"] and (early := early_times(float(times.max()), "add it")):
+        yield early
     known = {**chosen, "sensor": chosen["by"] or str(named.by or "")}
     for field, name in pair_fields.overlooked(table.columns, known):
         argument = "by" if field == "sensor" else field
         yield f"no column {field}; if {name!r} holds it: {argument}={name!r}"
+    others = [name for name in table.columns if name not in known.values()]
+    if distributions := of_distributions(others):
+        yield f"columns not used: {listing(distributions)}; distributions are read from files"
+    if index := _in_index(table):
+        yield f"the index ({listing(index)}) is not used: df.reset_index() makes columns of it"
+
+
+def _in_index(table: Any) -> list[str]:  # noqa: ANN401
+    """Return what the index of a frame of pandas holds: its names, or datetimes without one."""
+    index = nw.maybe_get_index(table)
+    if index is None:
+        return []
+    named = [str(name) for name in index.names if name is not None]
+    bare = "datetimes" if "datetime" in str(index.dtype) else ""
+    return [name for name in named or [bare] if name and name not in table.columns]
 
 
 def _wrapped(frame: Any) -> Any:  # noqa: ANN401 - any frame
     try:
-        return nw.from_native(frame, eager_only=True)
+        table = nw.from_native(frame, eager_only=True)
+    except DuplicateError as error:
+        what = " ".join(str(error).partition(":")[2].split())
+        raise FrameError(f"a column name appears twice: {what}; keep one of them") from error
     except TypeError as error:
         raise FrameError(
             f"{type(frame).__name__} is not a data frame: pass one of pandas, Polars or Arrow (of "
             "arrays, pandas.DataFrame({'value': ..., 'u': ..., 'reference': ...}); collect a lazy "
             "frame)"
         ) from error
+    odd = next((name for name in table.columns if not isinstance(name, str)), None)
+    if odd is not None:
+        raise FrameError(
+            f"the column name {odd!r} is not a text: rename it, such as by "
+            "df.columns = [*map(str, df.columns)]"
+        )
+    return table
 
 
 def _chosen(table: Any, named: PairColumns) -> dict[str, str]:  # noqa: ANN401
@@ -163,11 +203,13 @@ def _is_of_intervals(table: Any, named: PairColumns) -> bool:  # noqa: ANN401
 def _must_be_there(table: Any, part: str, name: str) -> str:  # noqa: ANN401
     if name in table.columns:
         return name
-    near = get_close_matches(name, table.columns, 1)
+    near = get_close_matches(str(name), table.columns, 1)
     hint = f" (is it {near[0]!r}?)" if near else ""
+    if name in _in_index(table):
+        hint = "; its index has: pass df.reset_index()"
     raise FrameError(
         f"the frame has no column {name!r}{hint}; name the right one with {part}=...; there are "
-        f"{', '.join(map(str, table.columns)) or 'none'}"
+        f"{', '.join(table.columns) or 'none'}"
     )
 
 
@@ -260,7 +302,15 @@ def _named(table: Any, name: str) -> NameNumbers:  # noqa: ANN401
     """Return the number of each row's name, 0 where it has none."""
     if not name:
         return np.zeros(len(table), dtype=np.uint64)
-    return numbered(map(cell_text, table[name].to_list()))
+    return numbered(_texts(table, name))
+
+
+def _texts(table: Any, name: str) -> list[str]:  # noqa: ANN401
+    """Return a column as texts, empty where a row has none."""
+    gone = table[name].is_null().to_list()
+    return [
+        "" if none else str(each) for each, none in zip(table[name].to_list(), gone, strict=True)
+    ]
 
 
 def _series(
@@ -272,11 +322,39 @@ def _series(
     """Return the series of each kept row, and the names (sensor, quantity) of all."""
     several = named.by is not None and not isinstance(named.by, str)
     by = [*(named.by or ())] if several else [chosen["by"]] if chosen["by"] else []
-    columns = [[str(each) for each in table[name].to_list()] for name in by]
-    sensors = list(map("/".join, zip(*columns, strict=True))) if by else ["data"] * len(table)
+    columns = [_names(table, name, kept) for name in by]
+    sensors = list(map("/".join, zip(*columns, strict=True))) if by else ["data"] * kept.size
     quantity = chosen["quantity"]
-    quantities = map(str, table[quantity].to_list()) if quantity else ["value"] * len(table)
-    rows = list(zip(sensors, quantities, strict=True))
+    quantities = _names(table, quantity, kept) if quantity else ["value"] * kept.size
     known: dict[tuple[str, str], int] = {}
-    series = [known.setdefault(rows[at], len(known)) for at in kept.tolist()]
+    rows = zip(sensors, quantities, strict=True)
+    series = [known.setdefault(row, len(known)) for row in rows]
     return np.array(series, dtype=np.int64), tuple(known)
+
+
+def _names(table: Any, name: str, kept: Int) -> list[str]:  # noqa: ANN401
+    """Return the names that the kept rows have in a column; raises FrameError if one has none."""
+    texts = _texts(table, name)
+    for at in kept.tolist():
+        if not texts[at].strip():
+            raise FrameError(
+                f"column {name!r}, row {at}: a name is missing; fill it in, or leave such rows out"
+            )
+    return [texts[at] for at in kept.tolist()]
+
+
+def _units(table: Any, unit: str, series: Int, kept: Int) -> tuple[str, ...]:  # noqa: ANN401
+    """Return the unit of each series: the given one, else that of the column with this name."""
+    found = dict.fromkeys(range(int(series.max()) + 1), unit)
+    if unit or _UNIT not in table.columns or table[_UNIT].dtype.is_numeric():
+        return tuple(found.values())
+    texts = _texts(table, _UNIT)
+    for at, row in zip(kept.tolist(), series.tolist(), strict=True):
+        stated = texts[at].strip()
+        if stated and stated != (found[row] or stated):
+            raise FrameError(
+                f"column {_UNIT!r}, row {at}: is {stated!r}, was {found[row]!r} for the same "
+                "sensor; convert one of them"
+            )
+        found[row] = found[row] or stated
+    return tuple(found.values())

@@ -16,7 +16,7 @@ from monitor.core.analysis.ranking import Profile
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
-from monitor.frames.pair_frames import FrameError, PairColumns, pairs_of
+from monitor.frames.pair_frames import PairColumns, pairs_of, refuse_share
 from monitor.report.comparisons import Comparing, comparison_of
 from monitor.report.recorded import of_pairs, with_covariates
 from monitor.report.scored import Scored, in_file
@@ -86,6 +86,7 @@ def score(
     lower: str | None = None,
     upper: str | None = None,
     p: str | None = None,
+    alpha: str | None = None,
     u_reference: str | None = None,
     time: str | None = None,
     by: str | Sequence[str] | None = None,
@@ -100,13 +101,14 @@ def score(
     """Score the pairs of a frame, in which each row has a reading and its reference.
 
     All arguments except the last four name columns. Where one is not given, the column with the
-    usual name is used if there is one (``u`` or ``sigma``, ``lower``, ``upper``, ``p``,
+    usual name is used if there is one (``u`` or ``sigma``, ``lower``, ``upper``, ``p``, ``alpha``,
     ``u_reference`` or ``reference_sigma``, ``time``, ``sensor``, ``quantity``, ``reference_id``,
     ``reference_event``).
 
     ``value`` and ``reference``: the reading and the reference, in the same unit (``unit``, which
-    the sentences show). ``u``: the stated standard uncertainty, or ``lower`` and ``upper``: the
-    stated interval with coverage probability ``p`` (``level`` if there is no ``p``).
+    the sentences show; else that of a column with this name). ``u``: the stated standard
+    uncertainty, or ``lower`` and ``upper``: the stated interval with coverage probability ``p``, or
+    1 - ``alpha`` (``level`` if neither is stated; beside ``u`` such an interval does not count).
     ``u_reference``: standard uncertainty of the reference. ``time``: datetimes with a zone, numbers
     since 1970 (s, ms, us or ns, by their size), or RFC 3339 text; without times the result has no
     dates. ``by``: the columns that identify a sensor. ``reference_id``: what measured the
@@ -118,9 +120,9 @@ def score(
     The numbers equal those of ``monitor score`` for the same rows, bit for bit. Raises FrameError
     (a ValueError) that names the column and the row and says what to do.
     """
-    _refuse_share("level", level)
+    refuse_share("level", level)
     columns = PairColumns(
-        *(value, reference, u, lower, upper, p, u_reference, time, by, quantity),
+        *(value, reference, u, lower, upper, p, alpha, u_reference, time, by, quantity),
         reference_id=reference_id,
         reference_event=reference_event,
     )
@@ -153,13 +155,8 @@ def compare(
     CompareError where there is nothing to compare, and FrameError (a ValueError) for a frame that
     cannot be read.
     """
-    _refuse_share("level", level)
-    _refuse_share("miss", miss)
+    refuse_share("level", level)
+    refuse_share("miss", miss)
     recorded = of_pairs(pairs_of(frame, PairColumns(**columns)), SeriesRules(level=level))
     asked = Comparing(sensors, at=at, density=density, profile=profile, level=level, miss=miss)
     return comparison_of(recorded, asked)
-
-
-def _refuse_share(name: str, number: float) -> None:
-    if not 0.0 < number < 1.0:
-        raise FrameError(f"{name}={number}: must lie between 0 and 1, such as 0.9")

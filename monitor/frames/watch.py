@@ -16,15 +16,21 @@ from monitor.core.model import PAIR, Float, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import document
-from monitor.decode.checks import U_MIN, VALUE_MAX
+from monitor.decode.checks import TIME_END, TIME_MIN, U_MIN, VALUE_MAX
 from monitor.files.pair_checks import row_faults
-from monitor.frames.pair_frames import FrameError
+from monitor.frames.pair_frames import FrameError, refuse_share
 from monitor.report.recorded import InMemoryNetwork
 
 Numbers = npt.ArrayLike
 _FIRING: Final = "firing"
 _NUMBERS: Final = "buifO"  # the kinds of arrays that may hold numbers
 _ALWAYS: Final = 1e15  # seconds: a watch has no clock, so its series never become stale
+# The least and the largest number, and what to do about others.
+_TIMES: Final = (TIME_MIN, TIME_END - 1.0, "pass s since 1970 UTC, in the years 1 to 9999")
+_NUMBERS_WITHIN: Final = (
+    *(-VALUE_MAX, VALUE_MAX),
+    f"leave out what is missing, infinite or beyond {VALUE_MAX:g}",
+)
 
 
 class Alert(NamedTuple):
@@ -64,6 +70,11 @@ class Watch:
         unit: str = "",
         tolerance: float | None = None,
     ) -> None:
+        refuse_share("level", level)
+        limits = (("patience", patience, 2), ("window", window, 1), ("tolerance", tolerance, U_MIN))
+        for name, number, least in limits:
+            if number is not None and not number >= least:
+                raise FrameError(f"{name}={number}: must be at least {least:g}")
         rules = SeriesRules(
             unit=unit,
             level=level,
@@ -242,11 +253,11 @@ def _refuse_impossible(known: Mapping[str, Float]) -> None:
     if "u" not in known and "lower" not in known:
         raise FrameError("no uncertainty is stated: pass u, or lower and upper")
     for name, column in known.items():
-        least = U_MIN if name == "u" else -VALUE_MAX
-        wrong = ~((column >= least) & (column <= VALUE_MAX))
+        least, most, what = _TIMES if name == "time" else _NUMBERS_WITHIN
+        wrong = ~((column >= least) & (column <= most))
         if wrong.any():
             at = int(np.argmax(wrong))
-            raise FrameError(f"{name}[{at}] is {column[at]:g}: leave out what is missing")
+            raise FrameError(f"{name}[{at}] is {column[at]:g}: {what}")
     if "lower" in known and (known["upper"] - known["lower"] < U_MIN).any():
         raise FrameError("lower must lie below upper")
     absent = np.full_like(known["value"], math.nan)

@@ -85,7 +85,9 @@ def _rows(recorded: Recorded, sensors: Sequence[str], quantity: str | None) -> l
             raise CompareError(f"there are no pairs of {sensor}; there are pairs of {known}")
         if len(rows) > 1:
             several = ", ".join(recorded.names[row].quantity for row in rows)
-            raise CompareError(f"{sensor} has {several}; choose a quantity")
+            raise CompareError(
+                f"{sensor} has {several}; choose one by --quantity, or give the rows of one only"
+            )
         found += rows
     if len(sensors) == 2 and len(found) == 1:
         raise CompareError("the same sensor twice; name it once to compare its halves")
