@@ -170,7 +170,7 @@ def test_scores_go_together_as_scipy_says(read_table_1):
 
 
 def test_correlation_needs_three_sensors_and_a_spread():
-    for x in ([1.0, 2.0], [1.0, 1.0, 1.0]):
+    for x in ([1.0, 2.0], [1.0, 1.0, 1.0], [0.1, 0.1, 0.1]):
         got = correlation(np.array(x), np.arange(float(len(x))))
         assert np.isnan(got).all()
     assert correlation(np.arange(5.0), -np.arange(5.0)).spearman == pytest.approx(-1.0)

@@ -118,6 +118,12 @@ def test_of_more_sensors_than_a_budget_has_the_others_are_told_with_the_reason()
     )
 
 
+def test_differences_without_a_variance_have_no_parts():
+    found = planted((0.0, 0.0), 0.0, (1.0, 1.0), 0.0, events=30)
+    assert not isinstance(found, str)
+    assert not any("Of the variance" in each for each in budget_sentences(found))
+
+
 def test_what_a_sensor_is_paired_with_beside_the_others_is_its_pairing():
     random = np.random.default_rng(5)
     events = 400

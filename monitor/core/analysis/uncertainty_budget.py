@@ -324,7 +324,8 @@ def budget_sentences(found: UncertaintyBudget) -> list[str]:
             for name, part in parts.items()
             if part.value >= 0.005
         )
-        told.append(f"Of the variance of {view.name}'s differences {listed}.")
+        if listed:
+            told.append(f"Of the variance of {view.name}'s differences {listed}.")
     if found.dark_mp.value > 0.0:
         more = f"{significant(found.dark_mp.value)} {found.unit}".rstrip()
         told.append(f"For all to agree each would need {more} more (Mandel-Paule).")
