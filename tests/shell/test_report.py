@@ -128,6 +128,7 @@ def test_a_trial_of_many_pairs_is_said_to_be_of_as_many(tmp_path):
     page = made(file, tmp_path / "report.html")
 
     assert "each chosen on 60 pairs and judged on the 60 after them" in page
+    assert "Ranking" not in page
 
 
 def test_a_file_without_times_is_given_no_dates(pairs, tmp_path, capsys):
