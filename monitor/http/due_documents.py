@@ -180,7 +180,7 @@ def _rows(now: Snapshot, order: DueOrder) -> Int:
 
 def _summary(now: Snapshot, rows: Int) -> str:
     if now.due is None:
-        return OFF
+        return OFF if now.names else NOBODY
     if not rows.size:
         return NOBODY
     overdue = int((now.due.lower[rows] <= now.time).sum())

@@ -77,6 +77,9 @@ class DueDates(NamedTuple):
     bits: Float
 
 
+NO_DATES: Final = DueDates(*([np.zeros(0)] * len(DueDates._fields)))  # of no series
+
+
 class Forecast(NamedTuple):
     """The input of due dates: series as rows, in the order of their names.
 
@@ -100,7 +103,7 @@ def due_date_steps(asked: Forecast, now: float) -> Steps[DueDates]:
     """Return dates and worths of all series at ``now``, s UTC, some series a step."""
     series = asked.walks.last.size
     if not series:
-        return DueDates(*([np.zeros(0)] * len(DueDates._fields)))
+        return NO_DATES
     shares = np.empty_like(asked.walks.fit)
     quantities = np.array(asked.quantity)
     for quantity in sorted(set(asked.quantity)):

@@ -15,6 +15,7 @@ import numpy as np
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.due_dates import (
+    NO_DATES,
     DueDates,
     Forecast,
     due_date_steps,
@@ -56,6 +57,8 @@ class DueForecasts:
     ) -> Steps[DueDates | None]:
         """Return the dates of all series at ``now``, None if no settings ask for any."""
         asked = [row for row in range(len(facts.names)) if facts.rules[row].due]
+        if not asked:
+            return None
         present = columns_of.present(np.array(asked, dtype=np.int64)).tolist()
         verdicts = {row: facts.reports[row].verdict for row in present if row in facts.reports}
         scales = {row: scale_of(verdicts.get(row)) for row in present}
@@ -75,7 +78,7 @@ class DueForecasts:
                 self._walks[row] = (scales[row], found.rows(np.array([at])))
             yield
         if not self._walks:
-            return None
+            return laid_out(NO_DATES, np.zeros(0, np.int64), len(facts.names))
         order = sorted(self._walks, key=lambda row: _key(facts.names[row]))
         rows = zip(*(self._walks[row][1] for row in order), strict=True)
         forecast = Forecast(
