@@ -27,6 +27,7 @@ from monitor.core.snapshot.details import Detail, Occasion, Origin, StatedBy
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import document
 from monitor.http import models, ucc_plots
+from monitor.http.selection import evidence_shown
 from monitor.journal.store import DeadLetter
 
 CSV_COLUMNS: Final = (
@@ -86,13 +87,14 @@ def verdict_of_row(now: Snapshot, row: int) -> models.Verdict:
 
 def alerts(now: Snapshot) -> list[models.Alert]:
     """Return the alerts that fire."""
+    evidence = evidence_shown(now)
     return [
         models.Alert(
             sensor=now.names[row].sensor,
             quantity=now.names[row].quantity,
             group=now.names[row].group,
             alert=alert,
-            evidence=finite(now.evidence[row]),
+            evidence=finite(evidence[row]),
             sentence=now.sentences[row],
             advice=now.advice[row],
         )

@@ -74,7 +74,7 @@ def fleet_picture(shown: Sequence[Dot]) -> str:
     """
     known = [each for each in shown if np.isfinite(each.offset) and np.isfinite(each.spread)]
     if not known:
-        return empty("No sensor has pairs yet: there is nothing to draw.")
+        return empty("No sensor has figures now: there is nothing to draw.")
     known.sort(key=lambda each: (each.state == "firing", each.state == "pending"))
     offset = np.array([each.offset for each in known])
     spread = np.log2(np.clip([each.spread for each in known], *_SPREADS))

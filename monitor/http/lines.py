@@ -13,6 +13,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import plots
 from monitor.http.selection import (
     error_shown,
+    evidence_shown,
     leading,
     of_leading,
     score_ratio,
@@ -73,6 +74,7 @@ def lines(now: Snapshot, rows: Iterable[int]) -> Iterator[Line]:
     """Yield the lines of some series."""
     columns = {word: statistic(now, key) for word, key in _NUMBERS.items()}
     columns["bias"] = error_shown(now)
+    columns["evidence"] = evidence_shown(now)
     columns["ratio"] = score_ratio(now)
     columns["score"] = of_leading(now, "mean")
     for row in rows:
@@ -104,7 +106,7 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         stated=percent(of["stated"]),
         information=percent(of["information"]),
         availability=percent(of["availability"]),
-        evidence=evidence_figure(float(now.evidence[row])),
+        evidence=evidence_figure(of["evidence"]),
         last_pair=date_time(last, "%H:%M"),
         last_day=date_time(last, "%m-%d") if math.isfinite(last) else "",
         spark=_spark(now, row),

@@ -35,7 +35,7 @@ from monitor.http.figures import (
     figures,
 )
 from monitor.http.fleet_picture import DOTS_MAX, fleet_dots, fleet_picture
-from monitor.http.lines import evidence_figure, lines
+from monitor.http.lines import NONE, evidence_figure, lines
 from monitor.http.page_files import STATIC
 from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
@@ -274,7 +274,7 @@ def _add_troubles(router: APIRouter, shared: Published, renderer: Renderer) -> N
             {
                 **each,
                 "href": rendering.series_href(each),
-                "evidence": evidence_figure(each["evidence"] or 0.0),
+                "evidence": NONE if each["evidence"] is None else evidence_figure(each["evidence"]),
             }
             for each in documents.alerts(now)
         ]

@@ -34,7 +34,7 @@ from monitor.http.lines import brief, lines, percent_or_dash, placed
 from monitor.http.metrics import METRICS
 from monitor.http.page_files import STATIC, static_file, templates
 from monitor.http.published import Page, Published
-from monitor.http.selection import ROWS, Selection, SeriesQuery, select
+from monitor.http.selection import ROWS, Selection, SeriesQuery, select, statistic
 
 _NAMED: Final = re.compile(r"\bdocs/([a-z0-9/-]+)\.md(#[a-z0-9-]+)?")
 
@@ -138,7 +138,7 @@ def statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
     """Return the metrics of one series: name, number, meaning."""
     found = []
     for metric, (name, meaning) in METRICS.items():
-        value = finite(now.statistics[name][row]) if name in now.statistics else None
+        value = finite(statistic(now, name)[row])
         found.append((metric, "absent" if value is None else _told(metric, value), meaning))
     return found
 

@@ -134,9 +134,15 @@ def error_shown(now: Snapshot) -> Float:
 
 
 def statistic(now: Snapshot, name: str) -> Float:
-    """Return a statistic of every series, NaN where the snapshot has none of that name."""
-    values = now.statistics.get(name)
-    return np.full(len(now.names), np.nan) if values is None else values
+    """Return a statistic of every series, NaN where it has none, and for those that stopped."""
+    found: Float = np.where(now.withdrawn, np.nan, now.statistics.get(name, np.nan))
+    return found
+
+
+def evidence_shown(now: Snapshot) -> Float:
+    """Return the evidence of every series, NaN for those that stopped."""
+    found: Float = np.where(now.withdrawn, np.nan, now.evidence)
+    return found
 
 
 def leading(now: Snapshot, row: int) -> str:
@@ -176,6 +182,6 @@ ORDERS: Final[dict[str, Callable[[Snapshot], Float]]] = {
     "coverage": coverage_gap,
     "information": lambda now: statistic(now, "ucc_partial_gain_ratio"),
     "availability": lambda now: statistic(now, "availability_ratio"),
-    "evidence": lambda now: now.evidence,
+    "evidence": evidence_shown,
     "last_pair": lambda now: now.last_pair,
 }

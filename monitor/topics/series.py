@@ -52,7 +52,6 @@ class _Documents:
         from monitor.http.documents import entry  # noqa: PLC0415 - slow, and not for the start
 
         found = entry(self._now, row)
-        is_shown = not found["withdrawn"]
         return {
             "sensor": found["sensor"],
             "quantity": found["quantity"],
@@ -66,9 +65,9 @@ class _Documents:
             "fault": found["verdict"]["fault"],
             "since": found["verdict"]["since"],
             "bias": {
-                "value": finite(self._bias[row]) if is_shown else None,
-                "lower": finite(self._lower[row]) if is_shown else None,
-                "upper": finite(self._upper[row]) if is_shown else None,
+                "value": finite(self._bias[row]),
+                "lower": finite(self._lower[row]),
+                "upper": finite(self._upper[row]),
             },
             **_numbers(found),
             "evidence": found["evidence"],

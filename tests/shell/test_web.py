@@ -482,6 +482,20 @@ def test_a_series_that_stopped_has_no_numbers_in_the_interface(service):
     assert set(stopped["statistics"].values()) == {None}
 
 
+def test_a_series_that_stopped_has_no_numbers_on_the_pages(service):
+    published(service, replace(fleet(2), withdrawn=np.array([False, True])))
+    body = get(service, "/")[1].decode()
+    numbers = ("evidence", "bias", "score / expected", "ZMS", "coverage", "available")
+    for name, is_shown in (("node-00000", True), ("node-00001", False)):
+        (line,) = re.findall(rf'<tr data-key="{name}/.*?</tr>', body, re.DOTALL)
+        cells = dict(re.findall(r'data-of="([^"]+)"[^>]*>(.*?)</td>', line))
+        told = {of: re.sub(r"<[^>]*>", "", cells[of]) for of in numbers}
+        assert {bool(re.search(r"\d", each)) for each in told.values()} == {is_shown}, told
+    picture = get(service, "/picture")[1].decode()
+    assert picture.count("<circle") == 1
+    assert "1 sensor has no figures now" in picture
+
+
 @pytest.mark.parametrize("order", sorted({*ORDERS, *WORDS}))
 @pytest.mark.parametrize("turned", ["", "-"])
 def test_what_has_no_number_comes_last_in_every_order(order, turned):
