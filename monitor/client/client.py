@@ -168,8 +168,8 @@ def client_of(
         if options.url
         else DaemonClient.of(settings)
     )
-    scheme = urlsplit(client.url).scheme
-    if scheme not in ("http", "https") or not urlsplit(client.url).hostname:
+    scheme = _scheme(client.url)
+    if scheme not in ("http", "https"):
         raise _usage(f"--url {options.url}: write http://host:port or https://host:port")
     tls = None if scheme == "http" else _by_authority(options.ca) if options.ca else client.tls
     if tls is not None and options.cert:
@@ -178,6 +178,16 @@ def client_of(
     if authorization and tls is None and not is_loopback(urlsplit(client.url).hostname or ""):
         raise _usage(f"{client.url}: a password is sent to another machine only over https")
     return DaemonClient(client.url, tls, authorization)
+
+
+def _scheme(url: str) -> str:
+    """Return the scheme of an address, empty if its host or its port is none."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return ""
+    return parts.scheme if host else ""
 
 
 def _authorization(options: argparse.Namespace, environment: Mapping[str, str]) -> str:

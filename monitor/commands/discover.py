@@ -218,5 +218,6 @@ class _Listener:
             return None
         raise SilentBrokerError(
             f"{self._source.status}; tried for {patience:g} s. Start the broker, or give the "
-            f"address of one that runs, such as monitor discover HOST:PORT; see {CONNECTION}"
+            "address of one that runs, such as monitor discover HOST:PORT; user name, password and "
+            f"CA go into a settings file that --config names; see {CONNECTION}"
         )

@@ -164,7 +164,9 @@ def _publisher(options: argparse.Namespace) -> BrokerPublisher:
     from monitor.mqtt.publish import BrokerPublisher  # noqa: PLC0415 - files need no MQTT
 
     host, colon, port = options.broker.rpartition(":")
-    if not colon or not port.isdigit():
+    if not colon or not port.isdecimal():
         raise UsageError(f"--broker {options.broker}: write HOST:PORT, such as localhost:1883")
     password = os.environ.get(_PASSWORD_VARIABLE)
-    return BrokerPublisher(host, int(port), username=options.username, password=password)
+    return BrokerPublisher(
+        host.strip("[]"), int(port), username=options.username, password=password
+    )

@@ -79,10 +79,11 @@ class Service:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             listener.bind((self._host, self._port))
-        except OSError as error:
+        except (OSError, ValueError, OverflowError) as error:  # no host name, no port
             listener.close()
+            reason = getattr(error, "strerror", None) or error
             raise ServiceError(
-                f"cannot listen on {self._host}:{self._port}: {error.strerror}; "
+                f"cannot listen on {self._host}:{self._port}: {reason}; "
                 f"set http.port (0 takes a free one) or http.host; see {ADDRESS}"
             ) from error
         listener.listen(128)

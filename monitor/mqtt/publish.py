@@ -117,7 +117,7 @@ class BrokerPublisher:
         """Connect and wait until the broker agrees; raises PublishError."""
         try:
             self._client.connect(*self._address, keepalive=self._keepalive_seconds)
-        except (OSError, mqtt.WebsocketConnectionError) as error:
+        except (OSError, ValueError, mqtt.WebsocketConnectionError) as error:
             reason = getattr(error, "strerror", None) or error
             if self._is_encrypted and speaks_no_tls(error):
                 raise PublishError(f"{self._where}: {NO_TLS}; see {CONNECTION}") from error

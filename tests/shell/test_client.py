@@ -185,6 +185,9 @@ def test_the_settings_the_options_and_the_environment_say_where_and_who(tmp_path
     [
         (("--url", "ftp://a"), "write http://host:port"),
         (("--url", "https://"), "write http://host:port"),
+        (("--url", "http://127.0.0.1:91o8"), "write http://host:port"),
+        (("--url", "http://127.0.0.1:91080"), "write http://host:port"),
+        (("--url", "http://[::1"), "write http://host:port"),
         (("--url", "https://a", "--ca", "/none"), "--ca /none: cannot be used"),
         (("--url", "https://a", "--ca", "/dev/null"), "--ca /dev/null: cannot be used"),
         (("--url", "https://a", "--cert", "/none"), "--cert /none"),

@@ -141,6 +141,22 @@ def test_a_broker_that_is_not_there(told):
     assert "#no-connection-to-the-broker" in said
 
 
+@pytest.mark.parametrize("broker", [":1883", "a..b:1883", "127.0.0.1:0", "127.0.0.1:99999"])
+def test_a_broker_whose_address_is_none(told, broker):
+    code, said = told("simulate", "--seconds", "1", "--broker", broker)
+
+    assert code == 69
+    assert f"broker {broker}: " in said
+    assert "are address and port right?" in said
+
+
+def test_a_port_of_the_page_that_is_none(told):
+    code, said = told("demo", "--port", "99999", "--seconds", "1")
+
+    assert code == 73
+    assert "cannot listen on 127.0.0.1:99999: " in said
+
+
 def test_a_port_that_is_taken(told, tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
