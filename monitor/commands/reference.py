@@ -10,6 +10,7 @@ from pathlib import Path
 
 from monitor.commands.options import config_option, instant_of
 from monitor.config import Settings, load, resolve_secret
+from monitor.config.core_plan import router_of, units_of
 from monitor.core.formatting import count_of, instant
 from monitor.core.model import Reference
 from monitor.daemon.assembly import native_topics, publisher_of
@@ -109,11 +110,11 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
     if options.dry_run:
         print(topic, payload.decode())
         return 0
-    size = f"{reference.value:g} {options.unit}".strip()
+    size = f"{reference.value:.12g} {options.unit}".strip()
     unstated = " (taken as exact; give --u to state its uncertainty)"
     if options.u is None and _is_certified(settings):
         unstated = ", with the u of its certificate"
-    stated = f" (u {reference.u:g})" if options.u is not None else unstated
+    stated = f" (u {reference.u:.12g})" if options.u is not None else unstated
     when = instant(reference.time, "seconds")
     print(
         f"{reference.subject} {reference.quantity} {size} at {when}{stated}; published on {topic}"
@@ -169,12 +170,30 @@ def _publish(
         RawMessage(each.time, *native_message(each, topics, unit, is_exact=is_exact))
         for each, unit, is_exact in found
     ]
+    _refuse_rejected(settings, config, messages)
     if not dry_run:
         with publisher_of(settings, resolve_secret(settings, config)) as publisher:
             for message in messages:
                 publisher.publish(message.topic, message.payload)
             publisher.flush()
     return messages
+
+
+def _refuse_rejected(settings: Settings, config: str, messages: Sequence[RawMessage]) -> None:
+    """Raise UsageError for a message that a daemon with these settings would reject.
+
+    Certificates, which may be on the daemon's machine alone, reject nothing.
+    """
+    bare = tuple(each.model_copy(update={"certificate": None}) for each in settings.sources)
+    settings = settings.model_copy(update={"sources": bare})
+    router = router_of(settings, units=units_of(settings))
+    topics, payloads = [each.topic for each in messages], [each.payload for each in messages]
+    if refused := router.decode_all(topics, payloads, time.time()).refused:
+        place, rejected = refused[0]
+        raise UsageError(
+            f"a daemon with {config} would reject {topics[place]} {payloads[place].decode()}: "
+            f"{rejected.detail}"
+        )
 
 
 def _read(name: str) -> bytes:

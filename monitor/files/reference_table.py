@@ -26,7 +26,7 @@ from monitor.decode.checks import (
     check_time,
     check_u,
 )
-from monitor.decode.paths import MISSING, getter
+from monitor.decode.paths import MISSING, Getter, getter
 from monitor.files.input_file import (
     FileError,
     Mistakes,
@@ -37,7 +37,7 @@ from monitor.files.input_file import (
     says_nothing,
     separator_of,
 )
-from monitor.files.layout import AS_USUAL, FileLayout, typed_number
+from monitor.files.layout import AS_USUAL, FileLayout, LayoutError, typed_number
 
 REFERENCE_FIELDS: Final = (
     "subject",
@@ -54,6 +54,7 @@ REFERENCE_FIELDS: Final = (
 )
 _CHARACTERS_MAX: Final = 64 * 1024 * 1024
 _NEEDED: Final = ("subject", "quantity", "value", "time")
+_IN_ALL: Final = ("subject", "quantity", "time")  # a record of JSON may lack a value
 _USUAL_K: Final = 2.0  # JCGM 100 section 6.3.1: about 95 %
 
 _Record = tuple[int, Mapping[str, str]]
@@ -243,10 +244,15 @@ def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
 
 def _of_json(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
     columns, comma = how.written.columns, how.written.decimal_comma
-    gets = {field: getter(columns.get(field, field)) for field in REFERENCE_FIELDS}
+    gets = {
+        field: _getter(f"--columns {field}", columns.get(field, field))
+        for field in REFERENCE_FIELDS
+    }
+    at, has_value = 0, False
     for at, record in _objects(name, text, how.records):
         cells = {field: get(record) for field, get in gets.items()}
-        missing = next((f for f in columns if cells.get(f) is MISSING and f in _NEEDED), None)
+        has_value |= cells["value"] is not MISSING
+        missing = next((f for f in columns if cells.get(f) is MISSING and f in _IN_ALL), None)
         if missing is not None:
             raise FileError(f"{name}:{at}:{columns[missing]}: there is nothing at this path")
         yield (
@@ -257,6 +263,17 @@ def _of_json(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
                 if cell is not MISSING
             },
         )
+    if at and not has_value:
+        path = columns.get("value", "value")
+        raise FileError(f"{name}:{at}:{path}: there is nothing at this path in any record")
+
+
+def _getter(option: str, path: str) -> Getter:
+    """Return what finds a path in a record; raises LayoutError."""
+    try:
+        return getter(path)
+    except ValueError as error:
+        raise LayoutError(f"{option}: {error}") from error
 
 
 def _objects(name: str, text: str, records: str) -> Iterator[tuple[int, object]]:
@@ -271,7 +288,7 @@ def _objects(name: str, text: str, records: str) -> Iterator[tuple[int, object]]
                 except orjson.JSONDecodeError as error:
                     raise FileError(f"{name}:{line}: is not JSON: {error}") from error
         return
-    found = getter(records)(whole) if records else whole
+    found = _getter("--records", records)(whole) if records else whole
     if found is MISSING:
         raise FileError(f"{name}: there is nothing at --records {records}")
     yield from enumerate(found if isinstance(found, list) else [found], 1)

@@ -118,14 +118,15 @@ def test_a_reference_typed_by_hand_is_paired_as_any(daemon, mosquitto, capsys):
     with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
         out.publish("monitor/cart/mass/reading", stated(7, u=0.5))
     until("the reading is in", lambda: daemon.value("monitor_pending_readings") == 1)
-    typed = ["reference", "--config", str(daemon.settings), "cart", "mass", "4,75"]
+    typed = ["reference", "--config", str(daemon.settings), "cart", "mass", "4,7500005"]
     assert main([*typed, "--u", "0.1", "--time", "2026-01-01T00:00:07Z"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("cart mass 4.75 at 2026-01-01T00:00:07Z (u 0.1); published on ")
+    assert told.startswith("cart mass 4.7500005 at 2026-01-01T00:00:07Z (u 0.1); published on ")
 
     until("the pair is in", lambda: daemon.value(PAIRS) == 1)
     (pair,) = daemon.json("/api/v1/series/cart/mass/pairs")["pairs"]
-    assert (pair["reference"], pair["u_ref"], pair["error"]) == (4.75, 0.1, 0.25)
+    assert (pair["reference"], pair["u_ref"]) == (4.7500005, 0.1)
+    assert pair["error"] == pytest.approx(0.2499995)
 
 
 @pytest.mark.parametrize(

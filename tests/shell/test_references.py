@@ -71,6 +71,21 @@ def test_a_reference_may_be_stated_as_exact(tmp_path, capsys, told, u):
     assert [each.get("u") for _, each in found] == [0.0, 0.0, None]
 
 
+def test_what_the_daemon_would_reject_is_refused_before_it_is_published(tmp_path, capsys):
+    settings, table = tmp_path / "settings.yaml", tmp_path / "table.csv"
+    native = "{topic: 'monitor/{subject}/{quantity}/reference', kind: reference, unit: kg}"
+    readings = "{topic: 'monitor/{sensor}/{quantity}/reading', kind: reading, unit: kg}"
+    settings.write_text(f"{SETTINGS}sources: [{readings}, {native}]\n")
+    rows = "time,subject,quantity,value,unit\n2026-03-01T05:00Z,s,mass,{}\n"
+    table.write_text(rows.format("1,kg") + "2026-03-01T06:00Z,s,mass,503500,g\n")
+    for words in (["s", "mass", "503500", "--unit", "g"], [str(table)]):
+        assert main(["reference", "--config", str(settings), *words]) == USAGE
+        said = capsys.readouterr().err
+        assert "would reject monitor/s/mass/reference" in said
+        assert "503500" in said
+        assert "is 'g', the source declares 'kg'" in said
+
+
 def test_points_that_separate_thousands_are_asked_about(tmp_path, capsys):
     settings, table = tmp_path / "settings.yaml", tmp_path / "table.csv"
     settings.write_text(SETTINGS)
@@ -150,6 +165,16 @@ def test_json_as_a_station_answers(told):
     assert told(json.dumps(answer["data"]["values"]), *options[2:], *named) == expected
 
 
+def test_a_record_of_json_without_the_value_is_left_out_and_counted(tmp_path, capsys):
+    settings, table = tmp_path / "settings.yaml", tmp_path / "hours.json"
+    settings.write_text(SETTINGS)
+    hours = [{"at": 1772341200, "pm25": {"v": 13.0}}, {"at": 1772344800, "pm25": None}]
+    table.write_text(json.dumps(hours))
+    named = ("--subject", "S3", "--quantity", "pm25", "--columns", "time=at,value=pm25.v")
+    assert main(["reference", "--config", str(settings), str(table), *named, "--dry-run"]) == 0
+    assert "1 reference to be published; 1 row without a value left out" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("table", "options", "says"),
     [
@@ -166,6 +191,7 @@ def test_json_as_a_station_answers(told):
         ("time,value,value\n", (), "table:1:value: this column appears twice"),
         ('{"time": 1, "value": 2}\n{"time":', (), "table:2: is not JSON"),
         ("[]", ("--records", "a.b"), "there is nothing at --records a.b"),
+        ('[{"time": 1, "v": 2}]', (), "table:1:value: there is nothing at this path in any record"),
         ('[{"value": 1}]', ("--columns", "time=at"), "table:1:at: there is nothing at this path"),
         (b"time,value\n\xff", (), "is not UTF-8 text"),
     ],
@@ -189,6 +215,8 @@ def test_a_table_with_a_mistake_is_refused_whole_with_its_place(
         (["a", "b"], "write SUBJECT QUANTITY VALUE"),
         (["table", "--columns", "Value=x"], "write FIELD=COLUMN, where FIELD is one of subject"),
         (["table", "--columns", "value"], "write FIELD=COLUMN"),
+        (["json", "--columns", "value=pH [-]"], "--columns value: 'pH [-]' is not a path; write"),
+        (["json", "--records", "a..b"], "--records: 'a..b' is not a path"),
         (["table", "--time-zone", "Mars"], "--time-zone: 'Mars' is not a time zone"),
         (["table", "--time-format", "dd.mm.yyyy"], "--time-format: not a layout of strptime"),
     ],
@@ -196,9 +224,10 @@ def test_a_table_with_a_mistake_is_refused_whole_with_its_place(
 def test_words_that_cannot_be_meant_are_refused(tmp_path, capsys, words, says):
     settings = tmp_path / "settings.yaml"
     settings.write_text(SETTINGS)
-    table = tmp_path / "table"
-    table.write_text("time,value\n")
-    words = [str(table) if each == "table" else each for each in words]
+    tables = {"table": "time,value\n", "json": "[{}]"}
+    for name, content in tables.items():
+        (tmp_path / name).write_text(content)
+    words = [str(tmp_path / each) if each in tables else each for each in words]
     assert main(["reference", "--config", str(settings), *words]) == USAGE
     assert says in capsys.readouterr().err
 
