@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from monitor.discover.heard import Said, name_at
 from monitor.discover.vocabulary import (
+    DEVICE_FIELDS,
     VALUES,
     is_housekeeping,
     is_one_of,
@@ -272,9 +273,9 @@ def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
         reference_words(level) for column in columns for level in set(column)
     ) or _looks_like_reference(said)
     quantity = _quantity_level(columns)
-    varying = [
-        at for at, column in enumerate(columns) if len(set(column)) > 1 and at != quantity
-    ] or _guessed(columns, quantity)
+    varying = [at for at, column in enumerate(columns) if len(set(column)) > 1 and at != quantity]
+    if not varying and not _tells_devices_apart(said):
+        varying = _guessed(columns, quantity)
     who = "subject" if is_reference else "sensor"
     names = {at: f"level{at + 1}" for at in varying[:-1]} | dict.fromkeys(varying[-1:], who)
     if quantity is not None:
@@ -284,6 +285,14 @@ def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
         for at, column in enumerate(columns)
     ]
     return "/".join(levels), is_reference
+
+
+def _tells_devices_apart(said: Sequence[Said]) -> bool:
+    """Return whether payloads of one topic name several devices."""
+    paths = [path for path in said[0].leaves if is_one_of(name_at(path), DEVICE_FIELDS)]
+    return any(
+        len({each.leaves[path] for each in said if path in each.leaves}) > 1 for path in paths
+    )
 
 
 def are_values(said: Said) -> bool:

@@ -49,6 +49,8 @@ _FORMS: Final = {
     "upper": UPPER,
     "plus_minus": AROUND,
 }
+_INTERVALS: Final = frozenset(("lower", "plus_minus"))
+_ASSUMED_P: Final = 0.9
 _STATED: Final = {
     "u": "is its standard uncertainty",
     "U": "is its expanded uncertainty",
@@ -235,7 +237,8 @@ def _companions(fields: Fields, path: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for beside in _siblings(fields, path):
         for key, words in (*_FORMS.items(), ("p", LEVELS), ("k", FACTORS)):
-            if key not in found and _joins(name_at(beside), name, words):
+            is_named = key not in found and _joins(name_at(beside), name, words)
+            if is_named and (key != "p" or _are_levels(fields.paths[beside])):
                 found[key] = beside
     return _whole(found)
 
@@ -303,6 +306,10 @@ def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
     if "95" in name_at(stated.get("U", "")) and not stated.keys() & {"k", "p"}:
         keys["p"] = 0.95
         why.append("of 95 %, as it is called")
+    is_bare = bool(stated.keys() & _INTERVALS) and not stated.keys() & {"p", "U"}
+    if is_bare and not fields.family.is_reference:
+        keys["p"], reason = _level(fields, path)
+        why.append(reason)
     is_stated = bool(stated.keys() & _FORMS.keys())
     assumed = assumed_u(known, fields.paths[path])
     if is_stated and not fields.family.is_reference and _is_missing(fields, path, stated):
@@ -316,6 +323,17 @@ def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
     if not is_stated and fields.family.is_reference:
         why.append("no uncertainty is stated: it is taken as negligible beside the sensors'")
     return Series(known.name, keys, why, known)
+
+
+def _level(fields: Fields, path: str) -> tuple[float, str]:
+    """Return the probability of a stated interval, and why: in percent beside it, or assumed."""
+    for beside in _siblings(fields, path):
+        name, told = name_at(beside), {number_of(each) for each in fields.paths[beside]}
+        is_level = is_one_of(name, LEVELS) or _joins(name, name_at(path), LEVELS)
+        if is_level and len(told) == 1 and 50.0 <= (percent := told.pop() or 0.0) < 100.0:
+            fields.used.add(beside)
+            return percent / 100.0, f"{beside} says {percent:g} %"
+    return _ASSUMED_P, f"ASSUMED p = {_ASSUMED_P}, because no level is stated: put yours here"
 
 
 def _basis(known: Known) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -12,10 +13,12 @@ from typing import Final, NamedTuple
 from monitor.core.formatting import duration, instant
 from monitor.core.pairing.unpaired import CAUSES
 from monitor.core.registry import SeriesKey
+from monitor.decode.checks import Rejected
+from monitor.decode.formats.mapped_json import parse
 from monitor.decode.paths import steps
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
 from monitor.discover.families import TopicFamily, are_values, topic_families
-from monitor.discover.heard import Heard, Said, said
+from monitor.discover.heard import Heard, Said, number_of, said
 from monitor.discover.joining import joining, linked
 from monitor.discover.other_formats import hints, is_of_other_format
 from monitor.discover.own_messages import is_own
@@ -23,10 +26,12 @@ from monitor.discover.settings_text import Broker, Joining, settings_text
 from monitor.discover.source_guesses import Source, guessed_sources
 from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
 from monitor.discover.trial import TrialRun, trial_run
-from monitor.discover.vocabulary import is_housekeeping
+from monitor.discover.vocabulary import is_housekeeping, quantity_of
 from monitor.mqtt.topic_templates import Template
 
 _LISTED: Final = 10
+# A number alone with its unit, or after a name as in line protocol.
+_IN_LINE: Final = re.compile(r"(?:\A|=)\s*[+-]?\d+(?:[.,]\d+)?(?:[\s,i]|\Z)")
 
 
 class Proposal(NamedTuple):
@@ -298,10 +303,31 @@ def _is_value(heard: Heard) -> bool:
 
 def _has_measurement(heard: Heard) -> bool:
     """Return whether a payload has a number that is not about the device itself."""
-    found = None if is_sparkplug(heard.topic) else said(heard)
-    return found is not None and any(
+    if is_sparkplug(heard.topic):
+        return False
+    found = said(heard)
+    if found is None or not found.leaves:
+        return _has_lines_or_records(heard.payload)
+    return any(
         isinstance(number, int | float)
         and not isinstance(number, bool)
         and not any(map(is_housekeeping, map(str, steps(path))))
         for path, number in found.leaves.items()
+    )
+
+
+def _has_lines_or_records(payload: bytes) -> bool:
+    """Return whether a payload has quantities in records, or numbers in a line of text."""
+    try:
+        return _has_quantity(parse(payload))
+    except Rejected:
+        return _IN_LINE.search(payload.decode("utf-8", "replace")) is not None
+
+
+def _has_quantity(content: object) -> bool:
+    if isinstance(content, list):
+        return any(map(_has_quantity, content))
+    return isinstance(content, dict) and any(
+        _has_quantity(each) or (quantity_of(name) is not None and number_of(each) is not None)
+        for name, each in content.items()
     )

@@ -25,6 +25,7 @@ from monitor.discover.payload_fields import (
 )
 from monitor.discover.times import timing
 from monitor.discover.vocabulary import (
+    DEVICE_FIELDS,
     IDENTITIES,
     SENSORS,
     is_housekeeping,
@@ -183,9 +184,16 @@ def _name_path(fields: Fields) -> str | None:
     found = [
         (SENSORS.index(normal(name_at(path))), path)
         for path, values in fields.paths.items()
-        if is_one_of(name_at(path), SENSORS) and all(isinstance(x, str) and x for x in values)
+        if is_one_of(name_at(path), SENSORS) and all(_is_name(each, path) for each in values)
     ]
     return min(found)[1] if found else None
+
+
+def _is_name(found: object, path: str) -> bool:
+    """Return whether a text, or the number of a device, may name a sensor."""
+    if isinstance(found, int) and not isinstance(found, bool):
+        return is_one_of(name_at(path), DEVICE_FIELDS)
+    return isinstance(found, str) and bool(found)
 
 
 def _free_level(family: TopicFamily) -> str:
@@ -210,7 +218,7 @@ def _of_reference(fields: Fields) -> dict[str, object]:
 
 
 def _has_text_numbers(fields: Fields, series: Sequence[Series]) -> bool:
-    paths = [str(each.keys["value"]) for each in series]
+    paths = [str(path) for each in series for path in each.keys.values()]
     return any(
         isinstance(value, str) and number_of(value) is not None
         for path in paths

@@ -18,6 +18,7 @@ _ERA_SECONDS: Final = 20 * 31_557_600.0
 _AHEAD_SECONDS: Final = 300.0
 _NEAR_SECONDS: Final = 120.0
 _QUARTER: Final = 900.0
+_DAY_CHARACTERS: Final = len("2026-03-01")
 
 
 class Timing(NamedTuple):
@@ -61,11 +62,18 @@ def timing(fields: Fields, now: float) -> Timing:
 
 
 def _best(fields: Fields, words: tuple[str, ...], now: float) -> str | None:
-    """Return the path that is a time in all messages; of several, the most usual name."""
+    """Return the path that is a time in all messages; of several, the most usual name.
+
+    A payload whose values are below a root has its time there or at its top: what stands beside
+    may be of those who passed it on, such as a counter of a gateway.
+    """
+    root = fields.family.root
     found = [
         (words.index(normal(name_at(path))), path.count("."), path)
         for path, values in fields.paths.items()
-        if is_one_of(name_at(path), words) and all(_is_time(each, now) for each in values)
+        if is_one_of(name_at(path), words)
+        and (not root or "." not in path or path.startswith(f"{root}."))
+        and all(_is_time(each, now) for each in values)
     ]
     return min(found)[2] if found else None
 
@@ -76,6 +84,10 @@ def _is_time(stated: object, now: float) -> bool:
     except Rejected:
         return False
     return now - _ERA_SECONDS < time < now + 86_400.0
+
+
+def _is_day(stated: object) -> bool:
+    return isinstance(stated, str) and len(stated.strip()) <= _DAY_CHARACTERS
 
 
 def _zone(fields: Fields, path: str) -> tuple[str, str]:
@@ -92,6 +104,8 @@ def _zone(fields: Fields, path: str) -> tuple[str, str]:
         if ahead and max(ahead) > _AHEAD_SECONDS:
             return "arrival", f"{path} is ahead of the arrival: the time of arrival is taken"
         return "", ""
+    if all(_is_day(stated) for stated in fields.paths[path]):
+        return "arrival", f"{path} is a day without an hour: the time of arrival is taken"
     gaps = _gaps(fields, path)
     away = _QUARTER * round(median(gaps) / _QUARTER) if gaps else 0.0
     if not gaps or abs(median(gaps) - away) > _NEAR_SECONDS or away % 3600.0:

@@ -92,10 +92,11 @@ UPPER: Final = ("upper", "hi", "high", "upperlimit", "cihigh", "ciupper")
 AROUND: Final = ("plusminus", "accuracy", "margin", "errorbound")
 LEVELS: Final = ("p", "level", "prob", "coverageprobability", "confidence")
 FACTORS: Final = ("k", "coveragefactor")
-SENSORS: Final = (
+DEVICE_FIELDS: Final = (
     *("sensor", "sensorid", "device", "deviceid", "node", "nodeid", "serial", "serialno", "eui"),
-    *("deveui", "station", "stationid", "mac", "name", "tag", "instrument", "id"),
+    *("deveui", "station", "stationid", "mac"),
 )
+SENSORS: Final = (*DEVICE_FIELDS, "name", "tag", "instrument", "id")
 QUANTITY_FIELDS: Final = ("quantity", "parameter", "param", "property", "measurand", "analyte")
 IDENTITIES: Final = ("sample", "sampleid", "labid", "resultid", "reportid")
 _REFERENCE: Final = frozenset(

@@ -272,6 +272,60 @@ def test_local_times_without_a_zone_are_told_by_their_arrival():
     assert "Etc/GMT-13" in found.text
 
 
+def test_a_day_without_an_hour_is_no_time():
+    body = {"date": at(NOW)[:10], "temperature": 21.0}
+    found = proposed(heard(sent("garden/shed-1/weather", body)))
+
+    ((reading,),) = found.trial.readings.values()
+    assert reading.time == NOW
+    assert "date is a day without an hour: the time of arrival is taken" in found.text
+
+
+def test_a_counter_of_a_gateway_is_no_time():
+    (uplink,) = FAMILIES["things-stack"](NOW)
+    body = json.loads(uplink.payload)
+    body["uplink_message"]["settings"]["timestamp"] = int(NOW) - 100 * 86_400  # microseconds, once
+    found = proposed(heard(sent(uplink.topic, body)))
+
+    assert found.trial.readings["attic-1", "temperature"][0].time == pytest.approx(NOW, abs=1.0)
+
+
+@pytest.mark.parametrize("names", [("a", "b"), (3, 4)], ids=["texts", "numbers"])
+def test_devices_that_share_a_topic_are_told_apart_by_their_payloads(names):
+    bodies = [{"node": name, "ts": NOW, "kg": 512.5} for name in names]
+    found = proposed(heard(*(sent("farm/weights", body) for body in bodies)))
+
+    assert set(found.trial.readings) == {(str(name), "mass") for name in names}
+    assert topics_of(found) == ["farm/weights"]
+
+
+def test_an_uncertainty_may_be_a_text_too():
+    body = {"ts": NOW, "kg": 512.5, "kg_sd": "5,5"}
+    found = proposed(heard(sent("farm/scale-3/weighing", body)))
+
+    ((reading,),) = found.trial.readings.values()
+    assert (reading.u, reading.assumed) == (5.5, False)
+
+
+@pytest.mark.parametrize(
+    ("level", "p", "told"),
+    [
+        ({}, 0.9, "ASSUMED p = 0.9, because no level is stated: put yours here"),
+        ({"confidence": 95}, 0.95, "confidence says 95 %"),
+        ({"kg_p": 95}, 0.95, "kg_p says 95 %"),
+        ({"p": 0.8}, 0.8, "p the coverage probability"),
+    ],
+)
+def test_the_level_of_an_interval_is_that_stated_or_marked_as_assumed(level, p, told):
+    limits = {"kg_lo": 500.0, "kg_hi": 525.0} if "kg_p" in level else {"lo": 500.0, "hi": 525.0}
+    body = {"ts": NOW, "kg": 512.5, **limits, **level}
+    found = proposed(heard(sent("farm/scale-3/weighing", body)))
+
+    ((reading,),) = found.trial.readings.values()
+    assert (reading.lower, reading.upper, reading.p) == (500.0, 525.0, p)
+    assert told in " ".join(found.text.replace("#", " ").split())
+
+
 def test_references_over_an_interval_are_held_against_the_mean_of_the_readings():
     messages = [
         each
@@ -666,7 +720,7 @@ def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
     assert main(["discover", address, "--seconds", "1"]) == 69
     said = capsys.readouterr().err
     assert f"no connection to {address}: Connection refused; tried for 1 s. Start the " in said
-    assert "such as monitor discover HOST:PORT" in said
+    assert "such as monitor discover HOST:PORT; user name, password and CA go into" in said
 
 
 # -- what it does not read ------------------------------------------------------------------------
@@ -700,6 +754,30 @@ def test_what_cannot_be_proposed_is_told_with_what_reads_it(message, says):
         '{topic: "r/{subject}/{quantity}", kind: reference}',
     ]
     parse(f"sources: [{', '.join(more)}]".encode(), "proposed")
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        [{"ts": NOW, "kg": 512.5}],
+        {"readings": [{"ts": NOW, "kg": 512.5}]},
+        "weather,node=n1 temp=21.5,u=0.2 1800000000000000000",
+        "21.5 °C",
+    ],
+)
+def test_batches_and_lines_are_not_passed_over_in_silence(payload):
+    plain = sent("shed/a1/up", {"temperature": 21.0})
+    found = proposed(heard(plain, sent("farm/s1/batch", payload)))
+
+    assert any("no quantity was recognised there: farm/s1/batch." in each for each in found.missing)
+
+
+@pytest.mark.parametrize("payload", ["online", "v1.2.3", "192.168.1.5", [1, 2], ["a"], {"a": []}])
+def test_texts_and_lists_without_a_quantity_are_left_alone(payload):
+    plain = sent("shed/a1/up", {"temperature": 21.0})
+    found = proposed(heard(plain, sent("farm/s1/state", payload)))
+
+    assert not any("farm/s1/state" in each for each in found.missing)
 
 
 def test_events_of_devices_that_are_no_words_are_left_alone():
