@@ -20,7 +20,7 @@ import msgspec
 from monitor.commands.options import config_option, instant_of, json_option
 from monitor.config import load
 from monitor.errors import UsageError
-from monitor.explain import Explanation, Message, explain
+from monitor.explain import SHOWN_MAX, Explanation, Message, explain
 from monitor.explain.explanation import plain
 from monitor.explain.text import explanation_lines
 
@@ -57,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
     if [payload for _, payload in given].count("-") > 1:
         raise UsageError("only one payload can come from standard input; put the others into files")
     *earlier, message = [Message(_topic(topic), _bytes(payload)) for topic, payload in given]
-    explanation = explain(settings, message, now, earlier)
+    most = sys.maxsize if options.all else SHOWN_MAX
+    explanation = explain(settings, message, now, earlier, most)
     if options.json:
         print(_document(explanation))
     else:

@@ -55,9 +55,16 @@ _STATUSES: Final = ("", "final", "void", "")  # a revision is four times its num
 
 
 def explain(
-    settings: Settings, message: Message, now: float, earlier: Sequence[Message] = ()
+    settings: Settings,
+    message: Message,
+    now: float,
+    earlier: Sequence[Message] = (),
+    most: int = SHOWN_MAX,
 ) -> Explanation:
-    """Return what happens to ``message`` at ``now`` (s since 1970 UTC), after ``earlier``."""
+    """Return what happens to ``message`` at ``now`` (s since 1970 UTC), after ``earlier``.
+
+    ``most`` is the length to which its lists are cut.
+    """
     session = DryRun(settings, now)
     before = [_earlier(each, session.take(each)) for each in earlier]
     took = session.take(message)
@@ -76,12 +83,12 @@ def explain(
         source=look.source,
         records=look.records(),
         observed_count=len(observed),
-        observed=[look.observed(at) for at in observed[:SHOWN_MAX]],
+        observed=[look.observed(at) for at in observed[:most]],
         refused_count=len(refused),
-        refused=[look.refused(at, message.payload) for at in refused[:SHOWN_MAX]],
+        refused=[look.refused(at, message.payload) for at in refused[:most]],
         not_read=look.not_read(settings),
         earlier=before,
-        covariates=[_beside(each) for record in took.seen for each in record.samples][:SHOWN_MAX],
+        covariates=[_beside(each) for record in took.seen for each in record.samples][:most],
     )
 
 

@@ -244,11 +244,7 @@ def _shown(shown: Shown) -> Iterator[str]:
 def _more(count: int, shown: int, what: str) -> Iterator[str]:
     if count > shown:
         yield ""
-        yield (
-            f"... and {count - shown} more {what}; --all shows them"
-            if shown < 100
-            else (f"... and {count - shown} more {what}")
-        )
+        yield f"... and {count - shown} more {what}; --all shows them"
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:

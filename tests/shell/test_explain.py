@@ -596,14 +596,15 @@ def test_good_records_are_used_and_bad_ones_shown(formats, tell):
 
 
 def test_a_long_batch_is_cut_and_counted(formats, tell):
-    batch = {"t": [1772298600 + at for at in range(30)], "v": list(range(30)), "u": 1}
+    batch = {"t": [1772298600 + at for at in range(130)], "v": list(range(130)), "u": 1}
     message = ("msgpack/s", "hex:" + msgspec.msgpack.encode(batch).hex())
 
     told = tell(formats, message)
     whole = tell(formats, message, options=["--all"])
 
-    assert (len(told.said("reading")), len(whole.said("reading"))) == (5, 30)
-    assert "... and 25 more observed; --all shows them" in told.out
+    assert (len(told.said("reading")), len(whole.said("reading"))) == (5, 130)
+    assert "... and 125 more observed; --all shows them" in told.out
+    assert "more observed" not in whole.out
 
 
 # -- forms of uncertainty beyond the page ---------------------------------------------------------
