@@ -79,6 +79,10 @@ def test_a_starter_for_devices_reads_their_messages_and_pairs_them(name, familie
     assert not trial.refused
 
 
+def test_a_platform_that_cows_cross_twice_a_day_is_not_silent_in_between():
+    assert parse(starter("weighing").encode(), "starter").series.stale_after_seconds > 12 * 3600.0
+
+
 def test_there_is_a_starter_for_each_kind_of_devices():
     assert all((PROJECT / "configs" / f"{name}.yaml").is_file() for name in DEVICES)
 
