@@ -12,12 +12,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import Final
+from typing import Final, cast
 
 from monitor.core.formatting import duration
 from monitor.core.model import Reference
+from monitor.discover.payload_fields import plain_texts
 from monitor.discover.settings_text import Joining
-from monitor.discover.source_guesses import Source, unused_texts
+from monitor.discover.source_guesses import Source, free_level, unused_texts
 from monitor.discover.trial import TrialRun
 from monitor.discover.vocabulary import normal
 
@@ -142,12 +143,34 @@ def _areas(trial: TrialRun) -> list[tuple[dict[str, object], str]]:
 
 def linked(sources: Sequence[Source], sensors: Collection[str]) -> list[Source]:
     """Return the sources with the names and keys that their payloads have in common."""
-    named = [_named(each, sensors) if _is_mapped_reference(each) else each for each in sources]
+    read = [each for each in sources if each.kind == "reading" and each.decoder == "json"]
+    told = {_spelled(x) for each in read for found in unused_texts(each).values() for x in found}
+    named = [
+        _named(_freed(each, sensors, told), sensors) if _is_mapped_reference(each) else each
+        for each in sources
+    ]
     return list(_keyed(named))
 
 
 def _is_mapped_reference(source: Source) -> bool:
     return source.kind == "reference" and source.decoder == "json"
+
+
+def _freed(source: Source, sensors: Collection[str], told: set[str]) -> Source:
+    """Return references without the name of a subject that readings state too: it is a key."""
+    names = dict(cast("Mapping[str, str]", source.mapping.get("names", {})))
+    for path in [path for path, composed in names.items() if composed == "{subject}"]:
+        found = plain_texts(source.fields.paths[path])
+        if found.isdisjoint(sensors) and _common({path: found}, told) is not None:
+            del names[path]
+            source.fields.used.discard(path)
+            subject = free_level(source.family)
+            rest = {key: each for key, each in source.mapping.items() if key != "names"}
+            mapping = {"subject": subject, **({"names": names} if names else {}), **rest}
+            why = [each for each in source.why if each != f"{path} names the subject"]
+            why.append(f"nothing names the subject; it is called {subject}")
+            return source._replace(mapping=mapping, why=why)
+    return source
 
 
 def _named(source: Source, sensors: Collection[str]) -> Source:

@@ -168,7 +168,7 @@ def _names(fields: Fields) -> tuple[dict[str, object], list[str]]:
             fields.used.add(path)
             why.append(f"{path} names the {who}")
         else:
-            found[who] = _free_level(family)
+            found[who] = free_level(family)
             why.append(f"nothing names the {who}; it is called {found[who]}")
     named = quantity_path(fields)
     if named is not None and "quantity" not in levels and not family.quantity:
@@ -196,7 +196,7 @@ def _is_name(found: object, path: str) -> bool:
     return isinstance(found, str) and bool(found)
 
 
-def _free_level(family: TopicFamily) -> str:
+def free_level(family: TopicFamily) -> str:
     """Return the last fixed level, if possible one that does not name the quantity."""
     levels = [each for each in family.template.split("/") if "{" not in each]
     free = [each for each in levels if not family.quantity or quantity_in(each) is None]

@@ -263,6 +263,22 @@ def test_names_of_sensors_in_references_and_keys_are_found():
     assert {each.u for each in found.trial.readings["scale-3", "mass"]} == {5.0}
 
 
+def test_a_tag_that_readings_state_too_is_the_key_and_no_subject():
+    messages = []
+    for n, tag in enumerate(("982 000412", "982 000413")):
+        moment = NOW + 40.0 * n
+        body = {"tag": tag, "ts": moment, "kg": 500.0, "sd": 5.0}
+        truth = {"tag": tag, "ts": moment + 300.0, "kg": 501.0}
+        messages += heard(sent("wow/race/p03", body), time=moment)
+        messages += heard(sent("wow/static", truth), time=moment + 300.0)
+
+    found = propose(messages, NOW + 1000.0, BROKER)
+
+    parse(found.text.encode(), "proposal.yaml")
+    assert found.trial.pairs == {("p03", "mass"): 2}
+    assert {key.sensor for key in found.trial.references} == {"static"}
+
+
 def test_local_times_without_a_zone_are_told_by_their_arrival():
     body = {"time": at(NOW + 13 * 3600.0, ""), "temperature": 21.0}
     found = proposed(heard(sent("garden/shed-1/weather", body)))
