@@ -91,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--seconds must be above 0")
     if options.out != "-" and Path(options.out).exists():
         raise CannotWriteError(f"{options.out}: already exists and was not changed; give another")
+    if options.out != "-" and not Path(options.out).absolute().parent.is_dir():
+        raise CannotWriteError(f"{options.out}: cannot be written: there is no such folder")
     listener = _Listener(options)
     heard = listener.listen(options.seconds)
     _say("looking for what pairs ...")

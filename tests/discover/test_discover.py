@@ -732,6 +732,8 @@ def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
     assert "write one of mqtt, mqtts, ws, wss before ://" in capsys.readouterr().err
     assert main(["discover", "mqtt://u:p@host:1883"]) == 2
     assert "write HOST or HOST:PORT" in capsys.readouterr().err
+    assert main(["discover", "host", "--out", "no-such-folder/found.yaml"]) == 73
+    assert "there is no such folder" in capsys.readouterr().err
     address = f"127.0.0.1:{free_port()}"
     assert main(["discover", address, "--seconds", "1"]) == 69
     said = capsys.readouterr().err
