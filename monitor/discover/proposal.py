@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from monitor.core.formatting import duration, instant
 from monitor.core.pairing.unpaired import CAUSES
 from monitor.core.registry import SeriesKey
-from monitor.decode.checks import Rejected
+from monitor.decode.checks import NO_FAULT, Rejected
 from monitor.decode.formats.mapped_json import parse
 from monitor.decode.paths import steps
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
@@ -255,7 +255,8 @@ def _of_pairs(trial: TrialRun) -> Iterator[str]:
 
 
 def _of_refusals(trial: TrialRun) -> Iterator[str]:
-    for refusal, count in list(trial.refused.items())[:_LISTED]:
+    refused = [each for each in trial.refused.items() if each[0].reason not in NO_FAULT]
+    for refusal, count in refused[:_LISTED]:
         yield f"{_count(count, 'message')} on {refusal.topic} refused: {refusal.detail}"
 
 

@@ -600,6 +600,13 @@ def test_without_references_it_says_how_to_give_one():
     assert "MISSING: no topic looks like a reference" in " ".join(found.text.split("\n# "))
 
 
+def test_a_sensor_that_says_it_has_no_value_is_not_told_as_refused():
+    found = proposed(heard(*(sent("n1/sensor/co2/state", each) for each in ("nan", "612"))))
+
+    assert set(found.trial.readings) == {("n1", "co2")}
+    assert not any("refused" in each for each in found.missing)
+
+
 def test_of_nothing_it_says_that_nothing_was_heard():
     found = proposed([])
 
