@@ -118,6 +118,25 @@ def test_units_that_differ_are_named_and_never_subtracted(told, tmp_path):
     assert "'K' cannot be converted to 'kg'" in said
 
 
+@pytest.mark.parametrize(("unit", "code"), [("", 1), (", unit: degC", 0)])
+def test_a_unit_that_is_not_stated_is_missed_unless_the_settings_name_it(
+    told, tmp_path, unit, code
+):
+    of = f"{{value: v, u: 1, unit_path: unit, to_unit: degC{unit}}}"
+    mapped = f"{{time: arrival, series: [{of}]}}"
+    written(
+        tmp_path,
+        "monitor.yaml",
+        f"sources: [{{topic: 'a/{{sensor}}', kind: reading, decoder: json, map: {mapped}}},"
+        "{topic: 'b/{subject}', kind: reference}]\n",
+    )
+
+    found, said = told("explain", "--config", "monitor.yaml", "a/s", '{"v": 21.5}')
+
+    assert found == code
+    assert ("unit is missing at `$.unit`; the series is in 'degC'" in said) == bool(code)
+
+
 def test_a_name_with_a_blank_an_umlaut_and_a_parenthesis_is_a_name(told, tmp_path):
     written(tmp_path, "monitor.yaml", PLAIN)
     topic = "monitor/Küche (Süd)/mass/reading"
