@@ -28,9 +28,10 @@ from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.series_rules import Systematic
 from monitor.core.registry import Registry
 from monitor.core.state.network import Network
-from monitor.daemon.self_check import SHARE
 from monitor.decode.records import BadNumber
 from monitor.journal.store import NO_NUMBERS, Store
+
+_SHARE: Final = 0.01  # of one core
 
 
 class KeptNumbers(NamedTuple):
@@ -144,14 +145,14 @@ class WhereCheck:
             if not look.is_alive():
                 self._look = None
                 self.found = {**self.found, look.asked.row: look.found}
-                self._due = now + look.seconds / SHARE
+                self._due = now + look.seconds / _SHARE
         elif now >= self._due and self._keeper.changed:
             began = time.thread_time()
             row = next(iter(self._keeper.changed))
             del self._keeper.changed[row]
             asked = self._asked_of(row)
             spent = time.thread_time() - began
-            self._due = now + spent / SHARE
+            self._due = now + spent / _SHARE
             if asked.pairs.size:
                 self._look = _Look(asked, self._keeper.rules, self._network.as_columns, spent)
                 self._look.start()

@@ -1,4 +1,4 @@
-"""The daemon finds and mends what differs from its journal, for a hundredth of a core."""
+"""The daemon finds and mends what differs from its journal, for a five-hundredth of a core."""
 
 from __future__ import annotations
 
