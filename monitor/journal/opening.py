@@ -46,6 +46,7 @@ _WAL_BYTES: Final = 64 * 1024 * 1024  # the log is cut to this once it is merged
 _OURS: Final = frozenset(("dead_letters", "observations", "seal"))  # in all forms there were
 _SHOWN: Final = 4
 _FOLDER_MODE: Final = 0o750  # other users must not read messages
+_FILE_MODE: Final = 0o600
 _FLOCK: Final = "hhqqi"  # Linux' struct flock: kind, from where, first byte, how many, whose
 _FIRST_LOCK: Final = 0x40000000  # the bytes that SQLite locks: sqlite.org/fileformat2.html, 1.3.1
 _LOCKS: Final = 512
@@ -289,7 +290,7 @@ def refuse_busy(path: Path) -> None:
 
 def write_through(path: Path, content: bytes) -> None:
     """Write a file, readable by its owner only, and make it durable."""
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _FILE_MODE)
     with os.fdopen(number, "wb") as file:
         file.write(content)
         file.flush()
@@ -320,7 +321,16 @@ def link(path: Path, other: Path) -> None:
 
 
 def put_in_place(new: Path, path: Path) -> None:
-    """Make a finished file durable under another name, in one step."""
+    """Make a finished file durable under another name, in one step.
+
+    Only its owner may read it: whose the replaced file is, else whose the folder is. So the daemon
+    can open, under its own account, what root has restored or repaired.
+    """
+    owner = (path if path.exists() else path.parent).stat()
+    with suppress(PermissionError):  # of a file system that has no owners, or another root
+        new.chmod(_FILE_MODE)
+        if os.geteuid() == 0:
+            os.chown(new, owner.st_uid, owner.st_gid)
     with new.open("rb") as file:
         os.fsync(file.fileno())
     new.replace(path)

@@ -638,6 +638,21 @@ def test_a_backup_is_restored_and_what_was_there_is_kept(path, capsys):
     assert "already exists; give another name" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("action", ["restore", "repair"])
+def test_what_root_puts_in_place_is_the_account_s_that_had_the_journal(path, monkeypatch, action):
+    """Else the daemon, which runs as another account, cannot open it."""
+    copy, given = path.parent / "copy.sqlite", []
+    assert main(["journal", "backup", "--journal", str(path), str(copy)]) == 0
+    had = path.stat()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", lambda _path, *owner: given.append(owner))
+    more = [str(copy)] * (action == "restore")
+    assert main(["journal", action, "--journal", str(path), *more]) == 0
+
+    assert given == [(had.st_uid, had.st_gid)]
+    assert path.stat().st_mode & 0o077 == 0
+
+
 def test_a_damaged_backup_is_not_restored(path, capsys):
     copy = path.parent / "copy.sqlite"
     shutil.copy(path, copy)
