@@ -25,11 +25,23 @@ from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT, estimate_unit, noun_of
+from monitor.core.verdict import (
+    FAULTS,
+    REFERENCE_STALE,
+    REFERENCE_SUSPECT,
+    REJECTED_SHARE,
+    estimate_unit,
+    noun_of,
+)
 
 UNCLEAR: Final = "unclear"
 LOOKS: Final = 10  # comparisons with new pairs before an alert takes a fault's other name
 EVICTED: Final = "gone"  # the state of a series that was evicted
+# Sentences for the end of an alert that is not about the sensor's errors.
+_OVER: Final = {
+    REFERENCE_STALE: "is no longer overdue for a comparison",
+    REJECTED_SHARE: "no longer sends too many messages that cannot be used",
+}
 # Fields that are set when a transition is written.
 _NEW: Final[dict[str, Any]] = {
     **dict.fromkeys(("id", "incident", "before", "after", "sentence"), ""),
@@ -187,9 +199,10 @@ class _Comparison:
     ) -> None:
         """Add the transitions of one series.
 
-        Nothing is known of a stale series: its alerts stay active until it is evicted.
+        Nothing is known of a stale series: its alerts stay active until it is evicted. Evidence
+        gathers for faults only, whatever other alerts there are.
         """
-        state = self._state(row)
+        state, is_faulty = self._state(row), not FAULTS.keys().isdisjoint(active)
         firing = {alert: of for alert, of in sent.items() if of.after == FIRING}
         gathering = next((of for of in sent.values() if of.after == PENDING), None)
         renamed = ""
@@ -199,13 +212,15 @@ class _Comparison:
                 renamed = of.incident if alert in FAULTS and state == FIRING else renamed
         for alert in active:
             if alert not in firing:
-                before = "ok" if gathering is None else PENDING
+                before = "ok" if gathering is None or alert not in FAULTS else PENDING
                 self._begin(row, alert, before, FIRING, renamed if alert in FAULTS else "")
         if gathering is None:
-            if is_pending and not (active or firing):
+            if is_pending and FAULTS.keys().isdisjoint((*active, *firing)):
                 judged = self._view.snapshot.reports.get(row)
                 self._begin(row, UNCLEAR if judged is None else judged.alert, "ok", PENDING)
-        elif gathering.alert not in active and (active or not (is_pending or state == "stale")):
+        elif gathering.alert not in active and (
+            is_faulty or not (is_pending or state == "stale" or REFERENCE_STALE in active)
+        ):
             self._end(row, gathering)
 
     def compare_references(self, sent: Mapping[SeriesKey, Transition]) -> None:
@@ -268,8 +283,9 @@ class _Comparison:
 
     def _end(self, row: int, of: Transition) -> None:
         now, state = self._view.snapshot, self._state(row)
-        corrected = of.after == FIRING and row in self._view.taken_back
-        over = "unknown" if state in ("unknown", EVICTED) else "resolved"
+        corrected = row in self._view.taken_back and of.after == FIRING and of.alert in FAULTS
+        unclear = (EVICTED,) if of.alert in _OVER else ("unknown", EVICTED)
+        over = "unknown" if state in unclear else "resolved"
         after = over if of.after == FIRING else "ok"
         ended = msgspec.structs.replace(
             of,
@@ -326,11 +342,14 @@ def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
     if corrected:
         return f"had no {noun} after all: a late or revised reference changed the past"
     if state == EVICTED:
-        return f"sent nothing for so long that it was evicted while its {noun} was unresolved"
-    if after == "unknown":
-        return f"starts afresh after its {noun}: too few pairs to judge"
+        return f"sent nothing usable for so long that it was evicted: its {noun} is unresolved"
+    if of.after == FIRING and of.alert not in FAULTS:
+        is_known = "" if after == "resolved" else "known to be "
+        return _OVER.get(of.alert, f"is no longer {is_known}beyond the threshold {of.alert}")
+    if state == "unknown":
+        past = f" after its {noun}" if of.after == FIRING else ""
+        return f"starts afresh{past}: too few pairs to judge"
     if state == FIRING:
         return f"has a fault other than its {noun}"
-    if of.after == PENDING:
-        return "is as right as it says after all"
-    return f"is as right as it says again: no more {noun}"
+    is_over = "after all" if of.after == PENDING else f"again: no more {noun}"
+    return f"is as right as it says {is_over}"

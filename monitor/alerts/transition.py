@@ -12,11 +12,22 @@ from typing import Any, Final
 import msgspec
 
 from monitor.core.formatting import instant, series_path
-from monitor.core.verdict.faults import FAULTS, REFERENCE_SUSPECT
+from monitor.core.verdict.faults import (
+    FAULTS,
+    REFERENCE_STALE,
+    REFERENCE_SUSPECT,
+    REJECTED_SHARE,
+)
 
 PENDING: Final = "pending"
 FIRING: Final = "firing"
 SHOWN: Final = 1000  # how many of the last transitions pages and the API show
+# Sections of the runbook about what is no fault; another name is that of a threshold.
+_SECTIONS: Final = {
+    REFERENCE_STALE: "sensorreferencestale",
+    REFERENCE_SUSPECT: "sensorreferencesuspect",
+    REJECTED_SHARE: "sensorrejected",
+}
 
 
 class Transition(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,11 +98,12 @@ def links(of: Transition, public_url: str) -> dict[str, str]:
     """
     if not public_url:
         return {}
-    if of.alert == REFERENCE_SUSPECT:
-        page, section = "/alerts", "sensorreferencesuspect"
+    is_reference = of.alert == REFERENCE_SUSPECT
+    page = "/alerts" if is_reference else series_path(of.sensor, of.quantity)
+    if of.alert in FAULTS:
+        section = FAULTS[of.alert].runbook
     else:
-        page = series_path(of.sensor, of.quantity)
-        section = FAULTS[of.alert].runbook if of.alert in FAULTS else "sensorthreshold"
+        section = _SECTIONS.get(of.alert, "sensorthreshold")
     return {"page_url": public_url + page, "runbook_url": f"{public_url}/docs/runbook#{section}"}
 
 

@@ -261,3 +261,6 @@ def test_a_sensor_whose_messages_are_refused_is_told_of():
 
     assert town.active("rejected_share") == ["s3"]
     assert "of its messages could not be used" in town.network.evaluate(0.0).sentences[3]
+
+    assert town.network.evict(400 * 24 * HOUR, 90.0) == len(ONE)
+    assert town.active("rejected_share", 400 * 24 * HOUR) == []

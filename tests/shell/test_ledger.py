@@ -29,7 +29,10 @@ from monitor.core.state.network import Network
 from monitor.core.verdict import Estimate, Verdict
 from monitor.journal import Batch, InMemoryStore, Journal, JournalAlerts, JournalFullError
 
-ALERTS = ("offset", "understated", "reference_stale", "reference_suspect")
+ALERTS = (
+    *("offset", "understated", "reference_stale", "reference_suspect"),
+    *("rejected_share", "crps_high"),
+)
 JUDGEMENT = FaultReport(
     "offset",
     Verdict(
@@ -181,6 +184,53 @@ def test_alerts_of_any_name_are_told_and_a_suspect_reference_once():
         ("2", "reference_stale", "firing", "resolved"),
         ("3", "reference_suspect", "firing", "resolved"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("alert", "state", "after", "words"),
+    [
+        ("reference_stale", "ok", "resolved", "is no longer overdue for a comparison"),
+        ("reference_stale", "unknown", "resolved", "is no longer overdue for a comparison"),
+        ("rejected_share", "unknown", "resolved", "no longer sends too many messages that"),
+        ("rejected_share", "firing", "resolved", "no longer sends too many messages that"),
+        ("crps_high", "pending", "resolved", "is no longer beyond the threshold crps_high"),
+        ("crps_high", "unknown", "unknown", "is no longer known to be beyond the threshold"),
+    ],
+)
+def test_an_alert_that_is_no_fault_ends_without_a_word_on_the_errors(alert, state, after, words):
+    ledger, fault = Ledger(), {"offset": [0]} if state == "firing" else {}
+    told(ledger, view(seen([state], {alert: [0], **fault})))
+    (over,) = told(ledger, view(seen([state], fault), taken_back=frozenset({0})))
+
+    assert steps([over]) == [("0", alert, "firing", after)]
+    assert over.sentence.startswith(words)
+    assert not over.corrected
+
+
+def test_evidence_that_gathers_is_told_of_whatever_other_alerts_there_are():
+    ledger = Ledger()
+    (first,) = told(ledger, view(seen(["pending"], {"rejected_share": [0]})))[1:]
+    assert steps([first]) == [("0", "offset", "ok", "pending")]
+    assert steps(told(ledger, view(seen(["pending"], {})))) == [
+        ("0", "rejected_share", "firing", "resolved")
+    ]
+    assert steps(told(ledger, view(seen(["stale"], {"reference_stale": [0]})))) == [
+        ("0", "reference_stale", "ok", "firing")
+    ]
+    assert told(ledger, view(seen(["unknown"], {"reference_stale": [0]}))) == []
+    assert steps(told(ledger, view(seen(["ok"], {})))) == [
+        ("0", "reference_stale", "firing", "resolved"),
+        ("0", "offset", "pending", "ok"),
+    ]
+
+
+def test_evidence_that_an_adjustment_ends_does_not_make_a_sensor_right():
+    ledger = Ledger()
+    told(ledger, view(seen(["pending"], {})))
+    (over,) = told(ledger, view(seen(["unknown"], {})))
+
+    assert steps([over]) == [("0", "offset", "pending", "ok")]
+    assert over.sentence == "starts afresh: too few pairs to judge"
 
 
 def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():

@@ -70,6 +70,8 @@ def test_a_message_links_to_the_page_and_the_runbook_where_people_reach_them(rec
         transition(1, **names),
         transition(2, **names, alert="high_zms"),
         transition(3, **names, alert="reference_suspect"),
+        transition(4, **names, alert="reference_stale"),
+        transition(5, **names, alert="rejected_share"),
     )
 
     page = f"{public}/series/a%20b/m%2Fs"
@@ -77,6 +79,8 @@ def test_a_message_links_to_the_page_and_the_runbook_where_people_reach_them(rec
         (page, f"{public}/docs/runbook#sensoroffset"),
         (page, f"{public}/docs/runbook#sensorthreshold"),
         (f"{public}/alerts", f"{public}/docs/runbook#sensorreferencesuspect"),
+        (page, f"{public}/docs/runbook#sensorreferencestale"),
+        (page, f"{public}/docs/runbook#sensorrejected"),
     ]
 
 

@@ -309,6 +309,7 @@ class Network:
         last, and so is its verdict with its numbers.
         """
         rejected = self.refusals.shares(self.registry.keys)
+        rejected[list(self.eviction.evicted)] = 0.0  # of whom nothing is shown
         return (yield from self._pipeline.steps(now, rejected, judged_most))
 
     def drain_transitions(self) -> list[AlertChange]:
