@@ -88,6 +88,7 @@ class KnownHosts:
 _PORTION_BYTES: Final = 1 << 17
 _LEVEL: Final = 1
 _GZIP: Final = 16 + zlib.MAX_WBITS
+_STUCK: Final = "the main loop is stuck"
 
 
 class _Written(NamedTuple):
@@ -166,19 +167,22 @@ def metrics_routes(shared: Published, *, essential: bool = False) -> APIRouter:
         page = shared.page()
         if page is None:
             return Response("nothing is published yet\n", 503, media_type="text/plain")
+        if shared.stalled_seconds():  # what it says now may be wrong: a frozen page is no news
+            return Response(f"{_STUCK}\n", 503, media_type="text/plain")
         packed = "gzip" in request.headers.get("accept-encoding", "")
         return await scraping.answer(page, packed=packed)
 
     @router.get("/healthz")
     async def health() -> Response:
         if shared.stalled_seconds():
-            return Response("the main loop is stuck\n", 503, media_type="text/plain")
+            return Response(f"{_STUCK}\n", 503, media_type="text/plain")
         return Response("ok\n", media_type="text/plain")
 
     @router.get("/readyz")
     async def ready() -> Response:
         page = shared.page()
-        reason = "still starting" if page is None else page.not_ready
+        not_ready = "still starting" if page is None else page.not_ready
+        reason = _STUCK if shared.stalled_seconds() else not_ready
         if reason:
             return Response(f"{reason}\n", 503, media_type="text/plain")
         return Response("ready\n", media_type="text/plain")
