@@ -36,7 +36,9 @@ labels have the values listed here, and `sensor` and `quantity` those of the ser
 * A series that **stopped** is withdrawn at the next publication, not frozen: it keeps
   `monitor_series_state` (`stale` is 1), `monitor_series_info` and the times of its last reading
   and pair, and loses everything else but an alert `rejected_share` that fires: it may be silent
-  because its messages are rejected. It comes back with its next pair.
+  because its messages are rejected. It comes back with its next reading. A series that is no longer
+  compared (`reference_stale` fires, the state is `unknown`) keeps its alerts and
+  `monitor_alert_page` too, and comes back with its next pair.
 * With `http.metrics: essential` a series has only the metrics marked *essential*, and of
   `monitor_series_state` only the sample of the state it is in: what the shipped alerting rules
   need. Dashboards then lack what is not on the page.
@@ -44,6 +46,10 @@ labels have the values listed here, and `sensor` and `quantity` those of the ser
   OpenTelemetry collector over HTTP every `otlp.interval_seconds` (extra `otlp`), a
   few thousand per post. What cannot be sent is not kept. Headers come from
   `OTEL_EXPORTER_OTLP_HEADERS`, further resource attributes from `OTEL_RESOURCE_ATTRIBUTES`.
+  Prometheus makes `job` of `service.name`, which is `monitor`, and `instance` of
+  `service.instance.id`: give every daemon its own in that variable. Nothing is scraped then and
+  there is no `up`; instead of MonitorDown and MonitorAbsent let a rule of your own watch
+  `absent(monitor_build_info{instance="..."})`.
 * Scores and areas carry the unit of the quantity, which is the label `unit` of
   `monitor_series_info`; ratios have none and may be compared between quantities.
 * Times are the events' own, in seconds since 1970 UTC.
