@@ -338,7 +338,7 @@ class _Comparison:
 
 def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
     """Return the sentence for the end of an alert."""
-    noun = noun_of(of.alert)
+    noun = "fault" if of.alert == UNCLEAR else noun_of(of.alert)
     if corrected:
         return f"had no {noun} after all: a late or revised reference changed the past"
     if state == EVICTED:
@@ -350,6 +350,7 @@ def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
         past = f" after its {noun}" if of.after == FIRING else ""
         return f"starts afresh{past}: too few pairs to judge"
     if state == FIRING:
-        return f"has a fault other than its {noun}"
+        other = f"other than its {noun}" if of.alert != UNCLEAR else "that can be named now"
+        return f"has a fault {other}"
     is_over = "after all" if of.after == PENDING else f"again: no more {noun}"
     return f"is as right as it says {is_over}"

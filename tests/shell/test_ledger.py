@@ -224,6 +224,15 @@ def test_evidence_that_gathers_is_told_of_whatever_other_alerts_there_are():
     ]
 
 
+def test_evidence_without_a_name_ends_once_its_fault_has_one():
+    ledger = Ledger()
+    told(ledger, View(seen(["pending"], {})))
+    over = told(ledger, view(seen(["firing"], {"offset": [0]})))[-1]
+
+    assert steps([over]) == [("0", "unclear", "pending", "ok")]
+    assert over.sentence == "has a fault that can be named now"
+
+
 def test_evidence_that_an_adjustment_ends_does_not_make_a_sensor_right():
     ledger = Ledger()
     told(ledger, view(seen(["pending"], {})))
