@@ -14,7 +14,7 @@ from firehose import pour
 from ingest_rows import at_rate, packets, started_broker
 from live import AFTER, BEFORE, RATE, live_messages, rounds_of
 from rows import Goal, Line, figure, line
-from subscribers import Monitor, Subscriber, calm, mqtt2prometheus
+from subscribers import Monitor, Subscriber, calm, mqtt2prometheus, plain
 
 ROUNDS = 2
 SECONDS = 10.0
@@ -24,18 +24,19 @@ _LIMIT = "readings after a reference go to their buffers one by one; reads of a 
 
 def live() -> list[Line]:
     """The reading nearest to a reference came before it."""
-    ours, theirs = _measured(BEFORE, is_peer_too=True)
-    goal = Goal(
-        f"{RATE:,} messages a second, one in ten a reference, nearest reading before",
-        "mqtt2prometheus (Go)", 3, 6, _LIMIT,
-    )  # fmt: skip
-    return [line(goal, ours, theirs, "us", 1e6)]
+    ours, exporter, deques = _measured(BEFORE, peers=2)
+    what = f"{RATE:,} messages a second, one in ten a reference, nearest reading before"
+    goals = (
+        (Goal(what, "mqtt2prometheus (Go)", 3, 6, _LIMIT), exporter),
+        (Goal("the same", "paho + json + deque, keeps nothing", 5, 10, _LIMIT), deques),
+    )
+    return [line(goal, ours, theirs, "us", 1e6) for goal, theirs in goals]
 
 
 def live_late() -> list[Line]:
     """The reading nearest to a reference comes after it: a pair that moves."""
-    before, _ = _measured(BEFORE, is_peer_too=False)
-    ours, theirs = _measured(AFTER, is_peer_too=True)
+    (before,) = _measured(BEFORE, peers=0)
+    ours, theirs = _measured(AFTER, peers=1)
     what = "the same, nearest reading after the reference"
     goal = Goal(what, "mqtt2prometheus (Go)", limit=_LIMIT)
     itself = Goal("the same", "itself, nearest reading before", 1 / 1.5, 1.0, _LIMIT)
@@ -44,21 +45,22 @@ def live_late() -> list[Line]:
     return [line(goal, ours, theirs, "us", 1e6), Line(itself, *words, more)]
 
 
-def _measured(seconds_after: float, *, is_peer_too: bool) -> tuple[list[float], list[float]]:
-    """Return the seconds a message of monitor, and of mqtt2prometheus, in each round."""
-    found: tuple[list[float], list[float]] = [], []
+def _measured(seconds_after: float, *, peers: int) -> list[list[float]]:
+    """Return the seconds a message in each round, of monitor and of the first so many peers."""
     with tempfile.TemporaryDirectory() as name:
         folder, broker = started_broker(name)
-        own = Monitor(folder / "own", broker.port)
-        readers: Sequence[Subscriber] = [own, mqtt2prometheus(folder, broker.port)]
+        own, port = Monitor(folder / "own", broker.port), broker.port
+        everyone: Sequence[Subscriber] = [own, mqtt2prometheus(folder, port), plain(port)]
+        readers = everyone[: 1 + peers]
+        found: list[list[float]] = [[] for _ in readers]
         rounds = rounds_of(RATE * SECONDS)
         for number in range(ROUNDS):
-            for reader, costs in zip(readers[: 1 + is_peer_too], found, strict=False):
+            for reader, costs in zip(readers, found, strict=True):
                 pid, first = reader.start(), number * 2 * (WARMING_ROUNDS + rounds)
-                pour(broker.port, packets(live_messages(first, WARMING_ROUNDS, seconds_after)))
+                pour(port, packets(live_messages(first, WARMING_ROUNDS, seconds_after)))
                 made = packets(live_messages(first + WARMING_ROUNDS, rounds, seconds_after))
                 used = -calm(pid)
-                at_rate(broker.port, made, RATE)
+                at_rate(port, made, RATE)
                 used += calm(pid)
                 reader.stop()
                 costs.append(used / len(made))
