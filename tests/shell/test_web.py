@@ -493,6 +493,7 @@ def test_a_series_that_stopped_has_no_numbers_on_the_pages(service):
         cells = dict(re.findall(r'data-of="([^"]+)"[^>]*>(.*?)</td>', line))
         told = {of: re.sub(r"<[^>]*>", "", cells[of]) for of in numbers}
         assert {bool(re.search(r"\d", each)) for each in told.values()} == {is_shown}, told
+        assert ("of" in told["coverage"]) == is_shown
     picture = get(service, "/picture")[1].decode()
     assert picture.count("<circle") == 1
     assert "1 sensor has no figures now" in picture
