@@ -61,7 +61,7 @@ class Line(NamedTuple):
     zms_interval: str
     zms_off: bool
     coverage: str
-    stated: str
+    due: str
     information: str
     availability: str
     evidence: str
@@ -103,7 +103,7 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         zms_interval=_between(of["lower"], of["upper"]),
         zms_off=abs(of["zeta"]) > 1.0,
         coverage=percent(of["coverage"]),
-        stated=percent(of["stated"]),
+        due=f"of {percent(of['stated'])}" if math.isfinite(of["stated"]) else "",
         information=percent(of["information"]),
         availability=percent(of["availability"]),
         evidence=evidence_figure(of["evidence"]),
