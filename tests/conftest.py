@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     stack.enter_context(reaped())
     config.add_cleanup(stack.close)
     if file := config.getoption("--programs"):
-        config.pluginmanager.register(ProgramsNoted(Path(file)))
+        config.pluginmanager.register(ProgramsNoted(Path(file).resolve()))
 
 
 class ProgramsNoted:
