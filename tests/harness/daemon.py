@@ -89,7 +89,8 @@ class Daemon:
             with urllib.request.urlopen(self.url + path, timeout=WAIT_SECONDS) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
-            return error.code, error.read()
+            with error:
+                return error.code, error.read()
         except OSError:
             return 0, b""
 

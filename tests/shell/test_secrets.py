@@ -44,7 +44,8 @@ def shown(daemon: Daemon, paths: tuple[str, ...]) -> bytes:
             with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:
                 told += answer.read()
         except urllib.error.HTTPError as error:
-            told += error.read() + str(error.headers).encode()
+            with error:
+                told += error.read() + str(error.headers).encode()
     return told
 
 

@@ -109,7 +109,8 @@ def get(service: Service, path: str, method: str = "GET", **headers: str):
         with urllib.request.urlopen(request, timeout=WAIT_SECONDS) as answer:
             return answer.status, answer.read(), answer.headers
     except urllib.error.HTTPError as error:
-        return error.code, error.read(), error.headers
+        with error:
+            return error.code, error.read(), error.headers
     except OSError:
         return 0, b"", {}
 
