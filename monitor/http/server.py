@@ -56,6 +56,9 @@ class Dated:
         await self._app(scope, receive, send_dated)
 
 
+_TURNS_TO_CONNECT: Final = 3  # of the event loop: accept, make a transport, tell the protocol
+
+
 class QuietServer(uvicorn.Server):
     """A server that sleeps until told to end; ``install_signal_handlers`` does nothing."""
 
@@ -84,16 +87,17 @@ class QuietServer(uvicorn.Server):
         """Close the listening sockets and all connections, also those whose answer never ends.
 
         A client accepted in the same turn of the loop that closes its server would be lost unclosed
-        (https://github.com/python/cpython/issues/109564), so accepting ends one turn earlier.
+        (https://github.com/python/cpython/issues/109564), so accepting ends some turns earlier.
+        Since Python 3.12 uvicorn waits for every connection, so all are closed before it does.
         """
         loop = asyncio.get_running_loop()
         for listening in (each for server in self.servers for each in server.sockets):
             loop.remove_reader(listening.fileno())
-        await asyncio.sleep(0)  # accepted clients become connections
-        await super().shutdown(sockets)
+        for _ in range(_TURNS_TO_CONNECT):
+            await asyncio.sleep(0)
         for connection in list(self.server_state.connections):
             connection.transport.abort()
-        await asyncio.sleep(0)  # the connections close
+        await super().shutdown(sockets)
 
 
 _log: Final = logging.getLogger("monitor")
