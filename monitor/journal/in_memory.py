@@ -209,6 +209,10 @@ class InMemoryStore:
         found = {row: self.pairs_of(row) for row in series}
         return {row: pairs[np.searchsorted(pairs["time"], since) :] for row, pairs in found.items()}
 
+    def changes_of(self, series: int) -> int:
+        """Return how many changes of pairs of one series there are."""
+        return int(np.count_nonzero(self.pairs()["series"] == series))
+
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made, in event order."""
         standing = in_event_order(self.pairs())

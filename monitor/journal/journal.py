@@ -147,6 +147,17 @@ class Journal:
             for row, first, stop in zip(wanted.tolist(), [0, *ends], ends, strict=False)
         }
 
+    def changes_of(self, series: int) -> int:
+        """Return how many changes of pairs of one series there are; large batches are not read."""
+        found = 0
+        for batch, *_, places in list(self._database.whole("pairs", bodies=False)):
+            if places is None:
+                found += np.count_nonzero(self._batch("pairs", batch)["series"] == series)
+            else:
+                _, first, stop = _place(np.frombuffer(places, dtype=PLACE), series)
+                found += stop - first
+        return int(found)
+
     def covariates_of(self, series: int) -> Records:
         """Return the numbers beside the pairs of one series in the order they were made."""
         return self._of_series("covariates", np.array([series]))
@@ -176,10 +187,9 @@ class Journal:
     def _part(self, table: str, batch: int, places: Records, series: int) -> Records:
         """Return the rows of one series in a batch, reading no others."""
         kind = ROWS[table]
-        at = int(np.searchsorted(places["series"], series))
-        if at == places.size - 1 or places["series"][at] != series:  # the last place is the end
+        at, first, stop = _place(places, series)
+        if first == stop:
             return np.zeros(0, dtype=kind)
-        first, stop = places["first"][at : at + 2].tolist()
         start, length = first * kind.itemsize, (stop - first) * kind.itemsize
         part = self._database.part(table, batch, start, length)
         self._database.check(table, (batch,), int(places["crc"][at]), part)
@@ -237,6 +247,15 @@ class Journal:
         file, also beside a daemon.
         """
         return self._database.copy()
+
+
+def _place(places: Records, series: int) -> tuple[int, int, int]:
+    """Return which of ``places`` is that of a series, its first row there, and the end of them."""
+    at = int(np.searchsorted(places["series"], series))
+    if at == places.size - 1 or places["series"][at] != series:  # the last place is the end
+        return at, 0, 0
+    first, stop = places["first"][at : at + 2].tolist()
+    return at, first, stop
 
 
 class JournalAlerts:

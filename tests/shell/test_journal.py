@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from harness.batches import (
     EVENTS,
@@ -643,6 +644,9 @@ def test_the_histories_of_many_series_are_read_in_one_pass(path, monkeypatch):
 
     assert {series: rows.tobytes() for series, rows in found.items()} == alone
     assert len(read) == len(set(read)) > 0
+    for series in range(11):
+        changes = journal.pairs()["series"]
+        assert journal.changes_of(series) == np.count_nonzero(changes == series)
     journal.close()
 
 

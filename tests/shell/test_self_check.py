@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from random import Random
 
 import numpy as np
 import pytest
 
-from monitor.core.model import Event, Reading, Reference
+from monitor.core.model import Event, Reading, Records, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
@@ -107,6 +109,30 @@ def test_a_long_series_is_checked_in_steps_whatever_comes_between(is_damaged):
     for later in range(step, 2 * step):
         check.work(1e9 * later)
     assert check.results == {"same": 2 - is_damaged, "different": int(is_damaged)}
+
+
+@pytest.mark.parametrize("damage", [window, statistics])
+def test_of_a_long_history_only_what_the_window_rests_on_is_read(damage, monkeypatch):
+    live = network(500)
+    store = live._pipeline._history
+    read, everything = [], store.pairs_of_each
+
+    def noted(series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
+        found = everything(series, since)
+        read.append(sum(each.size for each in found.values()))
+        return found
+
+    monkeypatch.setattr("monitor.core.state.pipeline.CHECKED_MOST", 499)
+    monkeypatch.setattr(store, "pairs_of_each", noted)
+    check = SelfCheck(live, Random(1))
+    check.work(0.0)
+    held = live.windows.rows(0).size
+    assert check.results == {"same": 1, "different": 0}
+    assert read == [held] != [500]
+
+    damage(live)
+    check.work(1e9)
+    assert check.results == {"same": 1, "different": 1}
 
 
 @pytest.mark.parametrize("clock_is_set_back", [False, True])

@@ -34,6 +34,9 @@ class History(Protocol):
     def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
         """Return :meth:`pairs_of` of each series, in one pass, from an event time on."""
 
+    def changes_of(self, series: int) -> int:
+        """Return how many changes of pairs of one series are kept: made, replaced and removed."""
+
     def made_by(self, reference_id: int) -> Records:
         """Return all standing pairs that a reference made, in event order.
 

@@ -39,6 +39,7 @@ from monitor.core.windows.windows import Applied, Epochs, Windows
 
 # A larger number would not be cheaper per pair, and would delay the messages behind them.
 WAITING_MAX: Final = 512
+CHECKED_MOST: Final = 1 << 14  # changes of pairs of a series; 2 MB
 # Pairs that are replayed together when all are in memory: so many, or this fraction of all.
 _RECALLED_PAIRS: Final = 1 << 20
 _RECALLED_PORTIONS: Final = 8
@@ -91,14 +92,21 @@ class Pipeline:
     # -- pairs ------------------------------------------------------------------------------
 
     def self_check(self, row: int, *, is_whole: bool) -> Steps[Compared | None]:
-        """Compare a series with its history; None while its evidence waits to be recomputed."""
+        """Compare a series with its history; None while its evidence waits to be recomputed.
+
+        Of a history of more than ``CHECKED_MOST`` changes only what its window rests on is read, so
+        that neither the memory nor the time of a check grows with it.
+        """
         stages = self.stages
         if row in stages.replayer.disturbed or row in self._context.eviction.evicted:
             return None
         checked = CheckedStages(
             stages.windows, stages.replayer, self._columns_of, stages.derived.stats
         )
-        history = self._history.pairs_of(row)
+        since = -math.inf
+        if self._history.changes_of(row) > CHECKED_MOST:
+            is_whole, since = False, stages.windows.since(row)
+        history = self._history.pairs_of_each((row,), since)[row]
         rules = self._context.rules[row]
         return (yield from compare_states(checked, row, rules, history, is_whole=is_whole))
 

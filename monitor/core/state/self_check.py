@@ -53,24 +53,25 @@ def compare_states(
 ) -> Steps[Compared]:
     """Compare a series with its ``history``: all its pairs, unless ``is_whole`` is false.
 
-    Then the oldest may be gone, and evidence, which rests on all of them, is not compared. What is
-    compared is as of the first step, whatever comes between the others.
+    Then the oldest are missing, and evidence, which rests on all of them, is not compared, nor are
+    statistics if pairs of the window are missing as well. What is compared is as of the first step,
+    whatever comes between the others.
     """
     windows, one = stages.windows, np.array([row])
     epoch = history[history["time"] >= windows.epoch(row)]
     rows = windows.as_kept(epoch)[-windows.size :]
     held = windows.rows(row)[-windows.size :]
-    if not is_whole:
-        held = held[-rows.size :] if rows.size else held[:0]
+    if is_missing := not is_whole and rows.size < held.size:
+        held = held[held.size - rows.size :]
     sides = {"window": (held.tobytes(), rows.tobytes())}
+    if rows.size and not is_missing and stages.stats.is_current(row):
+        shown = rows[-rules.window_pairs :]
+        shown = shown[shown["time"] >= shown["time"][-1] - rules.window_seconds]
+        columns = stages.columns_of.columns(one, _FIRST, shown)
+        density = stages.columns_of.densities(one)[0]
+        sides["statistics"] = stages.stats.both(row, density, columns)
     if is_whole:
         live = stages.replayer.evidence_bits(row)
-        if rows.size and stages.stats.is_current(row):
-            shown = rows[-rules.window_pairs :]
-            shown = shown[shown["time"] >= shown["time"][-1] - rules.window_seconds]
-            columns = stages.columns_of.columns(one, _FIRST, shown)
-            density = stages.columns_of.densities(one)[0]
-            sides["statistics"] = stages.stats.both(row, density, columns)
         sides["evidence"] = live, (yield from stages.replayer.evidence_by(row, history))
     times = history["time"]
     return Compared(

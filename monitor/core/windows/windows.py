@@ -190,6 +190,11 @@ class Windows:
         one = np.array([series])
         return self.rings.last(one, self._count[one])
 
+    def since(self, series: int) -> float:
+        """Event time of the oldest row of :meth:`rows`; that of its epoch if there is none."""
+        rows = self.rows(series)
+        return float(rows["time"][0]) if rows.size else self.epoch(series)
+
     def up_to(self, series: int, back: int, most: int) -> Records:
         """Return ``most`` rows of one series, the last of them ``back`` rows before its newest.
 
