@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from harness.publishing import Publishing, round_of
 from reliability.attacks import ATTACKS
 from reliability.catalogue import CATALOGUE
 from reliability.document import GOALS, SHOWN_BY, catalogues, document
 from reliability.histories import history
-from reliability.records import all_recorded, keep, kept, record_all, recorded
+from reliability.records import all_recorded, joined, keep, kept, record_all, recorded
 from reliability.shares import SHARES
 from reliability.syscalls import Order, order
 from reliability.trials import TRIALS, Found
@@ -53,6 +54,25 @@ def test_every_goal_has_a_row_on_the_page_and_every_attack_too():
         goal for goal, meaning in GOALS.items() if f"| **{goal}** | **{meaning}**" not in page
     ]
     assert all(f"| **{goal}** |" in document([]) for goal in SHOWN_BY)
+
+
+def test_a_trial_that_is_broken_off_goes_on_after_the_portions_that_are_done(tmp_path):
+    folder = tmp_path / "full"
+    first, second = (
+        recorded("seeds", "full", [Found("R5", "lives", held, 10, "the same bits")])
+        for held in (10, 9)
+    )
+    keep(first, folder, " 1 of 2")
+    assert kept("seeds", folder, " 1 of 2") == first
+    assert kept("seeds", folder, " 2 of 2") is None
+    assert kept("seeds", folder) is None
+
+    both = joined([first, msgspec.structs.replace(second, commit="abc", load=99.0)])
+    assert both.found == [Found("R5", "lives", 19, 20, "the same bits")]
+    assert (both.commit, both.load) == (f"{first.commit}, abc", 99.0)
+    whole = SHARES["full"]
+    assert [each.portion for each in whole.each_portion()] == list(range(whole.portions))
+    assert (whole.portions * whole.seeds, whole.portions * whole.inputs) == (20_000, 10_000_000)
 
 
 def test_what_a_trial_found_is_kept_and_is_on_the_page_with_its_commit(tmp_path):

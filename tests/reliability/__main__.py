@@ -2,8 +2,9 @@
 
 Prints one line a finding. ``--only NAME ...`` runs some trials; ``--write`` puts what they found in
 the place of what is known of them, and writes docs/reliability.md. ``--share full`` is four to six
-hours' work on two cores; with ``--keep FOLDER`` each trial leaves its findings there, and one whose
-findings are there is not run again until they are deleted. Ends with 1 if something did not hold.
+hours' work on two cores; with ``--keep FOLDER`` each trial leaves its findings there (the longest
+ones after each of twenty portions), and what is there is not run again until it is deleted. Ends
+with 1 if something did not hold.
 Run it from the project's folder, with the project's Python.
 """
 
@@ -20,9 +21,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from reliability.document import document
-from reliability.records import Record, keep, kept, record_all, recorded
-from reliability.shares import SHARES
-from reliability.trials import PROJECT, TRIALS, Found
+from reliability.records import Record, joined, keep, kept, record_all, recorded
+from reliability.shares import SHARES, Share
+from reliability.trials import IN_PORTIONS, PROJECT, TRIALS, Found
 
 
 def main() -> int:
@@ -38,13 +39,22 @@ def main() -> int:
 
 def _record(name: str, share: str, folder: Path | None) -> Record:
     """Run a trial and say what it finds, or say what is known of it already."""
-    record = None if folder is None else kept(name, folder)
+    portions = SHARES[share].each_portion() if name in IN_PORTIONS else [SHARES[share]]
+    done = []
+    for at, each in enumerate(portions):
+        portion = f" {at + 1} of {len(portions)}" if len(portions) > 1 else ""
+        done.append(_of_portion(name, share, each, portion, folder))
+    return joined(done)
+
+
+def _of_portion(name: str, share: str, amount: Share, portion: str, folder: Path | None) -> Record:
+    record = None if folder is None else kept(name, folder, portion)
     if record is None:
-        record = recorded(name, share, [_said(each) for each in _found(name, share)])
+        record = recorded(name, share, [_said(each) for each in _found(name, amount)])
         if folder is not None:
-            keep(record, folder)
+            keep(record, folder, portion)
     else:
-        print(f"{name}: kept in {folder}, of {record.commit}", flush=True)
+        print(f"{name}{portion}: kept in {folder}, of {record.commit}", flush=True)
         for each in record.found:
             _said(each)
     return record
@@ -57,11 +67,11 @@ def _said(found: Found) -> Found:
     return found
 
 
-def _found(name: str, share: str) -> Iterator[Found]:
+def _found(name: str, share: Share) -> Iterator[Found]:
     """Yield what a trial finds; one that comes to no end has not held."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            yield from TRIALS[name](SHARES[share], Path(folder))
+            yield from TRIALS[name](share, Path(folder))
         except (AssertionError, pytest.fail.Exception) as error:
             yield Found("R1", f"{name}, broken off", 0, 1, " ".join(str(error).split())[:300])
 

@@ -23,7 +23,10 @@ _NAME: Final = "{trial}.json"
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One trial: ``commit`` is abbreviated, ``day`` that of its end (UTC), ``load`` of a minute."""
+    """One trial: ``commit`` is abbreviated, ``day`` that of its end (UTC), ``load`` of a minute.
+
+    Portions that were done at several commits name each of them.
+    """
 
     trial: str
     share: str
@@ -39,15 +42,34 @@ def recorded(trial: str, share: str, found: Sequence[Found]) -> Record:
     return Record(trial, share, _commit(), day, round(os.getloadavg()[0], 1), list(found))
 
 
-def keep(record: Record, folder: Path) -> None:
-    """Write a record into a folder, which is made if need be."""
+def joined(portions: Sequence[Record]) -> Record:
+    """Return the record of a trial whose portions, one at least, found the same things."""
+    found = [
+        each._replace(
+            held=sum(record.found[at].held for record in portions),
+            of=sum(record.found[at].of for record in portions),
+        )
+        for at, each in enumerate(portions[0].found)
+    ]
+    return Record(
+        trial=portions[0].trial,
+        share=portions[0].share,
+        commit=", ".join(dict.fromkeys(record.commit for record in portions)),
+        day=max(record.day for record in portions),
+        load=max(record.load for record in portions),
+        found=found,
+    )
+
+
+def keep(record: Record, folder: Path, portion: str = "") -> None:
+    """Write a record, of a trial or of a ``portion``, into a folder, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / _NAME.format(trial=record.trial), record)
+    _write(folder / _NAME.format(trial=record.trial + portion), record)
 
 
-def kept(trial: str, folder: Path) -> Record | None:
-    """Return the record of a trial that a folder has; None if it has none."""
-    file = folder / _NAME.format(trial=trial)
+def kept(trial: str, folder: Path, portion: str = "") -> Record | None:
+    """Return the record of a trial or of a ``portion`` that a folder has; None if it has none."""
+    file = folder / _NAME.format(trial=trial + portion)
     return msgspec.json.decode(file.read_bytes(), type=Record) if file.exists() else None
 
 

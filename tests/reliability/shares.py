@@ -9,7 +9,7 @@ class Share(NamedTuple):
     """How often each thing is done; ``keepalive`` s is the connection's.
 
     ``pairs`` pass through windows, ``cases`` are scored; steady work takes ``long_seconds``,
-    late references ``late_seconds``.
+    late references ``late_seconds``. Seeds and inputs are those of one portion.
     """
 
     kills: int
@@ -32,6 +32,12 @@ class Share(NamedTuple):
     cases: int
     long_seconds: float
     late_seconds: float
+    portions: int = 1
+    portion: int = 0
+
+    def each_portion(self) -> list[Share]:
+        """Return what of it is done at a time."""
+        return [self._replace(portion=number) for number in range(self.portions)]
 
 
 SHARES: Final[dict[str, Share]] = {
@@ -45,6 +51,6 @@ SHARES: Final[dict[str, Share]] = {
     ),
     "full": Share(
         1_000, 500, 50, 50, 500, 5, 50_000, 60.0, 1_000_000, 50_000, 500, 60.0,
-        20_000, 10_000_000, 10_000, 15, 100_000_000, 1_000_000, 1_200.0, 3_600.0,
+        1_000, 500_000, 10_000, 15, 100_000_000, 1_000_000, 1_200.0, 3_600.0, 20,
     ),
 }  # fmt: skip
