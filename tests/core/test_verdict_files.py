@@ -71,6 +71,20 @@ def test_what_is_clear_and_too_little_to_mend_is_told(changes, told):
     assert re.fullmatch(f"nearly right: {told}, too little to correct", verdict.sentence)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_few_errors_that_spoil_the_mean_square_are_told_beside_a_right_sensor(seed):
+    """One error in 200 is no fault, but a ZMS of 5 beside "as right as it says" is a riddle."""
+    some = since(0, lambda value, late: np.where(late % 200 == 99, value + 30.0, value))
+    verdict = judge_file(sensor(seed, 1000, fault=some))
+
+    assert verdict.state == "right"
+    assert verdict.sentence == (
+        "as right as it says, but for 5 of 1000 pairs, which are more than 4 standard "
+        "uncertainties off"
+    )
+    assert judge_file(sensor(seed, 1000)).sentence == "as right as it says"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
 def test_honest_files_are_not_told_to_be_nearly_right(shape):

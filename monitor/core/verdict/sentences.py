@@ -15,7 +15,7 @@ import numpy as np
 from monitor.core.formatting import TO_THE_MINUTE, date_time, finite, instant
 from monitor.core.verdict import words
 from monitor.core.verdict.faults import FAULTS, estimate_unit, shows
-from monitor.core.verdict.pairs import Pairs
+from monitor.core.verdict.pairs import FAR, Pairs
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
@@ -45,16 +45,21 @@ def with_words(
     span = last - float(p.time[found.segment]) if p.n and p.timed else math.nan
     is_older = bool(p.n) and p.timed and found.began < float(p.time[0])
     found = found._replace(typical=typical, span=span, last=last, is_older=is_older)
+    apart = _apart(p.rows(slice(found.segment, None))) if found.state == IS_RIGHT else ""
     return found._replace(
-        sentence=sentence(found, p.n, unit, fired=fired),
+        sentence=sentence(found, p.n, unit, apart, fired=fired),
         advice=advice(found, p, unit, fired=fired),
     )
 
 
-def sentence(found: Verdict, n: int, unit: str, *, fired: bool = False) -> str:
-    """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like, of n pairs."""
+def sentence(found: Verdict, n: int, unit: str, apart: str = "", *, fired: bool = False) -> str:
+    """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like, of n pairs.
+
+    ``apart`` are the words about a few pairs that a right sensor is not judged by.
+    """
     if found.state == IS_RIGHT:
-        return _nearly(found, unit) or f"as right as it says{_within(found, unit)}"
+        nearly = _nearly(found, unit, with_scale=not apart)
+        return (nearly or f"as right as it says{_within(found, unit)}") + apart
     if found.state == FAULT:
         return _full(found, unit)
     if not fired:
@@ -112,14 +117,29 @@ def _within(found: Verdict, unit: str) -> str:
     return f": {error} lies within {words.declared(found, unit)}"
 
 
-def _nearly(found: Verdict, unit: str) -> str:
+def _nearly(found: Verdict, unit: str, *, with_scale: bool) -> str:
     """Return the words for a fault that is clear but too small to matter, empty for none."""
     told, scale = [], found.scale.widened(_CLEARLY)
-    if scale.excludes(1.0):
+    if with_scale and scale.excludes(1.0):
         told.append((words.understated if scale.lower > 1.0 else words.overstated)(found, unit))
     if found.level.widened(_CLEARLY).is_beyond(found.explained):
         told.append(words.offset(found, unit))
     return f"nearly right: {' and '.join(told)}, too little to correct" if told else ""
+
+
+def _apart(p: Pairs) -> str:
+    """Return the words for errors so large that a few of them spoil the mean square of all."""
+    variance = p.u**2 + p.u_ref**2
+    squares = p.error[variance > 0.0] ** 2 / variance[variance > 0.0]
+    far = squares > FAR**2
+    if not far.any() or far.all():
+        return ""
+    rest = float(np.mean(squares[~far]))
+    if float(np.mean(squares)) <= _SCALE_RIGHT[1] ** 2 or rest > _SCALE_RIGHT[1] ** 2:
+        return ""
+    few = int(np.count_nonzero(far))
+    which = f"{few} of {words.counted(squares.size)}, which {'is' if few == 1 else 'are'}"
+    return f", but for {which} more than {FAR:g} standard uncertainties off"
 
 
 def _open(n: int) -> str:
