@@ -3,7 +3,7 @@
 Rules of this file: the store holds a few sensors and has the interface of the daemon's journal, so
 that intake and recovery are the daemon's own. Only the newest pairs of each series are kept; the
 evidence before the first of them is the root of its replays, and the block keeps it. The bytes have
-a version; a state of the one before is upgraded.
+a version; states of released versions are upgraded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, Final, Self
 import msgspec
 import numpy as np
 
-from monitor.core.detector.series_state import with_relapse
 from monitor.core.detector.thresholds import Bases, Crossings
 from monitor.core.diagnosis.onsets import Onsets
 from monitor.core.model import BESIDE, PAIR, Records, in_event_order
@@ -217,7 +216,7 @@ class SeriesState(msgspec.Struct, array_like=True):
 
 
 class BlockState(msgspec.Struct, array_like=True):
-    """A block; :data:`_UPGRADES` says what earlier versions had.
+    """A block; :data:`UPGRADES` says what earlier versions had.
 
     ``shown`` is the state of each series after the last batch, and its alerts.
     """
@@ -240,20 +239,9 @@ encode_state: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(BlockState).decode
 
 
-def _with_relapse(old: list[Any]) -> list[Any]:
-    """Version 5 had one shape for all errors, and forgot an alert once it ended.
-
-    Evidence is gathered anew, from converted roots.
-    """
-    rows = []
-    for path, _, root, *heard in old[4]:
-        before = None if root is None else [*root[:2], with_relapse(root[2])]
-        rows.append([path, b"", before, *heard])
-    return [6, *old[1:4], rows, *old[5:]]
-
-
-# From the first release on, every version that was released has an entry here.
-_UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {5: _with_relapse}
+# From the first release on, every version that was released has an entry here: a function from the
+# fields of a state, the first of which is its version, to those of the next version.
+UPGRADES: Final[dict[int, Callable[[list[Any]], list[Any]]]] = {}
 
 
 def load_state(state: bytes) -> BlockState:
@@ -263,8 +251,8 @@ def load_state(state: bytes) -> BlockState:
         version = plain[0]
         if version == VERSION:
             return _decode(state)
-        while plain[0] in _UPGRADES:
-            plain = _UPGRADES[plain[0]](plain)
+        while plain[0] in UPGRADES:
+            plain = UPGRADES[plain[0]](plain)
         if plain[0] == VERSION:
             return msgspec.convert(plain, BlockState)
     except (msgspec.DecodeError, msgspec.ValidationError, IndexError) as error:

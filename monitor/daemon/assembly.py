@@ -37,7 +37,7 @@ from monitor.topics.verdict_topics import VerdictTopics
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 CLIENT_ID: Final = "client_id"  # another one
 SESSION_OF: Final = "session_of"  # another one, the identifier last used
-FORMER_CLIENT_ID: Final = "monitor"  # of all daemons whose settings named none
+_CLIENT_ID_PREFIX: Final = "monitor"
 _LEFT_MAX: Final = 100
 _CLIENT_ID_BYTES: Final = 4
 _COVARIATE_QOS: Final = 1
@@ -119,17 +119,13 @@ def client_id_of(parts: Parts) -> str:
     """Return the client identifier at the broker: that of the settings, else the journal's own.
 
     It is made once per journal, so that the same settings with another journal never take over
-    the session of the first. A journal of a time when all daemons had one name keeps that name:
-    the broker holds messages for it.
+    the session of the first.
     """
     noted = parts.journal.note(CLIENT_ID).decode()
-    named = parts.settings.mqtt.client_id
     if not noted:
-        is_former = named is None and parts.journal.note(SUBSCRIPTIONS)
-        made = f"{FORMER_CLIENT_ID}-{secrets.token_hex(_CLIENT_ID_BYTES)}"
-        noted = FORMER_CLIENT_ID if is_former else made
+        noted = f"{_CLIENT_ID_PREFIX}-{secrets.token_hex(_CLIENT_ID_BYTES)}"
         parts.journal.append(Batch(notes={CLIENT_ID: noted.encode()}))
-    return named or noted
+    return parts.settings.mqtt.client_id or noted
 
 
 def has_session(parts: Parts, client_id: str) -> bool:
@@ -207,7 +203,7 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
     return MqttSettings(
         host=mqtt.host,
         port=mqtt.port,
-        client_id=mqtt.client_id or FORMER_CLIENT_ID,
+        client_id=mqtt.client_id or _CLIENT_ID_PREFIX,
         subscriptions=_subscriptions(settings),
         protocol=mqtt.protocol,
         username=credentials.username,

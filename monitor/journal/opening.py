@@ -13,13 +13,11 @@ import os
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
-
-import msgspec
 
 from monitor.journal.failures import (
     UNREADABLE,
@@ -30,15 +28,7 @@ from monitor.journal.failures import (
     wal_of,
 )
 from monitor.journal.log_end import check_end, check_log, take_off
-from monitor.journal.schema import (
-    SCHEMA,
-    SCHEMA_VERSION,
-    TABLES,
-    Checksums,
-    create_tables,
-    row_crc,
-    write_checksums,
-)
+from monitor.journal.schema import SCHEMA_VERSION, create_tables
 
 _log: Final = logging.getLogger("monitor")
 
@@ -63,29 +53,8 @@ class Upgrade(NamedTuple):
     apply: Callable[[sqlite3.Connection, Path], None]
 
 
-def _upgrade_from(*lacking: str) -> Upgrade:
-    """Return how a form is brought to this one that lacked some tables."""
-    names = frozenset({*TABLES, "seal", "revisions_by_identity"} - {*lacking})
-    return Upgrade(names, lambda db, path: _with_tables(db, path, lacking))
-
-
-def _with_tables(db: sqlite3.Connection, path: Path, lacking: Sequence[str]) -> None:
-    body = db.execute("select body, crc from seal where id = 1").fetchone()
-    if body is None or row_crc("seal", body[0]) != body[1]:
-        raise JournalDamagedError(path, "the seal, which says what it holds, is damaged")
-    totals, tables = msgspec.msgpack.decode(body[0])
-    for statement in SCHEMA.split(";"):
-        if statement.split()[2] in lacking:
-            db.execute(statement)
-    write_checksums(db, Checksums(totals, {**tables, **dict.fromkeys(lacking, (0, 0))}))
-
-
-# From the first release on, every form that was released has an entry here. Form 3 had no numbers
-# beside pairs, form 4 kept no evidence.
-UPGRADES: Final[dict[int, Upgrade]] = {
-    3: _upgrade_from("covariates", "evidence"),
-    4: _upgrade_from("evidence"),
-}
+# From the first release on, every form that was released has an entry here.
+UPGRADES: Final[dict[int, Upgrade]] = {}
 
 
 def find_or_create(path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from monitor.core.detector import e_values
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.scales import Scales
-from monitor.core.detector.series_state import STATE, with_relapse
+from monitor.core.detector.series_state import STATE
 
 STREAMS, PAIRS, CHANGED = 40, 4000, 1000
 
@@ -206,26 +206,3 @@ def test_ceilings_do_not_depend_on_how_pairs_are_cut(cut):
 
     assert (np.concatenate([part.offset for part in parts]) == once.offset).all()
     assert (np.concatenate([part.spread for part in parts]) == once.spread).all()
-
-
-def without(state, name):
-    """Return a state without the bytes of one field, eight."""
-    at = STATE.fields[name][1]
-    return state[:at] + state[at + 8 :]
-
-
-def test_a_state_of_the_form_without_relapses_keeps_the_rest():
-    detector, one = Detector(np.full(1, 1000.0)), np.zeros(1, np.int64)
-    detector.advance(one, one, np.random.default_rng(175).standard_normal(40))
-    new = detector.dump(0)
-    record = np.frombuffer(new, STATE, 1)[0]
-    old = without(without(new, "stretch"), "middle")  # fields go from the last to the first
-
-    upgraded = with_relapse(old)
-    again = np.frombuffer(upgraded, STATE, 1)[0]
-
-    assert upgraded[STATE.itemsize :] == new[STATE.itemsize :]
-    for name in STATE.names:
-        expected = record["n"] / 0.57 if name == "middle" else record[name]
-        expected = 0.0 if name == "stretch" else expected
-        assert np.allclose(again[name], np.broadcast_to(expected, again[name].shape), rtol=1e-15)

@@ -14,7 +14,7 @@ import pytest
 from fleet_messages import APART, START, reading, reference, stream
 
 from monitor.cluster.block import Block
-from monitor.cluster.block_store import StateError
+from monitor.cluster.block_store import UPGRADES, VERSION, StateError
 from monitor.cluster.log_records import (
     IN_DOUBT,
     TRUSTED,
@@ -186,17 +186,20 @@ def test_a_revision_alone_of_a_reference_whose_pairs_are_gone_is_counted_as_too_
         assert found.totals["too_late"] == late
 
 
-def test_a_state_of_the_version_before_is_upgraded_and_other_versions_are_refused():
+def test_a_state_of_an_earlier_version_is_upgraded_and_other_versions_are_refused(monkeypatch):
+    """The earlier version never was: it had the rows as a mapping."""
+    monkeypatch.setitem(UPGRADES, 2, lambda old: [VERSION, *old[1:4], [*old[4].values()], *old[5:]])
     messages = stream(["cart-1", "cart-2"], 60)
     same, said, block = run(block_of, messages, 50, reload=False)
     now = msgspec.msgpack.decode(block.dump())
-    upgraded = block_of(msgspec.msgpack.encode([5, *now[1:]]))
+    former = [2, *now[1:4], dict(enumerate(now[4])), *now[5:]]
+    upgraded = block_of(msgspec.msgpack.encode(former))
     later = [reading("cart-1", 60, 503.0, START + 1802), reference("cart-1", 60, 500.0, START)]
     results = block.apply(later)
 
     assert facts(upgraded.network.evaluate(0.0), upgraded.network) == same
     assert upgraded.apply(later).noted == results.noted == said[-1].noted
-    for other in (4, 99):
+    for other in (5, 99):
         with pytest.raises(StateError, match=f"version {other}, this program reads 6; run"):
             block_of(msgspec.msgpack.encode([other, *now[1:]]))
     with pytest.raises(StateError, match="damaged"):

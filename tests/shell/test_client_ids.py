@@ -36,10 +36,10 @@ class Message(NamedTuple):
     payload: bytes
 
 
-def life(folder: Path, name: str = "null", *, is_earlier: bool = False) -> str:
-    """Return the identifier in one life of a daemon; an earlier version makes none."""
+def life(folder: Path, name: str = "null") -> str:
+    """Return the identifier in one life of a daemon."""
     parts = assemble(parse(SETTINGS.format(folder=folder, name=name).encode(), "s.yaml"), NOW)
-    found = "" if is_earlier else client_id_of(parts)
+    found = client_id_of(parts)
     note_subscriptions(parts)
     parts.journal.close()
     return found
@@ -63,16 +63,7 @@ def test_an_identifier_is_made_once_for_each_journal(tmp_path):
     assert all(MADE.fullmatch(name) for name in names)
 
 
-def test_a_journal_of_an_earlier_version_keeps_its_session(tmp_path):
-    life(tmp_path, is_earlier=True)
-
-    assert [life(tmp_path), life(tmp_path)] == ["monitor", "monitor"]
-
-
-@pytest.mark.parametrize("is_earlier", [False, True])
-def test_a_name_in_the_settings_counts_and_without_it_the_journal_has_its_own(tmp_path, is_earlier):
-    life(tmp_path, "plant", is_earlier=is_earlier)
-
+def test_a_name_in_the_settings_counts_and_without_it_the_journal_has_its_own(tmp_path):
     assert life(tmp_path, "plant") == "plant"
     assert MADE.fullmatch(life(tmp_path))
     assert life(tmp_path, "plant") == "plant"

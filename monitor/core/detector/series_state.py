@@ -1,4 +1,4 @@
-"""The state of a series: one record, and the form that the version before had."""
+"""The state of a series: one record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import whitening
 from monitor.core.detector.e_values import BETS
 from monitor.core.detector.scales import SCALES
 
@@ -40,24 +39,3 @@ STATE: Final = np.dtype(
     ],
     align=True,
 )
-
-
-# The form before this one, without shapes and relapses.
-_WITHOUT_RELAPSE: Final = np.dtype(
-    [
-        (name, STATE[name].base, STATE[name].shape)
-        for name in STATE.names or ()
-        if name not in ("middle", "stretch")
-    ],
-    align=True,
-)
-
-
-def with_relapse(state: bytes) -> bytes:
-    """Upgrade a saved state without shape and relapse; what it had learnt of z is dropped."""
-    old, new = np.frombuffer(state, _WITHOUT_RELAPSE, 1), np.zeros(1, STATE)
-    for name in _WITHOUT_RELAPSE.names or ():
-        new[name] = old[name]
-    # The sum must cover all pairs counted so far: each enters with the bet's largest value.
-    new["middle"] = new["n"] * whitening.MIDDLE_MOST
-    return new.tobytes() + state[_WITHOUT_RELAPSE.itemsize :]
