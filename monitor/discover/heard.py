@@ -12,6 +12,11 @@ from monitor.decode.paths import below, path_of, steps, to_number
 _LEAVES_MAX: Final = 300
 _PATH_CHARACTERS_MAX: Final = 200
 _QUOTES: Final = frozenset("\"'")
+# Keys of what `monitor` itself publishes: verdicts, alerts and corrected readings.
+_VERDICT: Final = frozenset(("sensor", "quantity", "state", "problem", "sentence", "advice"))
+_ALERT: Final = frozenset(("incident", "sensor", "quantity", "alert", "severity", "sentence"))
+_CORRECTED: Final = frozenset(("time", "value", "compared"))
+_BESIDE: Final = frozenset(("u", "lower", "upper", "p", "unit"))  # of a corrected reading
 
 
 class Heard(NamedTuple):
@@ -77,3 +82,22 @@ def name_at(path: str) -> str:
 def above(path: str) -> str:
     """Return the path of the object that contains a path, "" for the payload."""
     return path_of(steps(path)[:-1]) if path else ""
+
+
+def is_own(heard: Heard) -> bool:
+    """Return whether ``monitor`` published a message, by its content: all its topics can be set."""
+    whole = said(heard)
+    if whole is None or not isinstance(whole.content, dict):
+        return False
+    content = whole.content
+    keys = content.keys()
+    if keys >= _VERDICT or keys >= _ALERT:
+        return True
+    if keys >= _CORRECTED:
+        return isinstance(content["compared"], bool) and keys <= _CORRECTED | _BESIDE
+    origin, device = content.get("origin"), content.get("device")
+    return (
+        isinstance(origin, dict)
+        and isinstance(device, dict)
+        and origin.get("name") == device.get("manufacturer") == "monitor"
+    )

@@ -18,10 +18,9 @@ from monitor.decode.formats.mapped_json import parse
 from monitor.decode.paths import steps
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
 from monitor.discover.families import TopicFamily, are_values, topic_families
-from monitor.discover.heard import Heard, Said, number_of, said
+from monitor.discover.heard import Heard, Said, is_own, number_of, said
 from monitor.discover.joining import joining, linked
 from monitor.discover.other_formats import hints, is_of_other_format
-from monitor.discover.own_messages import is_own
 from monitor.discover.settings_text import Broker, Joining, settings_text
 from monitor.discover.source_guesses import Source, guessed_sources
 from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
