@@ -40,6 +40,7 @@ from monitor.config.settings_docs import (
 )
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.state.core_settings import CoreSettings
+from monitor.decode import DECODERS
 
 PROJECT = Path(__file__).parents[1]
 DEFAULT = PROJECT / "configs" / "default.yaml"
@@ -457,9 +458,9 @@ def test_an_unknown_decoder_is_refused_with_the_known_ones_named():
 
     (mistake,) = mistakes_of(text)
 
+    *others, last = DECODERS
     assert mistake == (
-        "4:47: sources[2].decoder: must be native, json, senml, lineprotocol, csv, msgpack or "
-        "sparkplug; did you mean native?"
+        f"4:47: sources[2].decoder: must be {', '.join(others)} or {last}; did you mean native?"
     )
 
 

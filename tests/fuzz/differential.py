@@ -26,8 +26,9 @@ from monitor.decode.accelerators import batch_alike
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain import SHOWN_MAX, Message, explain
 
-from . import fields, seeds, values
-from .mutations import Mutation, Pool, mutated
+from . import seeds
+from .messages import MESSAGES, Messages
+from .mutations import Pool, mutated
 
 RECEIVED: Final = 1_780_000_000.0  # 2026-05-28, after every good time
 SIZES: Final = (1, 2, 101, 1000)
@@ -127,38 +128,12 @@ _EXTRA: Final = (
 )
 
 
-class _Case(NamedTuple):
-    """Inputs of a format: on which topic, and what they are mutated from."""
-
-    topic: str
-    seeds: Sequence[bytes]
-    tokens: Sequence[bytes]
-    codec: Mutation | None
-
-
-def _json(topic: str, given: Sequence[bytes]) -> _Case:
-    return _Case(topic, given, seeds.JSON_TOKENS, values.JSON)
-
-
 _CASES: Final = (
-    *(
-        _json("forms/s/q", seeds.FORMS),
-        _json("done/s", seeds.DONE),
-        _json("beside/s", seeds.BESIDE),
-    ),
-    *(_json("lab/s", seeds.LAB), _json("senml/s/q", seeds.SENML_JSON)),
-    *(
-        _json("plain/s1/mass/reading", seeds.READING),
-        _json("plain/s1/mass/reference", seeds.REFERENCE),
-    ),
-    *(_json("native/s1/event", seeds.EVENT), _json("native/s1/collocation", seeds.COLLOCATION)),
-    _Case("senml/s/q", seeds.SENML_CBOR, seeds.CBOR_TOKENS, values.CBOR),
-    _Case("lp/s", seeds.LINES, seeds.LINE_TOKENS, None),
-    _Case("csv/s", seeds.CELLS, seeds.CELL_TOKENS, None),
-    _Case("msgpack/s", seeds.COLUMNS, seeds.MSGPACK_TOKENS, values.MSGPACK),
-    _Case("rows/s", seeds.ROWS, seeds.MSGPACK_TOKENS, values.MSGPACK),
-    _Case("spBv1.0/g/DDATA/e/s", seeds.DATA, seeds.PROTOBUF_TOKENS, fields.sparkplug),
-    _Case("spBv1.0/g/NBIRTH/e", (seeds.BIRTH,), seeds.PROTOBUF_TOKENS, fields.sparkplug),
+    *(each for each in MESSAGES.values() if each.settings == "own"),
+    Messages("own", "plain/s1/mass/reading", seeds.READING, "native"),
+    Messages("own", "plain/s1/mass/reference", seeds.REFERENCE, "native"),
+    Messages("own", "native/s1/event", seeds.EVENT, "native"),
+    Messages("own", "native/s1/collocation", seeds.COLLOCATION, "native"),
 )
 
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from monitor.config import (
     Credentials,
@@ -27,8 +27,9 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.units import conversion
 from monitor.mqtt.topic_templates import Template, TemplateError
 
-from . import fields, seeds, values
+from . import seeds, values
 from .invariants import RECEIVED, check_observation, check_refusal, holds, same, words
+from .messages import MESSAGES, Messages
 from .mutations import Mutation
 from .web import Web
 
@@ -219,51 +220,14 @@ def _settings_seeds() -> tuple[bytes, ...]:
     return (*short, seeds.SETTINGS)
 
 
-def _of(
-    name: str,
-    topic: str,
-    given: Sequence[bytes],
-    decoder: str = "json",
-    tokens: Sequence[bytes] = seeds.JSON_TOKENS,
-    codec: Mutation | None = values.JSON,
-) -> Target:
-    run = (sparkplug if decoder == "sparkplug" else message)(name, topic)
-    return Target(decoder, run, given, tokens, codec)
+def _of(messages: Messages) -> Target:
+    """Return the target that decodes such messages."""
+    run = (sparkplug if messages.decoder == "sparkplug" else message)(*messages[:2])
+    return Target(messages.decoder, run, messages.seeds, messages.tokens, messages.codec)
 
-
-_SPARKPLUG: Final[tuple[Any, ...]] = ("sparkplug", seeds.PROTOBUF_TOKENS, fields.sparkplug)
-_MSGPACK: Final[tuple[Any, ...]] = ("msgpack", seeds.MSGPACK_TOKENS, values.MSGPACK)
-_CELLS: Final[tuple[Any, ...]] = ("csv", seeds.CELL_TOKENS, None)
 
 TARGETS: Final[Mapping[str, Target]] = {
-    "native-reading": _of("default", "monitor/s-1/mass/reading", seeds.READING, "native"),
-    "native-reference": _of("default", "monitor/s-1/mass/reference", seeds.REFERENCE, "native"),
-    "native-event": _of("default", "monitor/s-1/event", seeds.EVENT, "native"),
-    "native-collocation": _of("native", "beside/s-1", seeds.COLLOCATION, "native"),
-    "json-vendor": _of("weighing", "wow/otago/r1/p1/reading", seeds.VENDOR),
-    "json-kalman": _of("weighing", "wow/otago/r1/p1/kalman", seeds.KALMAN),
-    "json-static": _of("weighing", "wow/otago/r1/static", seeds.STATIC),
-    "json-air": _of("air", "aq/v2/dn/n01/obs", seeds.AIR),
-    "json-hour": _of("air", "ref/S3/hourly", seeds.HOUR),
-    "json-lims": _of("process", "lims/p1/result", seeds.LIMS),
-    "json-forms": _of("own", "forms/s/q", seeds.FORMS),
-    "json-event": _of("own", "done/s", seeds.DONE),
-    "json-collocation": _of("own", "beside/s", seeds.BESIDE),
-    "json-lab": _of("own", "lab/s", seeds.LAB),
-    "senml-json": _of("own", "senml/s/q", seeds.SENML_JSON, "senml"),
-    "senml-cbor": _of(
-        "own", "senml/s/q", seeds.SENML_CBOR, "senml", seeds.CBOR_TOKENS, values.CBOR
-    ),
-    "lineprotocol": _of("own", "lp/s", seeds.LINES, "lineprotocol", seeds.LINE_TOKENS, None),
-    "csv-cells": _of("own", "csv/s", seeds.CELLS, *_CELLS),
-    "csv-head": _of("weighing", "wow/otago/r1/p1/line", seeds.HEAD, *_CELLS),
-    "msgpack-columns": _of("own", "msgpack/s", seeds.COLUMNS, *_MSGPACK),
-    "msgpack-rows": _of("own", "rows/s", seeds.ROWS, *_MSGPACK),
-    "sparkplug-data": _of("own", "spBv1.0/g/DDATA/e/s", seeds.DATA, *_SPARKPLUG),
-    "sparkplug-birth": _of("own", "spBv1.0/g/NBIRTH/e", (seeds.BIRTH,), *_SPARKPLUG),
-    "sparkplug-plant": _of(
-        "process", "spBv1.0/PlantA/DDATA/edge7/AT-4012", seeds.DATA, *_SPARKPLUG
-    ),
+    **{name: _of(each) for name, each in MESSAGES.items()},
     "topics": Target("topics", template, seeds.TOPICS, seeds.TOPIC_TOKENS),
     "routing": Target("topics", routing, seeds.ROUTED, seeds.TOPIC_TOKENS, share=0.5),
     "units": Target("units", units, seeds.UNITS, seeds.UNIT_TOKENS, share=0.2),
