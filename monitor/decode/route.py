@@ -14,14 +14,11 @@ from typing import Final, NamedTuple
 from monitor.core.model import Observation, Reading
 from monitor.core.setting import Contradiction, no_contradictions
 from monitor.decode.checks import Rejected
-from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival, Found, Seen
 from monitor.decode.spec import Kind, MapSpec
 from monitor.decode.units import Units
-
-_NEEDS_PACKET: Final = ("senml", "lineprotocol", "sparkplug")
 
 # -- sources and decoders -------------------------------------------------------------------------
 
@@ -50,16 +47,6 @@ class Route(NamedTuple):
         series = self.mapped.spec.series[0]
         return series.to_unit or self.unit or series.unit
 
-    def needs_packet(self) -> bool:
-        """Return whether only the packet distinguishes a repeated message from a new one.
-
-        This is so where a message may have only its arrival time, or where other messages define
-        its meaning; all other messages have an identity of their own.
-        """
-        if self.decoder in _NEEDS_PACKET:
-            return True
-        return self.mapped is not None and self.mapped.spec.time == ARRIVAL
-
 
 class Call(NamedTuple):
     """One message: its payload, the fields of its topic, its source and when it came.
@@ -85,7 +72,8 @@ class Decoder:
     of a source (its kind, unit and topic template) where the format has its own; all others need
     one from the settings, and ``contradictions`` returns what is wrong with it or with the names in
     the topic template. ``number_texts`` says that the format writes numbers as texts,
-    ``has_births`` that some of its messages define how to read later ones.
+    ``takes_arrival`` that a record without a time has that of its arrival, and ``has_births`` that
+    some of its messages define how to read later ones.
     """
 
     def __init__(
@@ -99,6 +87,7 @@ class Decoder:
             [MapSpec, Collection[str]], Iterable[Contradiction]
         ] = no_contradictions,
         number_texts: bool = False,
+        takes_arrival: bool = False,
         has_births: bool = False,
     ) -> None:
         self._parse: Final = parse
@@ -107,6 +96,7 @@ class Decoder:
         self.mapping: Final = mapping
         self.contradictions: Final = contradictions
         self.number_texts: Final = number_texts
+        self.takes_arrival: Final = takes_arrival
         self.has_births: Final = has_births
 
     def records(self, call: Call) -> Iterator[Seen]:

@@ -26,6 +26,7 @@ from monitor.decode.accelerators.batch_alike import PackedBatch
 from monitor.decode.accelerators.batch_records import Arrays, arrays
 from monitor.decode.checks import Rejected
 from monitor.decode.covariate_fields import CovariateReader
+from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats import (
     csv_lines,
     lineprotocol,
@@ -105,7 +106,7 @@ class Router:
         self._filters: Final = {each.text: each.filter for each, _ in self._routes}
         self._arrays: Final = {id(route): _arrays(route) for route in routes}
         sparkplug.keep_used_metrics(routes)
-        self.any_needs_packet: Final = any(route.needs_packet() for route in routes)
+        self.any_needs_packet: Final = any(map(_needs_packet, routes))
         self._payload_bytes_max: Final = payload_bytes_max
         self._maintenance: Final = maintenance
         self._covariates: Final = covariates
@@ -202,7 +203,7 @@ class Router:
         """Return whether only the packet distinguishes a new message of ``topic`` from an old."""
         for template, route in self._routes:
             if template.match(topic) is not None:
-                return route.needs_packet()
+                return _needs_packet(route)
         return False
 
     def sensor_of(self, topic: str) -> str:
@@ -397,6 +398,17 @@ class Router:
         if place == len(self._names):
             self._names.append(name)
         return place
+
+
+def _needs_packet(route: Route) -> bool:
+    """Return whether only the packet distinguishes a repeated message from a new one.
+
+    This is so where a message may have only its arrival time, or where other messages define its
+    meaning; all other messages have an identity of their own.
+    """
+    decoder = DECODERS[route.decoder]
+    is_arrival = route.mapped is not None and route.mapped.spec.time == ARRIVAL
+    return decoder.takes_arrival or decoder.has_births or is_arrival
 
 
 def _complete(route: Route) -> Route:

@@ -43,4 +43,4 @@ def _record(line: str, arrival: float) -> object:
     return record
 
 
-decode: Final = Decoder(parse, many=True, help="InfluxDB line protocol")
+decode: Final = Decoder(parse, many=True, help="InfluxDB line protocol", takes_arrival=True)

@@ -173,4 +173,6 @@ def _text(name: str, found: object) -> str:
     return text
 
 
-decode: Final = Decoder(parse, many=True, help="SenML (RFC 8428) in JSON or CBOR")
+decode: Final = Decoder(
+    parse, many=True, help="SenML (RFC 8428) in JSON or CBOR", takes_arrival=True
+)
