@@ -508,6 +508,35 @@ def test_towers_of_brackets_are_refused(payload):
         survives(daemon, topic, payload)
 
 
+# -- the words of refusals ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("true", "a boolean"),
+        ("{}", "an object"),
+        ("[1]", "an array"),
+        ('"x"', "a text"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_told_in_the_words_of_json(value, told):
+    body = f'{{"time":"2026-03-01T06:00Z","value":{value},"u":1}}'
+    (refused,) = decode("native", body.encode())
+
+    assert refused.detail == f"value at `$.value` is {told}, not a number"
+
+
+def test_a_time_without_a_zone_is_refused_with_what_its_decoder_can_do():
+    (native,) = decode("native", NATIVE.replace(b"Z", b""))
+    (mapped,) = decode("json", b'{"list":[{"t":"2026-03-01T06:00:00","v":"1","u":1}]}')
+
+    assert native.detail.endswith(
+        "; send one, or read it with decoder json and time_zone in its map"
+    )
+    assert mapped.detail.endswith("; send one, or set time_zone for the source")
+
+
 # -- a message that means something else at another time ------------------------------------------
 
 

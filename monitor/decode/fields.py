@@ -19,6 +19,7 @@ from monitor.decode.paths import (
     Number,
     Text,
     shown,
+    type_of,
 )
 from monitor.decode.records import Compose, Fields, composer, names_in
 from monitor.decode.spec import (
@@ -82,7 +83,7 @@ def _joined(paths: Sequence[str], found: Sequence[object]) -> str:
     """Return the texts that make up a time, joined."""
     for path, each in zip(paths, found, strict=True):
         if not isinstance(each, str):
-            what = f"time is joined from texts, not from a {type(each).__name__}"
+            what = f"time is joined from texts, not from {type_of(each)}"
             raise Rejected("bad_field", what, shown(path))
     return " ".join(map(str, found))
 
@@ -149,7 +150,7 @@ def agreement(spec: MapSpec, fetchers: Fetchers) -> Callable[[object, object, Fi
             if found is MISSING or found == fields[field]:
                 continue
             if not isinstance(found, str):
-                what = f"{field} at `{path}` is a {type(found).__name__}, not a text"
+                what = f"{field} at `{path}` is {type_of(found)}, not a text"
                 raise Rejected("bad_field", what, path)
             what = f"payload says {field} {found[:60]!r}, topic {fields[field]}"
             raise Rejected("name_mismatch", what, path)

@@ -227,7 +227,24 @@ def quoted(found: object) -> str:
     plain = found is None or isinstance(found, bool | float)
     if plain or (isinstance(found, int) and abs(found) < 1 << 64):
         return repr(found)
-    return f"a {type(found).__name__}"
+    return type_of(found)
+
+
+_TYPES: Final[Mapping[type, str]] = {
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "a boolean",
+    dict: "an object",
+    list: "an array",
+    tuple: "an array",
+    type(None): "null",
+}
+
+
+def type_of(found: object) -> str:
+    """Return the type of a value in the words of JSON, with its article."""
+    return _TYPES.get(type(found), f"a {type(found).__name__}")
 
 
 def to_number(what: str, found: object, *, texts: bool) -> float:
@@ -241,7 +258,7 @@ def to_number(what: str, found: object, *, texts: bool) -> float:
         found = float(plain)
     if isinstance(found, bool) or not isinstance(found, int | float):
         hint = _text_hint(found) if isinstance(found, str) else ""
-        raise Rejected("bad_field", f"{what} is a {type(found).__name__}, not a number{hint}")
+        raise Rejected("bad_field", f"{what} is {type_of(found)}, not a number{hint}")
     try:
         number = float(found)
     except OverflowError:
@@ -275,7 +292,7 @@ def _text_hint(text: str) -> str:
 def to_text(what: str, found: object) -> str:
     """Return a stated text or whole number as text; raises Rejected."""
     if isinstance(found, bool) or not isinstance(found, str | int):
-        raise Rejected("bad_field", f"{what} is a {type(found).__name__}, not a text")
+        raise Rejected("bad_field", f"{what} is {type_of(found)}, not a text or a whole number")
     if isinstance(found, int) and abs(found) > 1 << 64:
         raise Rejected("bad_name", f"{what} is a number of too many digits")
     return str(found)

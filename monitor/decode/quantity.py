@@ -20,6 +20,7 @@ from monitor.decode.paths import (
     Place,
     Text,
     shown,
+    type_of,
 )
 from monitor.decode.records import Compose, composer
 from monitor.decode.spec import Kind, MapError, MapSpec, SeriesSpec
@@ -185,7 +186,7 @@ def _stated_unit(spec: SeriesSpec, wanted: str, fetchers: Fetchers, place: Place
             what = f"unit is missing at `{name}`; the series is in {wanted!r}"
             raise Rejected("unit", what, name)
         if not isinstance(found, str):
-            what = f"unit at `{name}` is a {type(found).__name__}, not a text"
+            what = f"unit at `{name}` is {type_of(found)}, not a text"
             raise Rejected("bad_field", what, name)
         if spec.unit and found != spec.unit:
             what = f"unit at `{name}` is {found[:60]!r}, the source declares {spec.unit!r}"

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from monitor.core.model import Observation, Sample
 from monitor.decode.checks import Rejected, check_name
-from monitor.decode.paths import MISSING, Fetch, Fetchers, Place, quoted, shown
+from monitor.decode.paths import MISSING, Fetch, Fetchers, Place, quoted, shown, type_of
 from monitor.decode.spec import MapError, MapSpec, Scalar
 from monitor.decode.units import Units
 from monitor.mqtt.topic_templates import FIELD
@@ -171,7 +171,7 @@ def _entries(fetch: Fetch, name: str) -> Frame:
         if found is MISSING:
             raise Rejected("missing_field", f"the array is missing at `{name}`", name)
         if not isinstance(found, list | tuple):
-            what = f"`{name}` is a {type(found).__name__}, not an array"
+            what = f"`{name}` is {type_of(found)}, not an array"
             raise Rejected("bad_field", what, name)
         if not found:
             raise Rejected("missing_field", f"the array at `{name}` is empty", name)

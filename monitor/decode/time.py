@@ -25,7 +25,7 @@ from monitor.decode.checks import (
     check_era,
     latest_time,
 )
-from monitor.decode.paths import to_number
+from monitor.decode.paths import to_number, type_of
 from monitor.decode.spec import MapError
 
 # A member of a struct, read as :func:`reader` does: RFC 3339 with a zone.
@@ -47,6 +47,8 @@ _NATIVE_HINT: Final = (
     "too (time_unit: ms)"
 )
 
+_NATIVE_ZONE: Final = "read it with decoder json and time_zone in its map"
+
 Reader = Callable[[object, str], float]
 
 
@@ -66,13 +68,13 @@ def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
         if isinstance(stated, str):
             return _of_text(_Text(stated, what, layout), unit, local)
         if isinstance(stated, datetime):
-            return _seconds(stated, local, what)
+            return _seconds(stated, local, what, unit)
         is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
         if is_number and unit != "none":
             return check_era(_of_number(to_number(what, stated, texts=False), unit), what)
         if unit == "none" and is_number:
             raise Rejected("bad_field", f"{what} is a number, {_NATIVE_HINT}")
-        raise Rejected("bad_field", f"{what} is a {type(stated).__name__}; send a text")
+        raise Rejected("bad_field", f"{what} is {type_of(stated)}; send a text")
 
     return read
 
@@ -151,16 +153,17 @@ def is_number(text: str) -> bool:
     )
 
 
-def _seconds(time: datetime, local: ZoneInfo | None, what: str) -> float:
-    """Return seconds since 1970 UTC.
+def _seconds(time: datetime, local: ZoneInfo | None, what: str, unit: str) -> float:
+    """Return seconds since 1970 UTC; ``unit`` is that of times stated as numbers.
 
     Of an hour that comes twice, when clocks are set back, it is the first. Raises Rejected for a
     time without a zone, and for one that the clocks of its zone skip.
     """
     if time.tzinfo is None:
         if local is None:
-            detail = f"{what} {time.isoformat()} has no zone; send one"
-            raise Rejected("naive_time", f"{detail}, or set time_zone for the source")
+            how = _NATIVE_ZONE if unit == "none" else "set time_zone for the source"
+            detail = f"{what} {time.isoformat()} has no zone; send one, or {how}"
+            raise Rejected("naive_time", detail)
         stated, time = time, time.replace(tzinfo=local)
         if _is_skipped(time):
             detail = f"{what} {stated.isoformat()} does not exist in {local.key}"
@@ -232,4 +235,4 @@ def _of_text(stated: _Text, unit: str, local: ZoneInfo | None) -> float:
         return check_era(_of_number(stated.number(), unit), stated.what)
     if unit == "none" and len(stated.text.strip()) <= _DATE_CHARACTERS:
         raise stated.refused()  # a date: no zone in the settings makes it a time
-    return _seconds(time, local, stated.what)
+    return _seconds(time, local, stated.what, unit)

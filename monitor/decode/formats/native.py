@@ -12,6 +12,7 @@ from typing import Final
 from monitor.decode.checks import Rejected
 from monitor.decode.formats import mapped_json
 from monitor.decode.mapping import Mapped
+from monitor.decode.paths import type_of
 from monitor.decode.route import Call, Decoder
 from monitor.decode.spec import Kind, MapSpec, SeriesSpec
 from monitor.mqtt.topic_templates import Template
@@ -77,16 +78,12 @@ def parse(call: Call) -> object:
     if not isinstance(found, dict):
         raise Rejected(
             "bad_field",
-            f"the payload is {_called(found)}, not an object; a source with "
+            f"the payload is {type_of(found)}, not an object; a source with "
             "decoder json and a map reads it (each: $ for the entries of an array, value: $ for a "
             "number alone)",
             "$",
         )
     return found
-
-
-def _called(found: object) -> str:
-    return "an array" if isinstance(found, list) else f"a {type(found).__name__}"
 
 
 decode: Final = Decoder(

@@ -15,7 +15,7 @@ import cbor2
 
 from monitor.decode.checks import Rejected
 from monitor.decode.formats import mapped_json
-from monitor.decode.paths import to_number, to_text
+from monitor.decode.paths import to_number, to_text, type_of
 from monitor.decode.route import Call, Decoder
 
 # RFC 8428 table 4: labels of the CBOR form.
@@ -110,7 +110,7 @@ def _entries(record: object) -> dict[str, object]:
         elif isinstance(label, int) and not isinstance(label, bool):
             name = _LABELS.get(label, "")
         else:
-            what = f"a label is a {type(label).__name__}, not a text or a whole number"
+            what = f"a label is {type_of(label)}, not a text or a whole number"
             raise Rejected("bad_field", what)
         if name.endswith("_") and name not in _KNOWN:
             what = f"`{name}` is unknown, and must be understood (RFC 8428, 4.4)"
