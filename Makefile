@@ -11,6 +11,7 @@
 # STREAMS=0.2 for a fifth of the streams).
 # `make alarms` holds false alarms, delays and all-clears to their goals, beside other detectors, and
 # writes its tables into docs/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
+# `make generated` writes every file that is made from the code: settings, metrics, rules, dashboards.
 # `make docs` writes the documentation as HTML into build/site, and fails at a link that leads nowhere.
 # `make soak` kills, floods and wears it for four to six hours and writes docs/reliability.md; what
 # was broken off goes on from build/soak at the next call.
@@ -50,7 +51,7 @@ SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_stat
     tests/test_config.py tests/test_package.py tests/shell/test_journal.py tests/shell/test_mqtt.py \
     tests/shell/test_web.py tests/shell/test_webhook.py tests/shell/test_client.py
 
-.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs sbom audit clean
+.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs generated sbom audit clean
 
 demo: $(if $(UV),,.venv/demo.stamp)
 	$(DEMO) demo $(if $(S),--seconds $(S))
@@ -104,6 +105,16 @@ soak: $(if $(UV),,.venv/dev.stamp)
 
 docs: $(if $(UV),,.venv/dev.stamp)
 	$(if $(UV),$(TEST),.venv/bin/python -m) monitor docs --out build/site
+
+# Every file that is made from the code, but figures, reliability, detection and performance.
+generated: $(if $(UV),,.venv/dev.stamp)
+	$(BENCH) -m monitor.config.settings_docs
+	$(BENCH) -m monitor.http.metrics_docs
+	$(BENCH) -m monitor.manual.reference
+	PYTHONPATH=tests $(BENCH) tests/shell/test_exposition.py
+	$(BENCH) deploy/prometheus/fault_rules.py
+	$(BENCH) deploy/kubernetes/operator/rules.py
+	$(BENCH) deploy/grafana/build.py
 
 sbom:
 	mkdir -p build

@@ -29,10 +29,17 @@ CHECKS = {
     ],
 }
 
+# mypy gives a worker three seconds to start, however busy the machine; without workers it waits.
+NO_WORKER = "Failed to establish connection with worker"
+
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_code_keeps_its_contracts(check):
-    done = subprocess.run(CHECKS[check], check=False, capture_output=True, text=True, cwd=PROJECT)
+    command = CHECKS[check]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=PROJECT)
+    if NO_WORKER in done.stdout:
+        command = command[: command.index("--num-workers")]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=PROJECT)
 
     assert done.returncode == 0, done.stdout + done.stderr
 

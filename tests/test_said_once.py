@@ -12,9 +12,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.snapshot.snapshot import STATE_MEANINGS, STATE_NAMES
-from monitor.core.verdict import FAULTS
+from monitor.core.verdict import FAULTS, Estimate, Verdict
+from monitor.core.verdict.words import NOW, PAST
 from monitor.decode import DECODERS
 from monitor.http import selection
 
@@ -105,6 +108,54 @@ def test_the_glossary_and_the_runbook_name_every_fault():
     assert [name for name in sections if name in {each.rule for each in FAULTS.values()}] == [
         each.rule for each in FAULTS.values()
     ]
+
+
+# -- the words of a fault on the pages ------------------------------------------------------------
+
+WRONG = Verdict(
+    "fault", size=Estimate(3.0, 2.0, 4.0), level=Estimate(3.0, 2.0, 4.0),
+    slope_per_day=Estimate(3.0, 2.0, 4.0), scale=Estimate(3.0, 2.0, 4.0),
+    gain=Estimate(3.0, 2.0, 4.0), pivot=5.0, pairs=14,
+)  # fmt: skip
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+WAYS = "(?:heavy|light|high|low)"
+LIKE_AN_OFFSET = rf"[\w-]+ [\d.]+(?: [^\s,]+)?(?: \w+)? {WAYS} \([\d.]+ to [\d.]+\)"
+
+
+@pytest.mark.parametrize("label", FAULTS)
+def test_the_table_of_sentences_has_every_fault_in_its_words(label):
+    """The words before the first number, or before a colon."""
+    said = FAULTS[label].words(replaced(label), "kg", NOW)
+    begins = re.split(r" \+?\d|:", said)[0]
+    page = (PROJECT / "docs" / "concepts.md").read_text(encoding="utf-8")
+
+    assert f"\n| {begins}" in page
+
+
+def replaced(label: str) -> Verdict:
+    """Return a verdict of that fault; an uncertainty is overstated where the scale is below 1."""
+    return WRONG._replace(fault=label) if label != "overstated" else WRONG._replace(
+        fault=label, scale=Estimate(0.3, 0.2, 0.4)
+    )  # fmt: skip
+
+
+def test_every_page_tells_an_offset_as_the_product_does():
+    found = WRONG._replace(fault="offset")
+    told = [re.escape(FAULTS["offset"].words(found, "kg", verbs)) for verbs in (NOW, PAST)]
+    forms = "|".join(
+        re.sub(r"\d+(\\\.\d+)?", r"[\\d.]+", each)
+        .replace(r"\ kg", r"(?: [^\s,]+)?")
+        .replace("heavy", WAYS)
+        for each in told
+    )
+    shown = [
+        (page.name, each)
+        for page in PAGES
+        for each in re.findall(LIKE_AN_OFFSET, page.read_text(encoding="utf-8"))
+    ]
+
+    assert [each for each in shown if not re.fullmatch(forms, each[1])] == []
+    assert len(shown) > 20
 
 
 ANOTHER_STATISTIC = """

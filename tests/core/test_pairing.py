@@ -204,6 +204,28 @@ def test_any_order_and_repetition_gives_the_pairs_of_the_oracle(mode, match_on, 
 
 
 @pytest.mark.parametrize("mode", list(PAIRING_RULES))
+@pytest.mark.parametrize("times", [(7.0, 13.0), (13.0, 7.0)])
+@pytest.mark.parametrize("kind", [Reading, Reference])
+def test_of_two_equally_near_the_earlier_counts_whatever_comes_first(mode, times, kind):
+    """Of two readings about a reference, and of two references about a reading."""
+    if kind is Reading:
+        history = [Reading("a", "x", time, time, u=1.0) for time in times]
+        history.append(Reference("a", "x", 10.0, 1.0, start=10.0, end=12.0))
+    else:
+        history = [Reference("a", "x", time, time, identity=f"at {time}") for time in times]
+        history.append(Reading("a", "x", 10.0, 1.0, u=1.0))
+    for arrival in (history, history[::-1]):
+        pairing = make(mode)
+        feed(pairing, arrival)
+        stands = standing(pairing.drain_changes())
+
+        assert stands == rounded(oracle(mode, history))
+        if mode == "nearest":
+            pair = (7.0, 7.0, 1.0) if kind is Reading else (10.0, 1.0, 7.0)
+            assert stands == {(0, *pair, 0.0)}
+
+
+@pytest.mark.parametrize("mode", list(PAIRING_RULES))
 def test_changes_taken_in_pieces_add_up_to_the_same_pairs(mode):
     chance = random.Random(5)
     history: list[Reading | Reference] = [

@@ -87,6 +87,17 @@ def test_where_a_row_is_seen_exists(row):
             assert name in STATISTICS, name
 
 
+SUMMARIES = ("_median", "_trimmed", "_expected_ratio")  # of a score, which its row names
+
+
+@pytest.mark.parametrize("name", [name for name in STATISTICS if not name.endswith(SUMMARIES)])
+def test_a_statistic_of_the_papers_is_named_in_its_row(name):
+    names = {name, *(f"monitor_{each}" for each in STATISTICS[name].names(name))}
+
+    for row in re.findall(r"[ABC]-\d\d", STATISTICS[name].source):
+        assert names & {*quoted(ROWS[row][3])}, row
+
+
 def test_the_experiment_of_fig_3_gives_what_the_paper_says():
     """ZMS passes 95 % of calibrated sets whatever the tail of u; RCE below 80 % at nu = 2."""
     heavy, light = (passed(TESTS, 300, 2000, nu).share for nu in (2.0, 20.0))
