@@ -31,7 +31,7 @@ from monitor.cluster.placing import Placing
 from monitor.cluster.recipes import recipe_of
 from monitor.config import Settings, parse
 from monitor.daemon.assembly import Parts, assemble
-from monitor.daemon.runtime import freeze_after_start, retain_freed
+from monitor.daemon.runtime import OF_WORKERS, freeze_after_start, retain_freed
 
 START = 1_767_225_600
 A_BLOCK = 64
@@ -204,7 +204,7 @@ def main() -> None:
         grown()
         sys.exit()
     freeze_after_start()  # as a daemon does, and a worker
-    retain_freed(256 << 20, 64 << 20)  # as cluster.workers does
+    retain_freed(*OF_WORKERS)  # as cluster.workers does
     for a_sensor, warm, measured in ((300, 2, 1), (12, 44, 4)):
         title = f"{options.sensors} sensors, {a_sensor} messages a sensor and batch, us a message"
         shown(title, compared(options.sensors, a_sensor, warm, measured))

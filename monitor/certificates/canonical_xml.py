@@ -184,7 +184,7 @@ def canonical_part(
     *,
     exclusive: bool,
     without: PrefixedElement | None = None,
-    prefixes: frozenset[str] = frozenset(),
+    prefixes: frozenset[str],
 ) -> bytes:
     """Return an element with all below it in canonical form."""
     scope = {} if element.above is None else element.above.scope

@@ -96,7 +96,7 @@ def validity_of(
     performed: date,
     recalibration: date | None,
     *,
-    valid_for: str | None = None,
+    valid_for: str | None,
     valid_until: str | None = None,
 ) -> Validity | None:
     """Return until when a certificate is valid, None if not stated; raises ValidityError.

@@ -68,7 +68,7 @@ class References:
     ``left_out`` counts the reports on references beyond the limit.
     """
 
-    def __init__(self, noted: bytes = b"") -> None:
+    def __init__(self, noted: bytes) -> None:
         self._parts: Final[dict[Key, dict[int, _Held]]] = {}
         self._of_block: Final[dict[int, set[Key]]] = {}
         self._found: Final[dict[Key, Found]] = {}

@@ -175,7 +175,7 @@ def _rest() -> None:
         freeze_after_start()  # traverses everything: blocks no longer kept may be in cycles
 
 
-def session(settings: Settings, options: dict[str, str] | None = None) -> SparkSession:
+def session(settings: Settings, options: dict[str, str] | None) -> SparkSession:
     """Return the session; spark-submit's options take precedence over the settings."""
     job = settings.cluster.job
     builder = SparkSession.builder.appName("monitor")

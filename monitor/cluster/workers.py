@@ -3,9 +3,9 @@
 from pyspark import daemon
 
 import monitor.cluster.job  # noqa: F401 - workers find it there
-from monitor.daemon.runtime import freeze_after_start, retain_freed
+from monitor.daemon.runtime import OF_WORKERS, freeze_after_start, retain_freed
 
 if __name__ == "__main__":
     freeze_after_start()
-    retain_freed(256 << 20, 64 << 20)
+    retain_freed(*OF_WORKERS)
     daemon.manager()

@@ -238,7 +238,7 @@ def verdict_topics(
 
 
 def corrected_topics(
-    settings: Settings, credentials: Credentials, client_id: str, dropped: int = 0
+    settings: Settings, credentials: Credentials, client_id: str, dropped: int
 ) -> CorrectedTopics | None:
     """Return what publishes corrected readings, not started; None if the settings want none.
 

@@ -255,6 +255,9 @@ def freeze() -> None:
     gc.freeze()
 
 
+OF_WORKERS: Final = 256 << 20, 64 << 20  # what workers of the cluster keep of states they decode
+
+
 def retain_freed(kept_bytes: int, block_bytes: int) -> None:
     """Let malloc keep up to ``kept_bytes`` of freed memory, where the C library allows it.
 

@@ -115,15 +115,13 @@ def write_stream(
     out: TextIO,
     observations: Iterable[Observation],
     units: Mapping[tuple[str, str], str],
-    layout: Layout = "csv",
-    *,
-    headed: bool = True,
+    layout: Layout,
 ) -> int:
     """Write readings and references to ``out``; return how many. Events are not written.
 
-    ``units`` is by (sensor or subject, quantity); ``headed`` asks for the header of a CSV file.
+    ``units`` is by (sensor or subject, quantity).
     """
-    write = _csv(out, headed=headed) if layout == "csv" else _json_lines(out)
+    write = _csv(out) if layout == "csv" else _json_lines(out)
     count = 0
     for observation in observations:
         if isinstance(observation, Reading | Reference):
@@ -132,10 +130,9 @@ def write_stream(
     return count
 
 
-def _csv(out: TextIO, *, headed: bool) -> Callable[[dict[str, str | float]], object]:
+def _csv(out: TextIO) -> Callable[[dict[str, str | float]], object]:
     rows = csv.DictWriter(out, STREAM_COLUMNS, restval="", lineterminator="\n")
-    if headed:
-        rows.writeheader()
+    rows.writeheader()
     return rows.writerow
 
 

@@ -146,7 +146,7 @@ def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
     return chain.from_iterable(zip(*block, strict=True) for block in blocks)
 
 
-def row_blocks(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Block]:
+def row_blocks(text: TextIO, *, decimal_comma: bool) -> Iterator[Block]:
     """Return (line numbers, cells) of the rows that are not blank: the first alone, then many.
 
     The separator of cells is the one in the first line: tabs, semicolons or commas. Between tabs or

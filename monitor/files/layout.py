@@ -187,7 +187,7 @@ def early_times(latest: float, how: str = "name it with --time-start") -> str:
     )
 
 
-def typed_number(text: str, *, decimal_comma: bool = False) -> float:
+def typed_number(text: str, *, decimal_comma: bool) -> float:
     """Return a number as people write it: 21.5, 21,5 or 1 021,5.
 
     Blanks and apostrophes separate thousands. A single comma without a point is a decimal comma;

@@ -63,9 +63,7 @@ def parse_columns(text: str, fields: Iterable[str] = USUAL) -> dict[str, str]:
     return given
 
 
-def fields_of(
-    path: Path, names: Sequence[str], given: Mapping[str, str] = _NO_COLUMNS
-) -> dict[str, str]:
+def fields_of(path: Path, names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
     """Return the column of each field that a table has; raises FileError.
 
     ``names`` are those of its columns (:func:`column_name`); ``given`` names the columns of some

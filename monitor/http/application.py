@@ -106,7 +106,7 @@ class _Written(NamedTuple):
 class Scraping:
     """Answers with the metrics of a page; one text is written at a time, for all who ask."""
 
-    def __init__(self, *, essential: bool = False) -> None:
+    def __init__(self, *, essential: bool) -> None:
         self._exposition: Final = Exposition(essential=essential)
         self._process: Final = ProcessMetrics()
         self._turn: Final = asyncio.Lock()
@@ -158,7 +158,7 @@ async def _sent(written: _Written) -> AsyncIterator[bytes]:
         yield portion
 
 
-def metrics_routes(shared: Published, *, essential: bool = False) -> APIRouter:
+def metrics_routes(shared: Published, *, essential: bool) -> APIRouter:
     """Return the routes."""
     router, scraping = APIRouter(include_in_schema=False), Scraping(essential=essential)
 

@@ -55,7 +55,7 @@ class Budget(TypedDict):
 
 
 def budget_document(
-    found: UncertaintyBudget | str, quantity: str, units: Collection[str] = ()
+    found: UncertaintyBudget | str, quantity: str, units: Collection[str]
 ) -> Budget:
     """Return the document; for a budget that cannot be made, the sentence that says why.
 

@@ -151,7 +151,7 @@ def _saving(what: str, saved: float | None) -> str:
     return f"{what}: {100.0 * abs(saved):.3g} % {'less' if saved >= 0.0 else 'more'} in the first"
 
 
-def block_figure(c: Columns, score: str, unit: str, *, timed: bool = True) -> Figure:
+def block_figure(c: Columns, score: str, unit: str, *, timed: bool) -> Figure:
     """Return the plot of a mean score by blocks in time (C-32)."""
     of = "" if score.startswith("quadratic") else unit
     drawn = plots.by_blocks(c, score, of, timed=timed)

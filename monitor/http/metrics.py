@@ -210,7 +210,7 @@ class Exposition:
 
 
 def series_families(
-    snapshot: Snapshot, *, essential: bool = False
+    snapshot: Snapshot, *, essential: bool
 ) -> Iterator[tuple[str, str, Iterable[_Column]]]:
     """Yield name, help and columns of each metric; columns are made on demand."""
     for name, words, columns in _families(snapshot, essential=essential):

@@ -27,6 +27,7 @@ LEVELS: Final = np.array([0.05 * n for n in range(1, 20)] + [0.99])
 BINS_MAX: Final = 10
 NAMED_MAX: Final = 20
 PAIRS_A_BIN: Final = 20
+_BLOCKS: Final = 10
 _Z_SHOWN: Final = 5.0
 _TAILS: Final = (0.025, 0.975)
 _FAR: Final = 4.0  # a point this many spreads away does not stretch the axis
@@ -232,19 +233,19 @@ def zetas(zms_: Float, rce: Float, names: Sequence[str]) -> str:
     return chart.render()
 
 
-def by_blocks(c: Columns, score: str, unit: str, count: int = 10, *, timed: bool = True) -> str:
+def by_blocks(c: Columns, score: str, unit: str, *, timed: bool = True) -> str:
     """Return the mean score of blocks in time, beside the mean that the claims predict."""
     entry = SCORES[score]
-    if c.value.size < 2 * count or entry.expected is None:
-        return too_few(2 * count, c.value.size)
-    parts = in_blocks(c, count)
+    if c.value.size < 2 * _BLOCKS or entry.expected is None:
+        return too_few(2 * _BLOCKS, c.value.size)
+    parts = in_blocks(c, _BLOCKS)
     seen, told = (parts.mean(function(parts)) for function in (entry.rows, entry.expected))
     rows, ends = entry.rows(parts), parts.starts + parts.counts - 1
     spread = np.sqrt(np.maximum(parts.mean(rows * rows) - seen * seen, 0.0) / parts.counts)
     middle = 0.5 * (parts.time[parts.starts] + parts.time[ends])
     low, high = seen - 2.0 * spread, seen + 2.0 * spread
     y = robust_axis(np.concatenate([low, high, told]), axis_label("mean score", unit))
-    chart = Chart(f"mean score of {count} blocks in time", time_axis(c, timed=timed), y)
+    chart = Chart(f"mean score of {_BLOCKS} blocks in time", time_axis(c, timed=timed), y)
     chart.bars(middle, low, high, "whisker")
     chart.line(middle, told, "expected")
     chart.dots(middle, seen, "seen")
@@ -274,7 +275,7 @@ def axis_label(what: str, unit: str) -> str:
     return f"{what} / {unit}" if unit else what
 
 
-def time_axis(c: Columns, *, timed: bool = True) -> svg.Axis:
+def time_axis(c: Columns, *, timed: bool) -> svg.Axis:
     """Return the axis of the pairs' times, or of the numbers that they have instead."""
     low, high = float(c.time.min()), float(c.time.max())
     if timed:

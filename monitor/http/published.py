@@ -111,7 +111,7 @@ T = TypeVar("T")
 class OnDemandRequests:
     """State: the requested series, occasions (keys), rankings and report."""
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic: Final = monotonic
         self._lock: Final = threading.Lock()
         self._series: dict[SeriesKey, float] = {}

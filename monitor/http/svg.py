@@ -64,7 +64,7 @@ def number_axis(low: float, high: float, label: str = "", *, margin: float = 0.0
     return Axis(low, high, [(place, tick(place, step)) for place in places], label, "number")
 
 
-def powers(low: float, high: float, label: str = "") -> Axis:
+def powers(low: float, high: float, label: str) -> Axis:
     """Return an axis of base-2 logarithms, labelled with the numbers themselves.
 
     ``low`` and ``high`` are the numbers, above 0.

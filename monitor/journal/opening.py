@@ -81,9 +81,7 @@ def find_or_create(path: Path) -> None:
         raise
 
 
-def prepare(
-    db: sqlite3.Connection, path: Path, *, log_was_empty: bool, may_upgrade: bool = True
-) -> None:
+def prepare(db: sqlite3.Connection, path: Path, *, log_was_empty: bool, may_upgrade: bool) -> None:
     """Lock the file, check it, and upgrade it to this version's form.
 
     ``log_was_empty`` says whether there was nothing in its log before SQLite opened it.

@@ -58,11 +58,9 @@ class MqttSource(Session):
         settings: MqttSettings,
         *,
         monotonic: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
         chance: random.Random | None = None,
     ) -> None:
         super().__init__(settings, monotonic=monotonic, chance=chance)
-        self._wall: Final = wall
         self.stale_acknowledgements = 0
         self.last_message: dict[str, float] = {}
         """When a message last came, by the filter that it matched."""
@@ -155,7 +153,7 @@ class MqttSource(Session):
         self._coalescing.took(
             len(messages), size / count + MESSAGE_BYTES, was_enough=self._was_enough
         )
-        now = self._wall()
+        now = time.time()
         for filters in self._came_by.filters(messages):
             self.last_message.update(dict.fromkeys(filters, now))
         return messages

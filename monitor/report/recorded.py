@@ -305,9 +305,7 @@ def events_of(recorded: Recorded) -> Int:
     return np.asarray(found)
 
 
-def blocks(
-    one: Columns, count: int, density: Density = "normal", *, timed: bool = True
-) -> list[dict[str, Any]]:
+def blocks(one: Columns, count: int, density: Density, *, timed: bool) -> list[dict[str, Any]]:
     """Return the figures of the only series of ``one`` block by block in time (C-32).
 
     Blocks have nearly equal counts, at most one per pair; without times they have no ends in time.
@@ -372,8 +370,8 @@ def _told(zms: float | None, verdict: str) -> str:
 _WINDOW: Final = 500  # pairs
 
 
-def due_snapshot(recorded: Recorded, now: float | None = None) -> Snapshot:
-    """Return what a daemon with these pairs would publish at ``now`` (s UTC), else after the last.
+def due_snapshot(recorded: Recorded) -> Snapshot:
+    """Return what a daemon with these pairs would publish after the last.
 
     The rules of the series must ask for due dates.
     """
@@ -384,5 +382,4 @@ def due_snapshot(recorded: Recorded, now: float | None = None) -> Snapshot:
     for name in recorded.names:
         memory.network.registry.add(name.sensor, name.quantity)
     memory.apply(recorded.pairs)
-    last = float(recorded.pairs["time"].max())
-    return memory.network.evaluate(last if now is None else now)
+    return memory.network.evaluate(float(recorded.pairs["time"].max()))

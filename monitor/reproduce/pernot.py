@@ -53,14 +53,13 @@ class JudgedSet(NamedTuple):
 
 
 class SetsAsked(NamedTuple):
-    """How many sets of how many pairs Fig. 3 draws, and replicates of the bootstrap.
+    """How many sets of how many pairs Fig. 3 draws.
 
     ``watched`` receives the points of Fig. 3 and yields each when the previous one is done.
     """
 
     sets: int = SETS_DRAWN
     pairs: int = PAIRS
-    replicates: int = resampling.REPLICATES
     watched: Callable[[Sequence[float]], Iterable[float]] = iter
 
 
@@ -72,7 +71,7 @@ def reproduce(data: DataFolder, asked: SetsAsked) -> Reproduction:
         for pairs in [data.pairs(each.file, f"set {each.number} ({each.name})")]
         if pairs is not None and _enough(each, pairs, data)
     ]
-    sets = [_judged(*each, asked.replicates) for each in (*recorded, *_generated())]
+    sets = [_judged(*each) for each in (*recorded, *_generated())]
     made = (_table_1(sets), _table_2(sets), _decimation(sets), _pass_rates(asked), _scaling(sets))
     return Reproduction(TITLE, made, data.left_out())
 
@@ -96,8 +95,8 @@ def _generated() -> list[tuple[str, Columns, None]]:
     return [("heavy u", right, None), ("even u", flat, None)]
 
 
-def _judged(name: str, c: Columns, printed: PaperSet | None, replicates: int) -> JudgedSet:
-    seeded = {"seed": SEED, "replicates": replicates}
+def _judged(name: str, c: Columns, printed: PaperSet | None) -> JudgedSet:
+    seeded = {"seed": SEED, "replicates": resampling.REPLICATES}
     return JudgedSet(
         name,
         c,

@@ -30,15 +30,9 @@ class PublishingThread(ABC):
     acknowledged, ``_lost`` what was on its way when a connection was lost.
     """
 
-    def __init__(
-        self,
-        what: str,
-        connect: Callable[[], BrokerPublisher],
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, what: str, connect: Callable[[], BrokerPublisher]) -> None:
         self._what: Final = what
         self._connect: Final = connect
-        self._monotonic: Final = monotonic
         self._published = self._lost = 0
         self._connected = False
         self._stopping: Final = threading.Event()
@@ -82,7 +76,7 @@ class PublishingThread(ABC):
     def _run(self) -> None:
         pause, complained = _FIRST_PAUSE_SECONDS, ""
         while not self._stopping.is_set():
-            began = self._monotonic()
+            began = time.monotonic()
             try:
                 self._serve()
             except (PublishError, SourceRefusedError) as error:
@@ -91,7 +85,7 @@ class PublishingThread(ABC):
                 complained = str(error)
             except Exception:  # noqa: BLE001 - a fault here costs messages, not the daemon
                 _log.exception("%s: an internal error; trying again", self._what)
-            if self._monotonic() - began > _PAUSE_SECONDS_MAX:
+            if time.monotonic() - began > _PAUSE_SECONDS_MAX:
                 pause = _FIRST_PAUSE_SECONDS
             self._stopping.wait(pause)
             pause = min(2.0 * pause, _PAUSE_SECONDS_MAX)

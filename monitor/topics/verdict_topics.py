@@ -43,7 +43,6 @@ class VerdictTopics(PublishingThread):
         interval_seconds: float,
         *,
         references_topic: str = "",
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """``connect`` opens a connection with a last will; nothing connects before the start.
 
@@ -54,7 +53,7 @@ class VerdictTopics(PublishingThread):
         prefix = settings.prefix or ""  # without a prefix there are no topics
         status = status_topic(prefix)
         will = Retained(status, OFFLINE.encode())
-        super().__init__("verdicts", lambda: connect(will), monotonic)
+        super().__init__("verdicts", lambda: connect(will))
         self._silent_seconds: Final = _SILENT_SECONDS + 3.0 * interval_seconds
         self._status: Final = status
         self._strays: Final = f"{prefix}/{LEVELS}"
@@ -76,7 +75,7 @@ class VerdictTopics(PublishingThread):
     def offer(self, snapshot: Snapshot) -> None:
         """Publish what is new in ``snapshot`` soon; it replaces one that still waits."""
         self._slot = snapshot
-        self._offered_at = self._monotonic()
+        self._offered_at = time.monotonic()
 
     def figures(self) -> VerdictFigures:
         """Return how much was published, was lost and waits."""
@@ -86,11 +85,11 @@ class VerdictTopics(PublishingThread):
 
     def _rounds(self, broker: BrokerPublisher) -> Iterator[float]:
         self._begin(broker)
-        until: float | None = self._monotonic() + _STRAY_SECONDS
+        until: float | None = time.monotonic() + _STRAY_SECONDS
         while not self._stopping.is_set():
             self._round(broker)
             yield _ROUND_SECONDS
-            if until is not None and self._monotonic() >= until:
+            if until is not None and time.monotonic() >= until:
                 broker.unsubscribe([self._strays])
                 until = None
         self._say(broker, OFFLINE)
@@ -115,7 +114,7 @@ class VerdictTopics(PublishingThread):
         if snapshot is not None and snapshot is not self._taken:
             self._series.take(snapshot)
             self._taken = snapshot
-        is_alive = self._monotonic() - self._offered_at <= self._silent_seconds
+        is_alive = time.monotonic() - self._offered_at <= self._silent_seconds
         self._say(broker, ONLINE if is_alive else OFFLINE)
         if self._asked:
             self._asked, self._said = False, ""

@@ -10,9 +10,9 @@ import pytest
 
 VALUES = """
 import resource, sys
-from monitor.daemon.runtime import retain_freed
+from monitor.daemon.runtime import OF_WORKERS, retain_freed
 if sys.argv[1] == "kept":
-    retain_freed(256 << 20, 64 << 20)
+    retain_freed(*OF_WORKERS)
 def pages():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def made(more):

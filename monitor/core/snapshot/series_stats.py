@@ -29,7 +29,7 @@ DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
 class StatisticColumns:
     """The latest statistics of up to ``capacity`` series, and which of them are out of date."""
 
-    def __init__(self, capacity: int, asked: Sequence[str] = ()) -> None:
+    def __init__(self, capacity: int, asked: Sequence[str]) -> None:
         self._asked: Final = {name: name for name in asked}
         self._capacity: Final = capacity
         self._values: dict[str, Float] = {}
