@@ -555,6 +555,15 @@ def test_a_file_that_is_not_settings_at_all_is_refused_with_a_sentence(raw, plac
     assert words in mistake
 
 
+def test_what_is_nested_too_deep_in_what_cannot_be_used_is_read_no_further():
+    beyond = b"? " * 17 + b"{a: 1, a: 1}"
+
+    assert [each.partition("(file): ")[2] for each in mistakes_of(beyond)] == [
+        "a key must be plain text, without anchor, alias or tag",
+        "is nested deeper than 16 levels",
+    ]
+
+
 def test_brackets_without_end_are_refused_for_their_depth():
     """The libyaml of PyYAML 6.0.4 reads ahead and refuses the 1001st; earlier ones refuse none."""
     (mistake,) = mistakes_of(b"[" * BYTES_MAX)

@@ -190,7 +190,7 @@ class _Builder:
                 self._stack.pop()
             elif isinstance(event, yaml.NodeEvent):
                 self._node(event)
-            if len(self._stack) > DEPTH_MAX:
+            if len(self._stack) + self._skipped > DEPTH_MAX:
                 self._flaw(event, (), f"is nested deeper than {DEPTH_MAX} levels")
                 self._document.complete = False
                 return
