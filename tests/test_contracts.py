@@ -8,7 +8,6 @@ import inspect
 import pkgutil
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -71,7 +70,11 @@ def private_names_used(tree: ast.AST) -> Iterator[tuple[str, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             yield ast.unparse(node.value), node.attr
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in BY_NAME:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in BY_NAME
+        ):
             name = node.args[1]
             if isinstance(name, ast.Constant) and is_private(str(name.value)):
                 yield ast.unparse(node.args[0]), str(name.value)
@@ -92,10 +95,13 @@ def own_names(tree: ast.AST) -> set[str]:
     return found
 
 
-SOURCES = {
-    path.relative_to(PROJECT): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted((PROJECT / "monitor").rglob("*.py"))
-}
+@pytest.fixture(scope="module")
+def sources() -> dict[Path, ast.Module]:
+    """Return the syntax tree of every module by its path; to read them takes seconds."""
+    return {
+        path.relative_to(PROJECT): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted((PROJECT / "monitor").rglob("*.py"))
+    }
 
 
 def strange_names(tree: ast.AST) -> list[str]:
@@ -108,9 +114,9 @@ def strange_names(tree: ast.AST) -> list[str]:
     ]
 
 
-def test_no_module_uses_a_private_name_that_is_not_its_own():
+def test_no_module_uses_a_private_name_that_is_not_its_own(sources):
     """A class may use those of a base class that is ours too: see the next test."""
-    found = {str(path): strange_names(tree) for path, tree in SOURCES.items()}
+    found = {str(path): strange_names(tree) for path, tree in sources.items()}
 
     assert {path: names for path, names in found.items() if names} == {}
 
@@ -145,7 +151,13 @@ def private_names_of_bases(made: type) -> set[str]:
     return {name for base in bases if base is not object for name in vars(base) if is_private(name)}
 
 
-def test_no_class_uses_or_replaces_a_private_name_of_a_librarys_class():
+def class_of(tree: ast.Module, name: str) -> ast.ClassDef:
+    return next(
+        each for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and each.name == name
+    )
+
+
+def test_no_class_uses_or_replaces_a_private_name_of_a_librarys_class(sources):
     strange, looked_at = [], 0
     for module in modules():
         for made in vars(module).values():
@@ -155,7 +167,7 @@ def test_no_class_uses_or_replaces_a_private_name_of_a_librarys_class():
             if not theirs:
                 continue
             looked_at += 1
-            tree = ast.parse(textwrap.dedent(inspect.getsource(made)))
+            tree = class_of(sources[Path(str(module.__file__)).relative_to(PROJECT)], made.__name__)
             used = own_names(tree) | {name for _, name in private_names_used(tree)}
             strange += [f"{made.__qualname__}.{name}" for name in sorted(used & theirs)]
     assert strange == []
@@ -186,9 +198,9 @@ STANDS_FOR_ANOTHER = {
 MODULES_OF_TWO_ROOMS = {"self_check"}
 
 
-def public_names() -> Iterator[tuple[str, Path]]:
+def public_names(sources: dict[Path, ast.Module]) -> Iterator[tuple[str, Path]]:
     """Yield the public functions and classes at the top of modules, and where each is defined."""
-    for path, tree in SOURCES.items():
+    for path, tree in sources.items():
         for node in tree.body:
             is_class = isinstance(node, ast.ClassDef)
             if not (is_class or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
@@ -199,16 +211,16 @@ def public_names() -> Iterator[tuple[str, Path]]:
                 yield node.name, path
 
 
-def test_a_name_stands_in_one_module_only():
+def test_a_name_stands_in_one_module_only(sources):
     places: dict[str, set[str]] = {}
-    for name, path in public_names():
+    for name, path in public_names(sources):
         places.setdefault(name, set()).add(str(path))
 
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
-def test_a_module_has_a_name_of_its_own():
-    names = [path.stem for path in SOURCES if path.parts[1] != "commands"]
+def test_a_module_has_a_name_of_its_own(sources):
+    names = [path.stem for path in sources if path.parts[1] != "commands"]
     twice = {name for name in names if names.count(name) > 1 and not name.startswith("__")}
 
     assert twice == MODULES_OF_TWO_ROOMS

@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -231,6 +232,7 @@ def test_pictures_are_there_and_used():
     assert all(each.is_file() for each in used)
 
 
+@cache
 def hints() -> Mapping[str, list[str]]:
     """Return the places of the documentation that the program, its settings and rules name."""
     files = [*(PROJECT / "monitor").rglob("*.py"), *(PROJECT / "configs").glob("*.yaml")]

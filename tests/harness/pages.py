@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -76,11 +77,14 @@ def commands(script: str) -> Iterator[list[str]]:
             yield words
 
 
-def anchors(page: Path) -> set[str]:
+@cache
+def anchors(page: Path) -> frozenset[str]:
     """Return the names of the headings of a page, as GitHub makes them."""
     text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
     headings = re.findall(r"(?m)^#+ (.*)$", text)
-    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+    return frozenset(
+        re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings
+    )
 
 
 def links(page: Path) -> list[str]:
