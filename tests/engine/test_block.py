@@ -97,8 +97,19 @@ def expected(tmp_path_factory):
     return daemon_facts(MESSAGES, tmp_path_factory.mktemp("daemon"))
 
 
-def test_a_block_in_memory_equals_the_daemon(expected):
-    found, said, block = run(block_of, MESSAGES, 50, reload=False)
+@pytest.fixture(scope="module")
+def in_memory():
+    return run(block_of, MESSAGES, 50, reload=False)
+
+
+@pytest.fixture(scope="module")
+def reloaded():
+    """Return what a block says that is written and read after every batch."""
+    return run(block_of, MESSAGES, 50, reload=True)
+
+
+def test_a_block_in_memory_equals_the_daemon(expected, in_memory):
+    found, said, block = in_memory
     row = block.network.registry.get("cart-1", "mass")
 
     assert found == expected
@@ -107,10 +118,8 @@ def test_a_block_in_memory_equals_the_daemon(expected):
     assert block.network.replayer.root(0) is not None  # pairs were let go of
 
 
-def test_a_block_written_and_read_after_every_batch_equals_the_daemon(expected):
-    found, _, _ = run(block_of, MESSAGES, 50, reload=True)
-
-    assert found == expected
+def test_a_block_written_and_read_after_every_batch_equals_the_daemon(expected, reloaded):
+    assert reloaded[0] == expected
 
 
 def test_the_cut_into_batches_does_not_matter(expected):
@@ -414,12 +423,13 @@ def test_what_is_of_the_future_by_a_clock_in_doubt_is_not_refused(clock):
     assert len(results.snapshot.names) == (0 if clock == TRUSTED else 1)
 
 
-def test_what_the_driver_is_told_is_the_same_though_the_state_is_written_and_read():
-    _, kept, _ = run(block_of, MESSAGES, 50, reload=False)
-    _, reloaded, _ = run(block_of, MESSAGES, 50, reload=True)
+def test_what_the_driver_is_told_is_the_same_though_the_state_is_written_and_read(
+    in_memory, reloaded
+):
+    (_, kept, _), (_, told, _) = in_memory, reloaded
 
-    assert [each.noted for each in reloaded] == [each.noted for each in kept]
-    assert [each.changed_at for each in reloaded] == [each.changed_at for each in kept]
+    assert [each.noted for each in told] == [each.noted for each in kept]
+    assert [each.changed_at for each in told] == [each.changed_at for each in kept]
     assert any(each.changed_at for each in kept)
 
 
