@@ -7,6 +7,7 @@ import gzip
 import itertools
 import math
 import re
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -194,6 +195,7 @@ def told(made, transitions, first):
     return [(t.series, first[t.series] + t.position, *t[2:]) for t in transitions]
 
 
+@cache
 def alone(row):
     """Return (state, transitions) of one stream, taken in one batch by itself."""
     made = detector(9, coverage=COVERS)
@@ -201,11 +203,8 @@ def alone(row):
     return made.dump(row), [(row, t.position, *t[2:]) for t in found]
 
 
-ALONE = [alone(row) for row in range(9)]
-
-
 def test_the_streams_of_these_tests_fire_and_resolve():
-    found = [change for _, changes in ALONE for change in changes]
+    found = [change for row in range(9) for change in alone(row)[1]]
 
     assert {change[0] for change in found if change[3] == "firing"} >= {1, 2, 3, 4, 8}
     assert {change[0] for change in found if change[2] == "firing"} >= {2, 3, 4}
@@ -235,7 +234,7 @@ def test_neither_batches_nor_neighbours_change_a_bit(seed, largest, vectorised):
                 done[row] += part.size
 
     for row in range(9):
-        assert (made.dump(row), found[row]) == ALONE[row]
+        assert (made.dump(row), found[row]) == alone(row)
 
 
 @examples(25)
@@ -252,7 +251,7 @@ def test_a_state_saved_at_any_moment_and_loaded_goes_on_as_if_kept(row, cut):
     if cut < 700:
         fresh.advance(rows, ONE, STREAMS[row, cut:])
 
-    assert fresh.dump(row) == ALONE[row][0]
+    assert fresh.dump(row) == alone(row)[0]
 
 
 def test_records_of_many_series_are_restored_from_their_last_pairs():
