@@ -157,7 +157,7 @@ class Block:
             discounted=network.detector.discounted(every),
             rejected=network.refusals.shares(network.registry.keys),
             changed_at={each.series: each.time for each in network.drain_transitions()},
-            taken_back=frozenset(network.replayer.taken_back),
+            taken_back=network.drain_taken_back(),
             references=network.shared_references(rows, self._is_shared),
             dead_letters=letters[-DEAD_LETTERS_A_BATCH:],
             totals=self._totals(),

@@ -24,7 +24,7 @@ from monitor.journal.failures import JournalFullError
 from monitor.journal.store import Batch, Store
 
 _EVERY_SECONDS: Final = 1.0
-_EARLY: Final = frozenset(("silence",))
+_EARLY: Final = frozenset(("silence", "voided"))
 
 
 class _Checkpoint(NamedTuple):
@@ -69,6 +69,13 @@ class Checkpoints:
                 reports.onsets,
                 reports.recall,
                 lambda: reports.voided,
+            ),
+            _Checkpoint(
+                "voided",
+                list[int],
+                lambda: reports.changed,
+                reports.voided_rows,
+                reports.recall_voided,
             ),
             _Checkpoint(
                 "silence",

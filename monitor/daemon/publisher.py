@@ -196,7 +196,7 @@ class Publisher:
         view = View(
             snapshot,
             parts.network.drain_transitions(),
-            frozenset(parts.network.replayer.taken_back),
+            parts.network.drain_taken_back(),
         )
         if self._trouble:  # memory has an event, say, that is not durable
             self._dispatch.hold(view)

@@ -136,7 +136,7 @@ class One:
             self.parts.intake.commit(self.parts.intake.prepare(list(those), float(came)))
         network = self.parts.network
         snapshot = network.evaluate(float(messages[-1].received))
-        taken_back = frozenset(network.replayer.taken_back)
+        taken_back = network.drain_taken_back()
         self._dispatch.notify(View(snapshot, network.drain_transitions(), taken_back))
         return snapshot
 

@@ -290,9 +290,8 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_once():
             )
         )
         network.apply(outcome.pairs)
-        snapshot, watch = network.evaluate(1000.0), network.replayer
-        changes = network.drain_transitions()
-        now = View(snapshot, changes, frozenset(watch.taken_back))
+        snapshot = network.evaluate(1000.0)
+        now = View(snapshot, network.drain_transitions(), network.drain_taken_back())
         found = ledger.differences(now)
         ledger.record(found)
         return [each for each in found if each.is_news]

@@ -10,9 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from monitor.config import Settings
+from monitor.core.detector.kept_evidence import PAIRS
 from monitor.core.model import Event, Reading, Reference
 from monitor.daemon import publisher as publishing
 from monitor.daemon.assembly import assemble
+from monitor.daemon.checkpoints import save_all_evidence
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
 from monitor.http.metrics import Exposition
@@ -134,6 +136,49 @@ def test_no_sink_learns_of_an_event_before_it_is_durable(parts):
     publisher.publish(NOW + 5.0, connection)
     (told, _) = screen.pages[-1].history
     assert (told.after, told.time) == ("unknown", event.time)
+
+
+def compared(second: int, reference: float, chance: random.Random, **more) -> list[InboxMessage]:
+    """Return an honest reading of 10 and its reference, which has a name and may be revised."""
+    time = datetime.fromtimestamp(NOW - 2000.0 + second, UTC).isoformat()
+    reading = {"time": time, "value": 10.0 + chance.gauss(0.0, 1.0), "u": 1.0}
+    known = {"time": time, "value": reference, "u": 0.1, "id": f"r{second}", **more}
+    bodies = {"reference": known} if more else {"reading": reading, "reference": known}
+    return [
+        InboxMessage(f"monitor/s0/mass/{kind}", json.dumps(body).encode(), 0, b"", 0)
+        for kind, body in bodies.items()
+    ]
+
+
+@pytest.mark.parametrize("before", [60, 2 * PAIRS])
+@pytest.mark.parametrize("status", ["final", "void"])
+def test_an_alert_that_a_revision_takes_back_is_corrected_after_a_kill(tmp_path, before, status):
+    """The kill comes between the commit of the revision and the next publication."""
+    settings = {
+        "journal": {"path": str(tmp_path / "journal.sqlite")},
+        "pairing": {"mode": "nearest", "tolerance_seconds": 0.4},
+    }
+    parts = assemble(Settings.model_validate(settings), NOW)
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    publisher, chance = Publisher(parts, screen), random.Random(5)
+    wrong = range(before, before + 15)
+    take(parts, [each for second in range(before) for each in compared(second, 10.0, chance)])
+    publisher.publish(NOW, connection)
+    save_all_evidence(parts.network, parts.journal)
+    assert len(parts.journal.evidence()) == (before >= PAIRS)
+    take(parts, [each for second in wrong for each in compared(second, 14.0, chance)])
+    publisher.publish(NOW, connection)
+    assert [each.after for each in screen.pages[-1].history] == ["firing"]
+
+    for second in wrong:
+        take(parts, compared(second, 10.0, chance, rev=1, status=status))
+    parts.journal.close()
+    parts = assemble(Settings.model_validate(settings), NOW)
+    Publisher(parts, screen).publish(NOW, connection)
+    over, begun = screen.pages[-1].history
+    parts.journal.close()
+    assert (over.after, over.corrected, over.incident) == ("resolved", True, begun.id)
+    assert over.sentence.startswith("had no offset after all")
 
 
 def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):

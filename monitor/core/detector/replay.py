@@ -10,7 +10,7 @@ all the z it needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -235,29 +235,31 @@ class Replayer:
         return {row: each for row, each in found.items() if each is not None}
 
     def replay_recalled(
-        self, histories: Mapping[int, Records], resumed: Mapping[int, Resumed]
+        self,
+        histories: Mapping[int, Records],
+        resumed: Mapping[int, Resumed],
+        fired: Collection[int] = (),
     ) -> list[AlertChange]:
         """Replay series of which nothing is loaded yet; return how their alerts change.
 
         ``histories`` has all pairs of each, or those from the first one that what is ``resumed``
-        needs.
+        needs. ``fired`` are series whose alert fired before their past changed, after what is
+        resumed of them.
         """
         series = np.array([*histories])
         since = np.array([self.disturbed.pop(row, np.inf) for row in series.tolist()])
         self._rings.copies.open(series[since < np.inf])
         starts = self._resume(histories, resumed)
-        before = self._detector.states(series).tolist()
+        has_fired = np.isin(series, [*fired])
+        before = np.where(has_fired, STATES.index(FIRING), self._detector.states(series))
+        compared = has_fired | ~np.isin(series, [*starts])
         far = [starts.get(row) for row in series.tolist()]
         parts = _parts(series, far, histories)
         seen: list[AlertChange] = []
         counts, after = self._replay_old(series, far, parts, seen)
         seen += self._rings.replay_ends(series, counts, after)
-        shown = [each for each in seen if each.series in starts]
-        return shown + self._differences(
-            series[[each is None for each in far]],
-            [state for state, each in zip(before, far, strict=True) if each is None],
-            seen,
-        )
+        shown = [each for each in seen if each.series in series[~compared]]
+        return shown + self._differences(series[compared], before[compared].tolist(), seen)
 
     # -- inside -----------------------------------------------------------------------------
 

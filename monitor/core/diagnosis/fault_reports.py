@@ -99,6 +99,7 @@ class FaultReports:
         self._raised_by: dict[int, int] = {}  # the pair of the epoch that raised each alarm
         self.changed = 0  # counts changes of the onsets
         self.voided = 0  # counts onsets that a change of the past made void
+        self._voided_rows: set[int] = set()  # of them, those not judged again yet
         self._waiting: dict[int, None] = {}
         self._new: dict[int, None] = {}
 
@@ -124,6 +125,17 @@ class FaultReports:
             on_reference = Slope(by_reference, inf if se is None else se)
             on_value = Slope(by_value, inf if se_value is None else se_value)
             self._onsets[row] = Onset(alarm, began, Slopes(on_reference, on_value, pairs))
+
+    def voided_rows(self) -> list[int]:
+        """Return the series whose onset is void and that have not been judged since.
+
+        Their alert fired, and may turn out to be one that should never have.
+        """
+        return sorted(self._voided_rows)
+
+    def recall_voided(self, rows: list[int]) -> None:
+        """Load what :meth:`voided_rows` returned."""
+        self._voided_rows.update(rows)
 
     def known(self) -> dict[int, FaultReport]:
         """Return the report on each series that has one; later changes do not alter the result."""
@@ -217,6 +229,7 @@ class FaultReports:
         lacking: dict[int, Columns] = {}
         before_all = {row: self._onsets.get(row) for row in asked}
         for row, (one, _, alarm, _, _) in asked.items():
+            self._settle(row)
             known, raised = self._onsets.pop(row, None), self._raised_by.pop(row, None)
             if alarm is None:
                 continue
@@ -248,6 +261,12 @@ class FaultReports:
         self._new.pop(row, None)
         self._raised_by.pop(row, None)
         self.changed += self._onsets.pop(row, None) is not None
+        self._settle(row)
+
+    def _settle(self, row: int) -> None:
+        """Note that what is known of a series follows from its past as it is now."""
+        self.changed += row in self._voided_rows
+        self._voided_rows.discard(row)
 
     def forget(self, row: int, since: float) -> None:
         """Note that the past of a series changed from an event time on.
@@ -257,6 +276,7 @@ class FaultReports:
         if row in self._onsets and since <= self._onsets[row].alarm:
             del self._onsets[row]
             self._raised_by.pop(row, None)
+            self._voided_rows.add(row)
             self.changed += 1
             self.voided += 1
 

@@ -319,6 +319,10 @@ class Network:
         """
         return self._pipeline.drain_transitions()
 
+    def drain_taken_back(self) -> frozenset[int]:
+        """Return the series whose alert should never have fired, given the past as it is now."""
+        return self._pipeline.drain_taken_back()
+
     @property
     def reports(self) -> FaultReports:
         """Return the reports on series that are not calm."""

@@ -220,7 +220,6 @@ class Pipeline:
 
         ``rejected`` is the share of messages of each series' sensor that could not be used.
         """
-        self.stages.replayer.taken_back = set()
         work = self._stages.derived.steps(now, self._context.names(), rejected, judged_most)
         found = yield from with_each(work, lambda: self.stages)
         return replace(found, gone=frozenset(self._context.eviction.evicted))
@@ -237,6 +236,12 @@ class Pipeline:
             (shown if is_shown else self._transitions).append(change)
         self._looked_at[:] = 0
         return shown
+
+    def drain_taken_back(self) -> frozenset[int]:
+        """Return the series whose alert should never have fired, given the past as it is now."""
+        replayer = self.stages.replayer
+        found, replayer.taken_back = frozenset(replayer.taken_back), set()
+        return found
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -348,7 +353,10 @@ class Pipeline:
         copies of evidence, without which their next late reference would read the journal.
         """
         replayer = self.stages.replayer
-        for row in recalled.late().tolist():
+        fired = {*self.stages.derived.reports.voided_rows()}.difference(
+            self._context.eviction.evicted
+        )
+        for row in {*recalled.late().tolist(), *fired.intersection(recalled.series.tolist())}:
             replayer.disturb(row, -math.inf)
         replayer.keeper.count(recalled.series, recalled.counts)
         resumed = replayer.resumable(kept, recalled.up_to)
@@ -357,7 +365,8 @@ class Pipeline:
         self._step(recalled.without(np.array([*some], dtype=np.int64)))
         most = max(_RECALLED_PAIRS, int(recalled.counts.sum()) // _RECALLED_PORTIONS)
         for histories in recalled.parts(some, most):
-            self._transitions += replayer.replay_recalled(histories, resumed)
+            self._transitions += replayer.replay_recalled(histories, resumed, fired)
+        replayer.taken_back |= fired.difference(recalled.series.tolist())  # no pair is left
 
     def _pairs_of(self, row: int) -> Records:
         """Return all standing pairs of a series."""
