@@ -16,7 +16,7 @@ from installation import DEPLOY, run
 
 from monitor.http.metrics import METRICS, OTHERS, STATES
 from monitor.http.process_metrics import ProcessMetrics
-from monitor.http.telemetry import Figures, families
+from monitor.http.telemetry import CorrectedFigures, Figures, VerdictFigures, families
 from monitor.http.text_format import render
 
 GRAFANA = DEPLOY / "grafana"
@@ -46,7 +46,12 @@ dashboards = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
 def metrics() -> set[str]:
     """Return the names on the metrics page of a daemon that has everything to show."""
-    figures = Figures(tls_not_after=1.0, unusable_numbers={})
+    figures = Figures(
+        tls_not_after=1.0,
+        unusable_numbers={},
+        verdicts=VerdictFigures(),
+        corrected=CorrectedFigures(),
+    )
     page = (render(families(figures)) + ProcessMetrics().render()).decode()
     return {*METRICS, *OTHERS, *re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)}
 
