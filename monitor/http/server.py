@@ -11,7 +11,8 @@ head, so its protocol is extended here.
 
 A wrong name costs the same time as a wrong password; one password is tried at a time, off the event
 loop. Successful credentials are remembered, as a digest, and checked first: a client that guesses
-passwords keeps out nobody who logged in before, and nobody at another address.
+passwords keeps out nobody who logged in before, and nobody at another address. Probes have no
+password, so health and readiness are answered without one, by a word that says nothing else.
 """
 
 from __future__ import annotations
@@ -225,10 +226,11 @@ _REMEMBERED_MAX: Final = 256
 _WAITING_MAX: Final = 16  # per address; in total limited by the connections
 _HEADER_BYTES_MAX: Final = 1024
 _PASSWORD_BYTES_MAX: Final = 72  # bcrypt reads no more
+_STATES: Final = frozenset(("/healthz", "/readyz"))
 
 
 class Authenticated:
-    """Lets requests with a user's password through; others get 401."""
+    """Lets requests with a user's password through; others get 401, probes a word."""
 
     def __init__(self, app: ASGIApp, users: Mapping[str, bytes]) -> None:
         self._app: Final = app
@@ -251,17 +253,19 @@ class Authenticated:
             return
         name, password = _parsed(given)
         address = (scope.get("client") or ("", 0))[0]
-        if not name:
-            await _refuse(send, 401, b"a name and a password are needed\n")
+        if not given and scope["path"] in _STATES and scope["method"] in ("GET", "HEAD"):
+            await self._app(scope, receive, _without_reason(send))
+        elif not name:
+            await _answer(send, 401, b"a name and a password are needed\n")
         elif self._waiting.get(address, 0) >= _WAITING_MAX:
-            await _refuse(send, 429, b"too many passwords are being tried\n")
+            await _answer(send, 429, b"too many passwords are being tried\n")
         elif await self._is_right(name, password, address):
             if len(self._right) >= _REMEMBERED_MAX:
                 self._right.pop(next(iter(self._right)))
             self._right[digest] = None
             await self._app(scope, receive, send)
         else:
-            await _refuse(send, 401, b"a name and a password are needed\n")
+            await _answer(send, 401, b"a name and a password are needed\n")
 
     async def _is_right(self, name: str, password: bytes, address: str) -> bool:
         self._waiting[address] = self._waiting.get(address, 0) + 1
@@ -299,7 +303,23 @@ def _parsed(given: bytes) -> tuple[str, bytes]:
     return text, password
 
 
-async def _refuse(send: Send, status: int, body: bytes) -> None:
+def _without_reason(send: Send) -> Send:
+    """Return what sends an answer, without its reason where it is not 200."""
+    is_well = False
+
+    async def send_state(message: MutableMapping[str, Any]) -> None:
+        nonlocal is_well
+        if message["type"] == "http.response.start":
+            is_well = message["status"] == 200
+            if not is_well:
+                await _answer(send, message["status"], b"no; the reason needs a password\n")
+        if is_well:
+            await send(message)
+
+    return send_state
+
+
+async def _answer(send: Send, status: int, body: bytes) -> None:
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"content-length", str(len(body)).encode()),

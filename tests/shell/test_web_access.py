@@ -7,13 +7,17 @@ import base64
 import http.client
 import socket
 import ssl
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import bcrypt
 import pytest
 from harness.certificates import Authority
 from harness.programs import WAIT_SECONDS, until
+from harness.yard import fleet
 
 from monitor.http.access import (
     OPEN,
@@ -22,6 +26,7 @@ from monitor.http.access import (
     access_of,
     read_web_config,
 )
+from monitor.http.published import Page
 from monitor.http.server import Authenticated
 from monitor.http.service import Service
 
@@ -90,6 +95,17 @@ def ask(
         return answer
     finally:
         connection.close()
+
+
+def text(service: Service, path: str, given: bytes | None = None) -> bytes:
+    """Return the body of an answer."""
+    headers = {} if given is None else {"Authorization": given.decode()}
+    asked = urllib.request.Request(service.url + path, headers=headers)
+    try:
+        with urllib.request.urlopen(asked, timeout=WAIT_SECONDS) as answer:
+            return answer.read()
+    except urllib.error.HTTPError as error:
+        return error.read()
 
 
 def basic(name: str, word: str) -> bytes:
@@ -193,9 +209,12 @@ def test_passwords_without_encryption_do_not_open_the_pages_to_other_machines(tm
 # -- passwords ----------------------------------------------------------------------------------
 
 
+PROBED = ("/healthz", "/readyz")
+
+
 def test_nothing_is_shown_without_the_password(with_users):
-    for path in PATHS:
-        for method in ("GET", "HEAD", "POST"):
+    for path, method in product(PATHS, ("GET", "HEAD", "POST")):
+        if path not in PROBED or method == "POST":
             answer = ask(with_users, path, method=method)
             assert answer.status == 401
             assert answer.headers["www-authenticate"].startswith("Basic ")
@@ -219,6 +238,23 @@ def test_nothing_is_shown_without_the_password(with_users):
 def test_no_other_word_opens(given, with_users):
     for _ in range(2):
         assert ask(with_users, "/healthz", given=given).status == 401
+
+
+def test_a_probe_needs_no_password_and_learns_the_state_alone(with_users):
+    why, no = "no connection to broker.plant.example", b"no; the reason needs a password\n"
+    for page, status, words, reason in (
+        (None, 503, no, b"still starting\n"),
+        (Page(fleet(0), not_ready=why), 503, no, f"{why}\n".encode()),
+        (Page(fleet(0)), 200, b"ready\n", b"ready\n"),
+    ):
+        if page is not None:
+            with_users.publish(page)
+        for method in ("GET", "HEAD"):
+            assert ask(with_users, "/healthz", method=method).status == 200
+            assert ask(with_users, "/readyz", method=method).status == status
+        assert text(with_users, "/readyz") == words
+        assert text(with_users, "/readyz", basic("anna", WORD)) == reason
+    assert text(with_users, "/healthz") == b"ok\n"
 
 
 def test_the_right_password_opens_again_and_again(with_users):
@@ -342,7 +378,7 @@ def test_pages_come_encrypted_to_whoever_trusts_the_certificate(encrypted, autho
     assert encrypted.url.startswith("https://")
     tls = trusting(authority)
     assert ask(encrypted, "/healthz", tls, basic("anna", WORD)).status == 200
-    assert ask(encrypted, "/healthz", tls).status == 401
+    assert ask(encrypted, "/metrics", tls).status == 401
     with pytest.raises(ssl.SSLCertVerificationError):
         ask(encrypted, "/healthz", ssl.create_default_context())
 
