@@ -108,9 +108,9 @@ class Stage:
             self._paired = True
             self._say(f"first pairs are in ({pairs})")
 
-    def tick(self) -> None:
+    def tick(self, seconds: float) -> None:
         """Note that the data's thread is alive."""
-        self.service.tick()
+        self.service.tick(seconds)
 
     def deliver(self, transition: Transition) -> None:
         """Print that an alert began or ended."""

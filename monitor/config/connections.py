@@ -79,7 +79,11 @@ class Mqtt(Section):
         le=268_435_455,
     )
     connect_timeout_seconds: float = setting(
-        3.0, "Time limit of one connection attempt.", gt=0, le=120
+        3.0,
+        "Time limit of one connection attempt. The main loop waits for it, so that a stuck loop is "
+        "noticed that much later.",
+        gt=0,
+        le=30,
     )
     websocket_path: (
         Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^/[!-~]*$")] | None

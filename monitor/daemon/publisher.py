@@ -60,8 +60,8 @@ class Show(Protocol):
     def publish(self, page: Page) -> None:
         """Show a page from now on."""
 
-    def tick(self) -> None:
-        """Note that the data's thread is alive."""
+    def tick(self, seconds: float) -> None:
+        """Note that the data's thread is alive, and may connect for ``seconds`` from now."""
 
 
 class Publisher:
@@ -132,7 +132,7 @@ class Publisher:
 
         Called in every round of the loop, whether one is under way or not.
         """
-        self._show.tick()
+        self._show.tick(self._parts.settings.mqtt.connect_timeout_seconds)
         began = time.perf_counter()
         while self._work is not None:
             is_done = next(self._work, True)

@@ -81,19 +81,19 @@ class Published:
         if page.figures is not None:
             page.figures.otlp = self.otlp
         self._page = page
-        self.tick()
+        self._ticked = max(self._ticked, self._monotonic())
 
     def page(self) -> Page | None:
         """Return the page shown now, None before the first."""
         return self._page
 
-    def tick(self) -> None:
-        """Note that the data's thread is alive."""
-        self._ticked = self._monotonic()
+    def tick(self, seconds: float = 0.0) -> None:
+        """Note that the data's thread is alive, and may be silent for ``seconds`` from now."""
+        self._ticked = self._monotonic() + seconds
 
     def starting(self) -> None:
         """Note that the data's thread reads the journal, and is silent meanwhile."""
-        self._ticked = self._monotonic() + START_SECONDS_MAX
+        self.tick(START_SECONDS_MAX)
 
     def stalled_seconds(self) -> float:
         """Return how far the silence of the data's thread exceeds the limit, s."""

@@ -95,9 +95,9 @@ class Service:
         """Show ``page`` from now on."""
         self.published.publish(page)
 
-    def tick(self) -> None:
-        """Note that the data's thread is alive."""
-        self.published.tick()
+    def tick(self, seconds: float = 0.0) -> None:
+        """Note that the data's thread is alive, and may connect for ``seconds`` from now."""
+        self.published.tick(seconds)
 
     def starting(self) -> None:
         """Note that the data's thread reads the journal, and is silent meanwhile."""

@@ -199,7 +199,7 @@ class Screen:
         assert page.figures is not None
         self.writable.append(page.figures.journal_writable)
 
-    def tick(self) -> None: ...
+    def tick(self, seconds: float) -> None: ...
 
 
 def test_a_journal_without_space_is_told_to_manager_and_prometheus_and_does_not_stop_the_beats(

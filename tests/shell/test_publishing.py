@@ -33,13 +33,13 @@ class Screen:
     def __init__(self) -> None:
         self.requests = OnDemandRequests(lambda: 0.0)
         self.pages: list[Page] = []
-        self.ticks = 0
+        self.ticks: list[float] = []
 
     def publish(self, page: Page) -> None:
         self.pages.append(page)
 
-    def tick(self) -> None:
-        self.ticks += 1
+    def tick(self, seconds: float) -> None:
+        self.ticks.append(seconds)
 
 
 @pytest.fixture
@@ -68,12 +68,13 @@ def take(parts, messages: list[InboxMessage]) -> None:
 
 
 def test_the_page_knows_that_the_loop_goes_round_between_two_publications(parts):
+    """And how long a connection may take that the loop makes meanwhile."""
     screen = Screen()
     publisher = Publisher(parts, screen)
     for _round in range(5):
         publisher.work(0.01)
 
-    assert (screen.ticks, screen.pages) == (5, [])
+    assert (screen.ticks, screen.pages) == ([3.0] * 5, [])
 
 
 def test_a_publication_goes_on_step_by_step_and_messages_come_between(parts):
