@@ -37,6 +37,7 @@ from monitor.topics.verdict_topics import VerdictTopics
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 CLIENT_ID: Final = "client_id"  # another one
 SESSION_OF: Final = "session_of"  # another one, the identifier last used
+LAST_MESSAGES: Final = "last_messages"  # another one, when one last came on each filter
 _CLIENT_ID_PREFIX: Final = "monitor"
 _LEFT_MAX: Final = 100
 _CLIENT_ID_BYTES: Final = 4
@@ -153,6 +154,14 @@ def note_subscriptions(parts: Parts) -> list[str]:
         note = msgspec.json.encode([*wanted, *left])
         parts.journal.append(Batch(notes={SUBSCRIPTIONS: note}))
     return left
+
+
+def last_messages(parts: Parts) -> dict[str, float]:
+    """Return when a message last came on each filter of the settings, s UTC, as far as known."""
+    noted = parts.journal.note(LAST_MESSAGES)
+    known = msgspec.json.decode(noted, type=dict[str, float]) if noted else {}
+    wanted = {each.filter for each in _subscriptions(parts.settings)}
+    return {topics: at for topics, at in known.items() if topics in wanted}
 
 
 def native_topics(settings: Settings) -> KindTopics:

@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
+
 from monitor.alerts.outlet import Outlet
 from monitor.config.certified import certified_sources
 from monitor.config.core_plan import plan_of
@@ -24,11 +26,13 @@ from monitor.config.credentials import Credentials, resolve_secret
 from monitor.config.loading import load
 from monitor.config.settings import Settings
 from monitor.daemon.assembly import (
+    LAST_MESSAGES,
     Parts,
     assemble,
     client_id_of,
     corrected_topics,
     has_session,
+    last_messages,
     mqtt_settings,
     note_subscriptions,
     open_journal,
@@ -96,6 +100,7 @@ class Daemon:
         self._monotonic: Final = monotonic
         self._publish_due = -float("inf")
         self._silent = parts.journal.note(SILENT)
+        self._last_messages_due = -float("inf")
         self._housekeeping_due = monotonic() + HOUSEKEEPING_SECONDS
         self._is_reloading = False
         self._is_durable = True  # all that memory has taken
@@ -129,7 +134,7 @@ class Daemon:
         messages = self._source.receive(0.0 if self._publisher.is_busy else _RECEIVE_SECONDS)
         if messages:
             batch = self._parts.intake.prepare(messages, self._now())
-            self._is_durable = self._commit(batch)
+            self._is_durable = self._commit(self._with_last_messages(batch))
             if not self._is_durable:
                 return
             self._source.acknowledge(messages)
@@ -170,6 +175,14 @@ class Daemon:
                 time.sleep(_FULL_RETRY_SECONDS)
             else:
                 return True
+
+    def _with_last_messages(self, batch: Batch) -> Batch:
+        """Add when messages last came to a batch, once a minute at most: later starts go on."""
+        if (now := self._monotonic()) < self._last_messages_due:
+            return batch
+        self._last_messages_due = now + HOUSEKEEPING_SECONDS
+        note = msgspec.json.encode(self._source.last_message)
+        return batch._replace(notes={**batch.notes, LAST_MESSAGES: note})
 
     def _publish(self, trouble: str = "") -> None:
         self._publisher.publish(self._now(), self._source, trouble)
@@ -301,6 +314,7 @@ class ReloadingDaemon:
         client_id = client_id_of(parts)
         source.identify(client_id)
         source.leave(note_subscriptions(parts))
+        source.last_message.update(last_messages(parts))
         if has_session(parts, client_id):
             source.expect_session()
         topics = verdict_topics(settings, credentials, client_id)
