@@ -25,7 +25,7 @@ SHOWN: Final = 1000  # how many of the last transitions pages and the API show
 # Sections of the runbook about what is no fault; another name is that of a threshold.
 _SECTIONS: Final = {
     REFERENCE_STALE: "sensorreferencestale",
-    REFERENCE_SUSPECT: "sensorreferencesuspect",
+    REFERENCE_SUSPECT: "monitorreferencesuspect",
     REJECTED_SHARE: "sensorrejected",
 }
 

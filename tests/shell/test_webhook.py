@@ -78,7 +78,7 @@ def test_a_message_links_to_the_page_and_the_runbook_where_people_reach_them(rec
     assert [(post.json["page_url"], post.json["runbook_url"]) for post in receiver.posts] == [
         (page, f"{public}/docs/runbook#sensoroffset"),
         (page, f"{public}/docs/runbook#sensorthreshold"),
-        (f"{public}/alerts", f"{public}/docs/runbook#sensorreferencesuspect"),
+        (f"{public}/alerts", f"{public}/docs/runbook#monitorreferencesuspect"),
         (page, f"{public}/docs/runbook#sensorreferencestale"),
         (page, f"{public}/docs/runbook#sensorrejected"),
     ]
