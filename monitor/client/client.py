@@ -88,6 +88,14 @@ class DaemonClient(NamedTuple):
             raise ClientError(f"{self.url}: {_refusal(status, found, body)}")
         return found
 
+    def require_journal(self, journal: str | Path) -> None:
+        """Raise ClientError if there is no journal to read in place of a daemon: none is made."""
+        if not Path(journal).is_file():
+            raise ClientError(
+                f"no daemon answers on {self.url}, and there is no {journal}; start `monitor run`, "
+                "or, where it runs, see that http.port and journal.path are those it runs with"
+            )
+
     def unreachable(self, journal: str | Path) -> ClientError:
         """Return the error for a daemon that holds the journal but does not answer at this URL."""
         return ClientError(

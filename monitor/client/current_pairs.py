@@ -115,8 +115,7 @@ def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:
 
 def _of_journal(settings: Settings, client: DaemonClient) -> Recorded:
     path = Path(settings.journal.path)
-    if not path.is_file():
-        raise ClientError(f"no daemon answers on {client.url}, and there is no {path}")
+    client.require_journal(path)
     try:
         journal = Journal(path)
     except JournalBusyError as error:

@@ -35,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _of_journal(settings: Settings, client: DaemonClient) -> dict[str, Any]:
+    client.require_journal(settings.journal.path)
     try:
         now = time.time()
         parts = assemble(settings, now)

@@ -211,7 +211,7 @@ def _of_filters(filters: Iterable[Filter]) -> Iterable[str]:
     for each in filters:
         if each.last_message is None and each.kind in ("reading", "reference"):
             yield (
-                f"no {each.kind} has been received on {each.filter} since the start, though the "
+                f"no {each.kind} has been received on {each.filter}, though the "
                 "broker granted the subscription: does anything publish there, and may this user "
                 f"read it (an access list may deny silently)? See {NOTHING_COMES}"
             )

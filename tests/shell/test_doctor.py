@@ -13,6 +13,7 @@ from harness.daemon import Daemon
 from harness.programs import free_port, until
 
 from monitor.cli import main
+from monitor.errors import UNAVAILABLE
 from monitor.mqtt.publish import BrokerPublisher
 
 SETTINGS = """
@@ -55,7 +56,7 @@ def test_it_names_the_cause_while_the_daemon_runs_and_after(daemon, mosquitto, c
     publish(mosquitto.port, "reading", "982 000412345679", u=-1.0)
     until("readings came", lambda: "waiting: 1 reading and" in asked(daemon, capsys)[1])
     _, told = asked(daemon, capsys)
-    assert "no reference has been received on monitor/+/+/reference since the start" in told
+    assert "no reference has been received on monitor/+/+/reference, though" in told
     assert "no reference of this quantity was received" in told
     assert re.search(
         r"1 rejected, bad_uncertainty: .*'monitor/p03/weight/reading' at \$\.u: u is -1", told
@@ -86,6 +87,16 @@ def test_a_daemon_that_cannot_be_asked_is_told_apart(daemon, capsys, tmp_path):
 
     assert main(["doctor", "--config", str(other)]) != 0
     assert "is http.port the one it runs with?" in capsys.readouterr().err
+
+
+def test_where_there_is_neither_daemon_nor_journal_it_says_so_and_makes_none(tmp_path, capsys):
+    """Made by root, the journal could not be opened by the service's own account."""
+    file, journal = tmp_path / "settings.yaml", tmp_path / "state" / "journal.sqlite"
+    file.write_text(f"journal: {{path: {journal}}}\nhttp: {{port: {free_port()}}}\n")
+
+    assert main(["doctor", "--config", str(file)]) == UNAVAILABLE
+    assert f"and there is no {journal}; start `monitor run`" in capsys.readouterr().err
+    assert [*tmp_path.iterdir()] == [file]
 
 
 def test_one_sensor_that_does_not_pair_is_named_though_others_do(daemon, mosquitto, capsys):
