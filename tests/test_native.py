@@ -66,6 +66,7 @@ HOSTILE = [
     *(("reading", number("value", text), "not_finite", "$.value") for text in ("1e999", "-1e999")),
     *(("reading", number("u", text), "not_finite", "$.u") for text in ("1e999", "-1e999")),
     ("reading", number("value", "1" + "0" * 400), "not_finite", "$.value"),
+    ("reading", number("value", "1e400"), "not_finite", "is inf; send a finite number (JSON such"),
     ("reference", number("value", "1e999"), "not_finite", "$.value"),
     ("reference", number("rev", "1" + "0" * 400), "bad_field", "$.rev"),
     *(

@@ -208,7 +208,13 @@ def check_number(what: str, number: float) -> float:
     if math.isfinite(number):
         detail = f"{what} is {number:g}, larger than {VALUE_MAX:g}"
         raise Rejected("out_of_range", detail, field=what)
-    raise Rejected("not_finite", f"{what} is {number}", field=what)
+    raise not_finite(what, number, field=what)
+
+
+def not_finite(what: str, number: float, field: str = "") -> Rejected:
+    """Return the refusal of a number that is infinite or none."""
+    detail = f"{what} is {number}; send a finite number (JSON such as 1e400 reads as inf)"
+    return Rejected("not_finite", detail, field=field)
 
 
 def check_u(what: str, u: float) -> float:

@@ -15,7 +15,7 @@ from functools import lru_cache, reduce
 from typing import Final
 
 from monitor.core.model import NAN
-from monitor.decode.checks import Rejected
+from monitor.decode.checks import Rejected, not_finite
 from monitor.decode.spec import MapError, Scalar
 
 _STEP: Final = re.compile(
@@ -264,7 +264,7 @@ def to_number(what: str, found: object, *, texts: bool) -> float:
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise Rejected("not_finite", f"{what} is {number}")
+        raise not_finite(what, number)
     return number + 0.0
 
 

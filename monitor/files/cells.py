@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
 import numpy as np
-import orjson
 
 from monitor.core.model import NAN, Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles, mean_and_spread
@@ -40,6 +39,7 @@ from monitor.files.input_file import (
     header,
     is_json_lines,
     is_parquet,
+    json_value,
     opened,
     row_blocks,
 )
@@ -181,11 +181,9 @@ def _json_lines(path: Path, text: TextIO) -> Iterator[tuple[int, Mapping[str, An
         if not line.strip():
             continue
         try:
-            found = orjson.loads(line)
-        except orjson.JSONDecodeError as error:
-            raise FileError(
-                f"{path}:{at}: is not JSON: {error}; write one object per line"
-            ) from error
+            found = json_value(line)
+        except Rejected as error:
+            raise FileError(f"{path}:{at}: is {error.detail}; write one object per line") from error
         if not isinstance(found, dict):
             raise FileError(f"{path}:{at}: is not an object; write one per line")
         yield at, found

@@ -17,13 +17,15 @@ from datetime import date, datetime
 from io import BufferedReader, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Final, Literal, TextIO
+from typing import Annotated, Any, Final, Literal, TextIO
 
 import msgspec
 import numpy as np
+import orjson
 
 from monitor.core.model import NAN, Float
 from monitor.decode.checks import VALUE_MAX
+from monitor.decode.formats import mapped_json
 from monitor.decode.paths import says_no_value
 from monitor.decode.time import parsed
 from monitor.errors import BAD_INPUT, MonitorError
@@ -237,6 +239,14 @@ def column_name(text: str) -> str:
     return name if name == EXPANDED else name.lower()
 
 
+def json_value(text: str) -> Any:  # noqa: ANN401 - JSON may hold anything
+    """Return the value of JSON; raises Rejected, which says where the fault is and what to do."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return mapped_json.parse(text.encode())
+
+
 def header(path: Path, table: Iterator[Row]) -> list[str]:
     """Return the column names of the first row, as :func:`column_name`; raises FileError."""
     line, cells = next(table, (1, []))
@@ -275,6 +285,8 @@ def detect(
     if is_parquet(path):
         return "pairs"
     first = first_json_line(path)
+    if first.strip() == "{":
+        raise FileError(f"{path}:1: is JSON on several lines; write each object on one line")
     if first:
         names = [*dict.fromkeys(_JSON_KEY.findall(first))]
         if "topic" in names and not columns:

@@ -15,8 +15,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import orjson
-
 from monitor.core.model import Reference
 from monitor.decode.checks import (
     Rejected,
@@ -33,6 +31,7 @@ from monitor.files.input_file import (
     RowError,
     cell_text,
     decoded_text,
+    json_value,
     listing,
     says_nothing,
     separator_of,
@@ -276,17 +275,25 @@ def _getter(option: str, path: str) -> Getter:
         raise LayoutError(f"{option}: {error}") from error
 
 
+def _lines_of(name: str, text: str, fault: Rejected) -> Iterator[tuple[int, object]]:
+    """Yield the records of JSON lines; ``fault`` says why the text as a whole is no JSON."""
+    for at, (line, each) in enumerate(
+        (line, each) for line, each in enumerate(text.splitlines(), 1) if each.strip()
+    ):
+        try:
+            yield line, json_value(each)
+        except Rejected as error:
+            if not at:  # no record on a line of its own: one value, written on several lines
+                raise FileError(f"{name}: is {fault.detail}") from error
+            raise FileError(f"{name}:{line}: is {error.detail}") from error
+
+
 def _objects(name: str, text: str, records: str) -> Iterator[tuple[int, object]]:
     """Yield the records of JSON with the line, or in a list the place, of each."""
     try:
-        whole = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        for line, each in enumerate(text.splitlines(), 1):
-            if each.strip():
-                try:
-                    yield line, orjson.loads(each)
-                except orjson.JSONDecodeError as error:
-                    raise FileError(f"{name}:{line}: is not JSON: {error}") from error
+        whole = json_value(text)
+    except Rejected as error:
+        yield from _lines_of(name, text, error)
         return
     found = _getter("--records", records)(whole) if records else whole
     if found is MISSING:

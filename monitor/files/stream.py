@@ -23,6 +23,7 @@ from monitor.decode.checks import (
     check_reading,
     check_u,
 )
+from monitor.decode.formats.mapped_json import json_fault
 from monitor.files.input_file import (
     EXPANDED,
     FileError,
@@ -54,6 +55,7 @@ _COLUMN_OF: Final = {
     "missing_uncertainty": "sigma",
 }
 _OTHER_NAMES: Final = {"sigma": "u", "alpha": "p"}
+_OUT_OF_RANGE: Final = f"is larger than {VALUE_MAX:g}"
 _EXPANDED_ALONE: Final = f"{NOT_STANDARD}, or call it u if it is a standard uncertainty"
 
 
@@ -296,12 +298,14 @@ def _of_json(content: str, unused: dict[str, None]) -> _Stated:
         line = _line(content, unused)
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at `$.")
+        what = _OUT_OF_RANGE if what == "Number out of range" else what
         raise RowError(place.rstrip("`"), what) from error
     except msgspec.DecodeError as error:
-        raise RowError("", f"is not a JSON object on one line: {error}") from error
+        what = json_fault(content) or str(error)
+        raise RowError("", f"is not a JSON object on one line: {what}") from error
     for name in _NUMBERS:
         if abs(getattr(line, name) or 0.0) > VALUE_MAX:
-            raise RowError(name, f"is larger than {VALUE_MAX:g}")
+            raise RowError(name, _OUT_OF_RANGE)
     return _Stated(
         time=_time_text(line.time),
         kind=line.kind,

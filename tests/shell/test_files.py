@@ -726,6 +726,13 @@ def test_a_cell_of_a_stream_may_say_that_it_has_nothing(written):
     assert reference.u == 0.0
 
 
+def test_an_object_over_several_lines_is_told_from_lines_of_objects(written):
+    path = written('{\n  "kind": "reading",\n  "value": 1\n}\n', "stream.jsonl")
+
+    with pytest.raises(FileError, match=r"several lines; write each object on one line"):
+        detect(path)
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -737,6 +744,8 @@ def test_a_cell_of_a_stream_may_say_that_it_has_nothing(written):
             ":value: Expected `float`",
         ),
         ('{"time":"2026-03-01T05:00:00Z","kind":"reading","value":1e300}', ":value: is larger"),
+        ('{"time":"2026-03-01T05:00:00Z","kind":"reading","value":1e400}', ":value: is larger"),
+        ('{"kind":"reading",}', "one line: a comma before a closing bracket; remove it (byte 17)"),
         ('{"time":"2026-03-01T05:00:00Z","kind":"x","value":1}', ":kind: Invalid enum value"),
     ],
 )

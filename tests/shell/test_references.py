@@ -190,6 +190,11 @@ def test_a_record_of_json_without_the_value_is_left_out_and_counted(tmp_path, ca
         ("time,value\n2026-03-01T05:00Z,1,5\n", (), "has 3 cells, the header has 2; quote a cell"),
         ("time,value,value\n", (), "table:1:value: this column appears twice"),
         ('{"time": 1, "value": 2}\n{"time":', (), "table:2: is not JSON"),
+        (
+            '[\n  {"time": 1,\n   "value": 2,}\n]',
+            (),
+            "table: is not JSON: a comma before a closing bracket; remove it (line 3 column 14,",
+        ),
         ("[]", ("--records", "a.b"), "there is nothing at --records a.b"),
         ('[{"time": 1, "v": 2}]', (), "table:1:value: there is nothing at this path in any record"),
         ('[{"value": 1}]', ("--columns", "time=at"), "table:1:at: there is nothing at this path"),

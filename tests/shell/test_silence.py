@@ -26,7 +26,9 @@ def daemon(tmp_path: Path, mosquitto: Mosquitto) -> Iterator[Daemon]:
     made.kill()
 
 
-def test_a_filter_that_hears_has_a_time_also_after_a_start_and_one_that_does_not_has_none(daemon, mosquitto):
+def test_a_filter_that_hears_has_a_time_also_after_a_start_and_one_that_does_not_has_none(
+    daemon, mosquitto
+):
     """Else a daemon whose messages are rare would seem to have heard nothing after each start."""
     began = time.time()
     now = datetime.now(UTC).isoformat()

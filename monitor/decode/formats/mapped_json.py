@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn
 
 from monitor.decode.checks import Rejected
@@ -23,6 +23,22 @@ from monitor.decode.route import Decoder
 _DEPTH_MAX: Final = 100
 _DIGITS_MAX: Final = 400
 _STRING_OR_CONSTANT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity', re.DOTALL)
+_NOT_JSON: Final = "not JSON: "
+_SPACES: Final = " \t\n\r"
+_TRAILING_COMMA: Final = "a comma before a closing bracket; remove it"
+_CUT: Final = "it ends before it is complete; is a closing bracket missing, or was it cut?"
+# What Python's parser says, in words that say what to do.
+_FAULTS: Final[Mapping[str, str]] = {
+    "Expecting property name enclosed in double quotes": "a name in double quotes must stand here",
+    "Expecting ':' delimiter": "a colon must stand here, after the name",
+    "Expecting ',' delimiter": "a comma or a closing bracket must stand here",
+    "Expecting value": "a value must stand here; texts need double quotes",
+    "Extra data": "it ends here, and more follows; send one value in a message",
+    "Unterminated string starting at": "the text that begins here has no closing quote",
+    "Invalid control character at": r"a control character in a text; write it as \n or \u000a",
+    "Illegal trailing comma before end of object": _TRAILING_COMMA,
+    "Illegal trailing comma before end of array": _TRAILING_COMMA,
+}
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 
@@ -78,12 +94,21 @@ def parse(payload: bytes) -> object:
     return found
 
 
+def json_fault(text: str) -> str:
+    """Return what is wrong with a text that should be JSON, and what to do; empty for nothing."""
+    try:
+        parse(text.encode())
+    except Rejected as refused:
+        return refused.detail.removeprefix(_NOT_JSON)
+    return ""
+
+
 def _plain_text(text: str, error: ValueError) -> str:
     """Return plain text that is not JSON, so that the reader of the value can name the fault."""
     if says_no_value(text) or is_decimal_comma(text):
         return text
     if isinstance(error, json.JSONDecodeError):
-        raise _not_json(text, error.pos, error.msg) from None
+        raise _not_json(text, *_fault(text, error)) from None
     what = f"{error} is not a number; send null where there is no reading"
     raise _not_json(text, _place_of_constant(text), what) from None
 
@@ -97,9 +122,21 @@ def _value(text: str) -> object:
         return _decode_long(text)
 
 
+def _fault(text: str, error: json.JSONDecodeError) -> tuple[int, str]:
+    """Return where a text is no JSON, and what to do; alike for all versions of Python."""
+    before = text[: error.pos].rstrip(_SPACES)
+    if before.endswith(",") and text[error.pos : error.pos + 1] in ("}", "]"):
+        return len(before) - 1, _TRAILING_COMMA
+    if error.pos == len(text.rstrip(_SPACES)) and before:
+        return error.pos, _CUT
+    return error.pos, _FAULTS.get(error.msg, error.msg)
+
+
 def _not_json(text: str, at: int, what: str) -> Rejected:
-    byte = len(text[:at].encode())
-    return Rejected("bad_payload", f"not JSON: {what} (byte {byte})", byte=byte)
+    before = text[:at]
+    byte, line, column = len(before.encode()), before.count("\n") + 1, at - before.rfind("\n")
+    place = f"line {line} column {column}, byte {byte}" if "\n" in text.strip() else f"byte {byte}"
+    return Rejected("bad_payload", f"{_NOT_JSON}{what} ({place})", byte=byte)
 
 
 def _too_deep() -> Rejected:
@@ -130,7 +167,7 @@ def _doubled(text: str) -> Rejected:
     try:
         whole = json.JSONDecoder(object_pairs_hook=members, parse_int=_whole).decode(text)
     except json.JSONDecodeError as error:
-        return _not_json(text, error.pos, error.msg)
+        return _not_json(text, *_fault(text, error))
     except RecursionError:
         return _too_deep()
     nodes = _nodes(whole)
