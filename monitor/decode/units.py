@@ -92,6 +92,14 @@ def _not_affine(stated: str, wanted: str) -> str:
     return f"{what}, as between a level in decibels and a power; send the unit of the series"
 
 
+def is_same_unit(one: str, other: str) -> bool:
+    """Return whether two units are one, however they are spelled; one not stated is any."""
+    try:
+        return conversion(one, other) == Conversion()
+    except Rejected:
+        return False
+
+
 def converts(stated: str, wanted: str) -> bool:
     """Return whether values in one unit can be kept in another."""
     try:

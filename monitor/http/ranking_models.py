@@ -58,6 +58,13 @@ class Together(TypedDict):
     intercept: Number
 
 
+class OtherUnit(TypedDict):
+    """A sensor in another unit than most of its quantity."""
+
+    sensor: str
+    unit: str
+
+
 class RankingTable(TypedDict):
     """Sensors ranked on the events that all of them saw, the best first.
 
@@ -82,6 +89,7 @@ class RankingTable(TypedDict):
     series: list[RankedSeries]
     without: Annotated[list[str], about("Sensors invited while no two share an event.")]
     not_compared: Annotated[list[NotCompared], about("Who shares too few events, fewest first.")]
+    other_units: Annotated[list[OtherUnit], about("Who is in another unit, and not ranked here.")]
     not_compared_sentence: Annotated[str, about("Who is not compared and why; empty if all are.")]
 
 

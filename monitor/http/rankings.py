@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from hashlib import blake2b
+from itertools import compress
 from typing import Any, Final
 
 import numpy as np
@@ -34,6 +36,7 @@ from monitor.core.scores.intervals import LEVEL, abc_rce, zms_interval
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import Contenders, Contest
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.decode.units import is_same_unit
 from monitor.http.answers import turn
 
 _KEPT: Final = 8
@@ -53,6 +56,7 @@ def usual_quantity(now: Snapshot) -> str:
 
 def table(found: Contenders, profile: Profile) -> dict[str, Any]:
     """Return the ranking of contenders as a document."""
+    found, others = _of_one_unit(found)
     units = {name.unit for name in found.names}
     document: dict[str, Any] = {
         "quantity": found.contest.quantity,
@@ -63,6 +67,7 @@ def table(found: Contenders, profile: Profile) -> dict[str, Any]:
         "primary": score_of(profile, found.density),
         "left_out": found.left_out,
         "level": LEVEL,
+        "other_units": [{"sensor": name.sensor, "unit": name.unit} for name in others],
     }
     ranked = _ranked(found, profile)
     if ranked is None:
@@ -98,6 +103,22 @@ def table(found: Contenders, profile: Profile) -> dict[str, Any]:
     }
 
 
+def _of_one_unit(found: Contenders) -> tuple[Contenders, list[SeriesName]]:
+    """Return the contenders in the unit that most have, and the names of the others."""
+    counts = Counter(name.unit for name in found.names)
+    usual = max(counts, key=lambda unit: counts[unit], default="")
+    is_kept = np.array([is_same_unit(name.unit, usual) for name in found.names], np.bool_)
+    if is_kept.all() or found.pairs is None:
+        return found, []
+    kept = replace(
+        found,
+        names=tuple(compress(found.names, is_kept)),
+        pairs=found.pairs.take(np.flatnonzero(is_kept)),
+        event=found.event[np.repeat(is_kept, found.pairs.counts)],
+    )
+    return kept, [*compress(found.names, ~is_kept)]
+
+
 def _zetas(found: Contenders) -> dict[str, Float]:
     """Return where 0 and 1 lie in the intervals of RCE and ZMS, over each window (B-17)."""
     if found.pairs is None:
@@ -126,13 +147,20 @@ def comparison(
     labels = names if len(names) == 2 else [f"{names[0]} ({half})" for half in halves]
     unit = found.names[0].unit
     sides = Sides(labels[0], labels[1], unit, found.density, profile, miss)
-    if found.pairs is None:
+    units = [name.unit for name in found.names]
+    is_one_unit = is_same_unit(units[0], units[-1])
+    if found.pairs is None or not is_one_unit:
         duel = None
     elif len(names) == 2:
         duel = of_two(found.pairs, found.event, sides.scores, seed=SEED, miss=miss)
     else:
         duel = of_parts(found.pairs, at, sides.scores, seed=SEED, miss=miss)
-    return {"quantity": found.contest.quantity, "time": found.time, **compared(duel, sides)}
+    told = compared(duel, sides)
+    if not is_one_unit:
+        (first, other), (unit, another) = names, units
+        why = f"{first} is in {unit} and {other} in {another}, so they are not compared; give both"
+        told["sentences"] = [f"{why} one unit in the settings (unit of their sources)."]
+    return {"quantity": found.contest.quantity, "time": found.time, **told}
 
 
 def _ranked(found: Contenders, profile: Profile) -> Ranking | None:

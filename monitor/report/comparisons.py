@@ -12,6 +12,7 @@ from monitor.core.analysis.ranking import Profile
 from monitor.core.analysis.side_by_side import MISS, SEED, Sides, comparison_document
 from monitor.core.formatting import instant
 from monitor.core.scores.proper_scores import Density
+from monitor.decode.units import is_same_unit
 from monitor.errors import USAGE, MonitorError
 from monitor.report.recorded import Recorded, events_of
 
@@ -93,7 +94,7 @@ def _rows(recorded: Recorded, sensors: Sequence[str], quantity: str | None) -> l
         raise CompareError("the same sensor twice; name it once to compare its halves")
     if len({recorded.names[row].quantity for row in found}) > 1:
         raise CompareError("the two measure different quantities and cannot be compared")
-    units = {recorded.names[row].unit for row in found} - {""}
-    if len(units) > 1:
-        raise CompareError(f"the two are in {' and '.join(sorted(units))}; convert one of them")
+    first, last = sorted((recorded.names[found[0]].unit, recorded.names[found[-1]].unit))
+    if not is_same_unit(first, last):
+        raise CompareError(f"the two are in {first} and {last}; convert one of them")
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +195,13 @@ def test_sensors_in_different_units_are_not_compared(two_units, tmp_path, capsys
     assert "the two are in g and kg; convert one of them" in capsys.readouterr().err
     assert main(["report", str(two_units), "--out", str(tmp_path / "report.html")]) == 0
     assert "reads best" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_one_unit_that_is_spelled_in_two_ways_is_one(fleet, capsys):
+    text = re.sub(r"(,near,.*),kg", r"\1,ug/m3", fleet.read_text())
+    fleet.write_text(re.sub(r"(,far,.*),kg", r"\1,µg/m³", text), encoding="utf-8")
+
+    assert compared(capsys, str(fleet), "--sensors", "near", "far")["events"] == [N, N]
 
 
 def test_what_of_the_file_is_not_used_is_said_beside_the_answer(fleet, tmp_path, capsys):

@@ -742,6 +742,31 @@ def test_the_picture_has_a_dot_a_sensor_where_its_numbers_say(service, race):
     assert get(service, "/picture?text=fine")[1].decode().count("<circle") == 1
 
 
+def test_who_is_in_another_unit_is_neither_ranked_nor_compared_with_the_others(service):
+    """The reference of all events is shared: 5 kg and 5 g would be as good as each other."""
+    made = Yard(
+        service,
+        carts=(),
+        match_on=frozenset({"key"}),
+        rules=lambda sensor, _q: RULES._replace(unit="g" if sensor == "coarse" else "kg"),
+    )
+    made.race(SPREADS, 25)
+    made.run(0.0)
+    try:
+        until("the race is published", lambda: service.page() is not None)
+        found = document(service, "/api/v1/ranking")
+        told = document(service, "/api/v1/compare?a=fine&b=coarse")
+        page = get(service, "/ranking")[1].decode()
+    finally:
+        made.stop()
+
+    assert {each["sensor"] for each in found["series"]} == {*SPREADS} - {"coarse"}
+    assert (found["unit"], found["other_units"]) == ("kg", [{"sensor": "coarse", "unit": "g"}])
+    assert "in another unit than kg:\ncoarse (g)" in page
+    assert told["sentences"][0].startswith("fine is in kg and coarse in g, so they are not")
+    assert told["scores"] == {}
+
+
 def test_a_silent_sensor_does_not_empty_the_ranking_and_is_named(service, race):
     race.take([Reading("silent", "mass", START + 70.0, 500.0, u=5.0, key="tag 7")])
     until("it pairs", lambda: document(service, "/api/v1/ranking")["not_compared"])
