@@ -1,7 +1,8 @@
 """The as-found / as-left record of a sensor: its pairs before and after it was adjusted.
 
 Rules of this file: a record is plain values, a function of the pairs, the events and the request;
-statistics, verdict and remedy are those of ``monitor score`` over the same pairs. As found is the
+verdict and remedy are those of ``monitor score`` over the same pairs, and so are statistics, but
+without the pairs that hold an error code which the verdict names. As found is the
 sensor before the first event of that time (adjusted, moved, replaced), as left the sensor after the
 last. The record contains everything needed to select the pairs again, and the SHA-256 of the pairs,
 so that anybody who has the journal can make it again (:func:`differences`).
@@ -24,6 +25,7 @@ from monitor.core.columns import Columns
 from monitor.core.formatting import amount, finite, instant
 from monitor.core.model import Event, Records
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR, SeriesRules, Systematic
+from monitor.core.scores.statistics import compute
 from monitor.core.verdict.error_codes import coded_pairs
 from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.verdict import NORMAL_QUANTILE, Estimate, Verdict
@@ -191,33 +193,30 @@ def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
     scored = Scored(recorded, asked.level)
     one = scored.windows
     document = scored.series[0]
-    statistics = document["statistics"]
     verdict, counting = scored.verdicts[0], _without_codes(one, scored.verdicts[0])
-    fits = suggestions(counting)
+    fits, statistics = suggestions(counting), compute(counting, ("rmse", "zms", "coverage"))
     return {
         "from": instant(float(one.time[0])),
         "to": instant(float(one.time[-1])),
         "pairs": int(one.value.size),
         "references": int(np.unique(pairs["reference_id"]).size),
-        "reference_least": finite(float(one.reference.min())),
-        "reference_most": finite(float(one.reference.max())),
-        "u": finite(float(np.median(one.u))),
-        "u_reference": finite(float(np.median(one.u_ref))),
+        "reference_least": finite(float(counting.reference.min())),
+        "reference_most": finite(float(counting.reference.max())),
+        "u": finite(float(np.median(counting.u))),
+        "u_reference": finite(float(np.median(counting.u_ref))),
         "bias": finite(float(np.mean(counting.value - counting.reference))),
-        "bias_expanded": _expanded(asked, fits["offset"], float(np.median(one.u_ref))),
+        "bias_expanded": _expanded(asked, fits["offset"], float(np.median(counting.u_ref))),
         "bias_note": _bias_note(asked, verdict, counting.value.size, one.value.size),
         "u_factor": _estimate(verdict.scale),
         "gain": _estimate(fits["gain"]),
-        "rmse": statistics["rmse"],
-        "zms": statistics["zms"],
-        "coverage": statistics["coverage"],
+        **{name: finite(float(each[0])) for name, each in statistics.items()},
         "verdict": document["verdict"],
         "pairs_sha256": _digest(pairs),
     }
 
 
 def _without_codes(one: Columns, verdict: Verdict) -> Columns:
-    """Return the pairs of the bias: all but those with the error code that the verdict names."""
+    """Return the pairs that count: all but those with the error code that the verdict names."""
     coded = None if verdict.code is None else coded_pairs(Pairs.of(one))
     return one if coded is None else one.select(coded.others, one.starts)
 

@@ -181,13 +181,16 @@ def test_a_bias_of_one_state_needs_no_words(level):
     assert sentence.endswith("(k = 2).")
 
 
-def test_error_codes_are_no_part_of_the_bias():
+def test_error_codes_are_no_part_of_the_bias_and_the_figures_beside_it():
     found, sentence = part_of(np.zeros(200), code_at=slice(5, 200, 20))
 
     assert "-999" in found["verdict"]["sentence"]
     assert abs(found["bias"]) < found["bias_expanded"] < 0.5
     assert found["bias_note"] == "without 10 pairs that hold -999"
     assert found["bias_note"] in sentence
+    assert found["rmse"] == pytest.approx(1.0, abs=0.15)  # u is 1, and true
+    assert found["zms"] == pytest.approx(1.0, abs=0.3)
+    assert found["coverage"] == pytest.approx(0.9, abs=0.06)
 
 
 @pytest.mark.parametrize("correlation", [0.7, *further(0.0)])
