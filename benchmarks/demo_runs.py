@@ -69,7 +69,7 @@ def _shown(seed: int, seconds: float, dispatch: Dispatch) -> Demo:
         store.append(Batch(observations=tuple(observations), pairs=outcome.pairs))
         network.apply(outcome.pairs)
         snapshot = network.evaluate(now)
-        taken_back = frozenset(network.replayer.taken_back)
+        taken_back = network.drain_taken_back()
         now_firing = {
             name.sensor
             for name, state in zip(snapshot.names, snapshot.states, strict=True)
