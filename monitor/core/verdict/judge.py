@@ -24,7 +24,7 @@ from monitor.core.verdict.pairs import (
     inflation_of_squares,
     rho_of_differences,
 )
-from monitor.core.verdict.partition import LEVEL, LINE, RIGHT, WIDE, Cut, partition
+from monitor.core.verdict.partition import CHANGED, LEVEL, LINE, RIGHT, WIDE, Cut, partition
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import NONE, Rival, gain_of, kept_of, lag_of, sign_of, stuck_for
@@ -49,9 +49,6 @@ _CAUTION: Final = 0.5  # standard errors by which autocorrelation is taken to be
 _LIVED_WITH: Final = 120  # pairs over which a gain that raised no alarm is not the fault
 _T_GAIN: Final = (4.0, 2.5)  # without, and with pairs from before the fault
 _ALIKE: Final = 0.25  # share of a level that the one before must reach to be the same incident
-# Cost that a newest piece of another sort, begun after the alarm, must save to rename an incident.
-# The margin is large because there is a candidate for each pair since, and every pair tests anew.
-_CHANGED: Final = 10.0
 _DUE_MOST: Final = 1e10  # seconds
 OF_A_FORM: Final = 40  # pairs in each form before a sensor counts as having changed form
 _AT_ONCE: Final = 32  # series whose numbers fit in a processor's cache
@@ -233,7 +230,7 @@ def gathered_evidence(
     best = cut.last.cost.min(axis=2).tolist()
     is_line = np.arange(cut.last.cost.shape[1])[:, None] % WIDE >= LINE
     was_line = cut.kind[:, None, :-1] % WIDE >= LINE
-    changed = np.where(after & (is_line != was_line), _CHANGED, 0.0)
+    changed = np.where(after & (is_line != was_line), CHANGED, 0.0)
     lasting = (cut.last.cost + changed).min(axis=2).tolist()
     rhos, segments = rho.tolist(), segment.tolist()
     has_clock = p.has_clock.tolist()
@@ -306,7 +303,7 @@ def _now(cut: Cut, p: Side, after: Bool) -> tuple[list[Estimate], list[Estimate]
     """
     last = cut.last
     plain = (np.arange(last.weight.shape[1]) % WIDE)[:, None]
-    lasting = np.where(after, np.exp(-0.5 * _CHANGED), 1.0) * last.weight
+    lasting = np.where(after, np.exp(-0.5 * CHANGED), 1.0) * last.weight
     weight = np.concatenate(
         [np.where(plain >= LEVEL, last.weight, 0.0), np.where(plain >= LINE, lasting, 0.0)]
     )

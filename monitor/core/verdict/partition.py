@@ -33,6 +33,9 @@ _LEAST_VARIANCE: Final = 0.01
 _TINY: Final = 1e-100
 _LEAST_WEIGHT: Final = 1e-13  # of a pair, as a share of the weight of all
 _PRIOR_PAIRS: Final = 8.0  # pairs of the stated spread that a piece's own spread starts from
+# Cost that a newest piece of another sort, begun after the alarm, must save to rename an incident.
+# The margin is large because there is a candidate for each pair since, and every pair tests anew.
+CHANGED: Final = 10.0
 _AT_ONCE: Final = 1 << 14  # numbers in one step of the search: they fit in a processor's cache
 
 
@@ -228,7 +231,8 @@ def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
     whole = Sums(*(each[rows, at][:, None] - each[:, :-1] for each in of_all))
     now = p.clock[rows, p.n - 1][:, None]
     lines, left = _rivals(whole, begin, now, heights[:, :-1], p.most)
-    last = _weighed(whole.n, lines, left, before, places, penalty, inflation, p.most)
+    earlier = before[:, None, :-1] + _margins(bounds, kind, alarm)
+    last = _weighed(whole.n, lines, left, earlier, places, penalty, inflation, p.most)
     starts, kinds, edges = _paths(bounds, places, back, kind)
     fit = _fitted(of_all, p, bounds, edges, kinds)
     return Cut(starts, kinds, fit, last, kept, bounds, before, kind, places, penalty, inflation)
@@ -349,20 +353,35 @@ def _rivals(
     return lines, [*squares_left(whole, most[:, None]), left]
 
 
+def _margins(bounds: Int, kind: Int, alarm: Int) -> Float:
+    """Return what each rival for the newest piece must save: nothing, or :data:`CHANGED`.
+
+    That is for a level or line that begins after the alarm and after errors that were only too
+    large: among those there is always a run of a few on one side.
+    """
+    after = (bounds[:, :-1] > alarm[:, None]) & (alarm >= 0)[:, None]
+    is_run = (after & (kind[:, :-1] == RIGHT + WIDE))[:, None]
+    is_off = np.arange(2 * WIDE)[:, None] % WIDE != RIGHT
+    return np.where(is_run & is_off, CHANGED, 0.0)
+
+
 def _weighed(
     n: Float,
     lines: list[FittedLine],
     left: list[Float],
-    before: Float,
+    earlier: Float,
     places: Int,
     penalty: Float,
     inflation: Float,
     most: Float,
 ) -> Last:
-    """Return the rivals with their likelihoods and standard errors."""
+    """Return the rivals with their likelihoods and standard errors.
+
+    ``earlier`` is what the pairs before each place cost, and what a rival must save.
+    """
     constants = constants_of(most)[:, None]
     every = costs(n, left, penalty[:, None], inflation[:, None], constants)
-    cost = np.stack(every, axis=1) + before[:, None, :-1]
+    cost = np.stack(every, axis=1) + earlier
     cost[:, [HINGE, HINGE + WIDE], 0] = np.inf  # at the first pair there is nothing to begin from
     cost[np.broadcast_to((np.arange(n.shape[1]) >= places[:, None])[:, None], cost.shape)] = np.inf
     excess = cost - cost.min(axis=(1, 2), keepdims=True)
