@@ -43,6 +43,7 @@ class Source:
         self._clocks, self._batches, self._seconds = clocks, list(batches), seconds
         self._steps = [*steps] * (len(self._batches) + 1)
         self.acknowledged = 0
+        self.last_message: dict[str, float] = {}
         self.daemon: Daemon | None = None
 
     def receive(self, _timeout: float) -> Sequence[Message]:

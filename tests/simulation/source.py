@@ -29,6 +29,7 @@ class ModelSource:
     ) -> None:
         self._keeps_names: Final = keeps_names
         self.confirmed = self._number = 0
+        self.last_message: Final[dict[str, float]] = {}
         self.receiver: Final = Receiver(Version.V5, _PAYLOAD_BYTES_MAX)
         self._broker: Final = broker
         self._between: Final = between
