@@ -10,6 +10,7 @@ follows from its size unless the settings name it; a year is 1 to 9999.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple
@@ -97,7 +98,9 @@ def _check_layout(layout: str) -> None:
     if "%Z" in layout.replace("%%", ""):  # strptime drops the zone that it names
         raise MapError(("time_layout",), "has %Z, which names a zone in vain; use %z, or time_zone")
     try:
-        found = datetime.strptime(_SOME_TIME.strftime(layout), layout)  # noqa: DTZ007
+        with warnings.catch_warnings():  # Python deprecates days without a year, refused here
+            warnings.simplefilter("ignore", DeprecationWarning)
+            found = datetime.strptime(_SOME_TIME.strftime(layout), layout)  # noqa: DTZ007
     except (ValueError, re.error) as error:
         raise MapError(("time_layout",), what) from error
     if found.date() != _SOME_TIME.date():

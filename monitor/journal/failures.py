@@ -121,10 +121,14 @@ def cannot_open(path: Path, error: sqlite3.Error | UnicodeDecodeError | OSError)
 
 
 def _code(error: Exception) -> int:
-    """Return SQLite's primary result code; 0 for what SQLite did not report itself."""
-    if isinstance(error, UnicodeDecodeError):
+    """Return SQLite's primary result code; 0 for what SQLite did not report itself.
+
+    A file that was cut is damaged: newer versions of SQLite report a short read of it.
+    """
+    code = int(getattr(error, "sqlite_errorcode", 0))
+    if isinstance(error, UnicodeDecodeError) or code == sqlite3.SQLITE_IOERR_SHORT_READ:
         return sqlite3.SQLITE_CORRUPT
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+    return code & 0xFF
 
 
 # -- the write-ahead log --------------------------------------------------------------------------

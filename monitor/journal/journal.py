@@ -152,11 +152,11 @@ class Journal:
         found = 0
         for batch, *_, places in list(self._database.whole("pairs", bodies=False)):
             if places is None:
-                found += np.count_nonzero(self._batch("pairs", batch)["series"] == series)
+                found += int(np.count_nonzero(self._batch("pairs", batch)["series"] == series))
             else:
                 _, first, stop = _place(np.frombuffer(places, dtype=PLACE), series)
                 found += stop - first
-        return int(found)
+        return found
 
     def covariates_of(self, series: int) -> Records:
         """Return the numbers beside the pairs of one series in the order they were made."""

@@ -27,6 +27,12 @@ def asked(service: Service, host: str, path: str = "/healthz") -> tuple[int, byt
         connection.close()
 
 
+def answers(service: Service) -> bool:
+    """Return whether a service answers; its first answer may take longer than a stall."""
+    service.tick()
+    return asked(service, "127.0.0.1")[0] == 200
+
+
 @pytest.fixture
 def made() -> Iterator[object]:
     running: list[Service] = []
@@ -35,7 +41,7 @@ def made() -> Iterator[object]:
         settings = parse(f"http: {{port: 0, {http_section}}}".encode(), "test.yaml")
         service = _service(settings.http)
         running.append(service)
-        until("the service answers", lambda: asked(service, "127.0.0.1")[0] == 200)
+        until("the service answers", lambda: answers(service))
         return service
 
     yield make

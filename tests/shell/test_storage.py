@@ -41,6 +41,7 @@ from monitor.journal import writing as module
 from monitor.journal.failures import (
     JournalDamagedError,
     JournalFormError,
+    cannot_use,
     lost_transactions,
     wal_of,
 )
@@ -539,6 +540,15 @@ def test_what_holds_nothing_becomes_an_empty_journal(content, path):
     assert done.lost is None
     assert not any(done.kept.values())
     assert everything(path)["series"] == []
+
+
+def test_a_short_read_is_damage_as_newer_versions_of_sqlite_report_it(path):
+    """SQLite 3.53 reports an input error where 3.40 called a cut file malformed."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHORT_READ
+    assert isinstance(cannot_use(path, error), JournalDamagedError)
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_READ
+    assert not isinstance(cannot_use(path, error), JournalDamagedError)
 
 
 def test_any_damage_can_be_repaired(sound, path):
