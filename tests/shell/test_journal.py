@@ -350,7 +350,8 @@ def sound(path: Path) -> Path:
         (0, "another program's file"),
         (1, "has form 1, from before the first release.* move the file away to begin anew"),
         (2, "has form 2, from before the first release.* move the file away to begin anew"),
-        (3, "tables are not as they were created"),
+        (4, "has form 4, from before the first release.* move the file away to begin anew"),
+        (5, "tables are not as they were created"),
         (99, "written by a newer version of monitor .* install that version"),
     ],
 )
