@@ -58,8 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complete(os.environ.get("COMP_LINE", "").split())
     # Set before numpy is loaded: small matrix products cost more when threads share them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Else pydantic looks for plugins in every package that is installed, at each start.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     given = list(sys.argv[1:] if arguments is None else arguments)
     if not given:
         _parser("").print_help(sys.stderr)

@@ -394,7 +394,6 @@ WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "p
 STARTS = """
 import monitor.cli, monitor.commands.run, monitor.daemon.loop
 monitor.daemon.loop.read_settings("configs/default.yaml")
-assert not monitor.config.Mqtt.__pydantic_complete__, "built a validator for one section alone"
 """
 HELPS = """
 import contextlib, monitor.cli

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 from pydantic import Field
 
-from monitor.config.kinds import Globs, Host, Section, Word, section_setting, setting
+from monitor.config.kinds import Globs, Host, Section, Word, setting
 from monitor.core.setting import Contradiction, File
 
 
@@ -218,13 +218,11 @@ class Cluster(Section):
         "Address on which bridges and job serve their metrics; any but the loopback address lets "
         "other machines read them, without encryption and password.",
     )
-    log: ClusterLog = section_setting(ClusterLog, "The log between the bridges and the job.")
-    bridge: ClusterBridge = section_setting(
-        ClusterBridge, "The bridges, which copy messages from the broker to the log."
+    log: ClusterLog = setting(ClusterLog(), "The log between the bridges and the job.")
+    bridge: ClusterBridge = setting(
+        ClusterBridge(), "The bridges, which copy messages from the broker to the log."
     )
-    job: ClusterJob = section_setting(
-        ClusterJob, "The Spark job, which turns the log into results."
-    )
+    job: ClusterJob = setting(ClusterJob(), "The Spark job, which turns the log into results.")
 
     def contradictions(self) -> Iterator[Contradiction]:
         """Check that there are at least as many blocks as partitions of the log."""

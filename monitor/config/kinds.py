@@ -121,15 +121,6 @@ def setting(default: Any, description: str, **limits: Any) -> Any:  # noqa: ANN4
     return Field(default=default, description=description, **limits)
 
 
-def section_setting(kind: type[Section], description: str) -> Any:  # noqa: ANN401 - as Field's
-    """Return a field for a section, which by default has its keys' defaults.
-
-    The default is not validated: each section would need a validator of its own, and every start
-    of a command would build all of them.
-    """
-    return Field(default=kind.model_construct(), description=description)
-
-
 # -- sections made from other types ---------------------------------------------------------------
 
 

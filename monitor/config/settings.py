@@ -10,7 +10,7 @@ from pydantic import Field
 
 from monitor.config.cluster_settings import Cluster
 from monitor.config.connections import Mqtt, Sinks
-from monitor.config.kinds import Derived, Section, named_once, section_setting, setting
+from monitor.config.kinds import Derived, Section, named_once, setting
 from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
@@ -74,7 +74,7 @@ _SOURCES: Final = (
 class Settings(Section):
     """All settings of the daemon; every key has a default."""
 
-    mqtt: Mqtt = section_setting(Mqtt, "How to connect to the broker.")
+    mqtt: Mqtt = setting(Mqtt(), "How to connect to the broker.")
     sources: Annotated[tuple[Source, ...], Field(min_length=1, max_length=100, strict=False)] = (
         setting(
             _SOURCES,
@@ -101,12 +101,10 @@ class Settings(Section):
         "CSV file of places, with the columns sensor, latitude, longitude, site; a relative path "
         "starts from the daemon's working directory.",
     )
-    pairing: Pairing = section_setting(Pairing, "How references are paired with readings.")
-    windows: Windows = section_setting(
-        Windows, "The window of pairs from which statistics are computed."
-    )
-    scoring: Scoring = section_setting(Scoring, "How stated uncertainties are interpreted.")
-    alerts: Alerts = section_setting(Alerts, "When alerts are raised.")
+    pairing: Pairing = setting(Pairing(), "How references are paired with readings.")
+    windows: Windows = setting(Windows(), "The window of pairs from which statistics are computed.")
+    scoring: Scoring = setting(Scoring(), "How stated uncertainties are interpreted.")
+    alerts: Alerts = setting(Alerts(), "When alerts are raised.")
     fleet: Annotated[FleetRules, Derived()] = setting(
         FleetRules(), "When the evidence of the whole fleet is strong enough to page a person."
     )
@@ -118,14 +116,12 @@ class Settings(Section):
         "Limits on published statistics, each with an alert of its own; docs/detection.md says "
         "what they cost.",
     )
-    sinks: Sinks = section_setting(
-        Sinks, "Where alerts are sent, besides Prometheus (docs/alerts.md)."
+    sinks: Sinks = setting(Sinks(), "Where alerts are sent, besides Prometheus (docs/alerts.md).")
+    verdicts: Verdicts = setting(
+        Verdicts(), "The verdict on every series at the broker above (docs/mqtt.md)."
     )
-    verdicts: Verdicts = section_setting(
-        Verdicts, "The verdict on every series at the broker above (docs/mqtt.md)."
-    )
-    correct: Correct = section_setting(
-        Correct,
+    correct: Correct = setting(
+        Correct(),
         "Readings republished, corrected as their verdict advises, with an interval that keeps "
         "its level (docs/beyond.md).",
     )
@@ -137,20 +133,20 @@ class Settings(Section):
             "'site/{sensor}/temperature'} (docs/beyond.md).",
         )
     )
-    series: Series = section_setting(
-        Series,
+    series: Series = setting(
+        Series(),
         "Limits on the number of series (one quantity of one sensor), and when one is stale.",
     )
-    publish: Publish = section_setting(Publish, "How often results are published.")
-    journal: Journal = section_setting(Journal, "The file that stores accepted messages and pairs.")
-    http: Http = section_setting(Http, "Where metrics and pages are served.")
-    otlp: Otlp = section_setting(
-        Otlp,
+    publish: Publish = setting(Publish(), "How often results are published.")
+    journal: Journal = setting(Journal(), "The file that stores accepted messages and pairs.")
+    http: Http = setting(Http(), "Where metrics and pages are served.")
+    otlp: Otlp = setting(
+        Otlp(),
         "Metrics pushed by OTLP over HTTP, for daemons that Prometheus cannot scrape.",
     )
-    log: Log = section_setting(Log, "The daemon's own log, on standard error.")
-    cluster: Cluster = section_setting(
-        Cluster, "The same core on Spark: `monitor bridge`, `monitor cluster` (docs/scale.md)."
+    log: Log = setting(Log(), "The daemon's own log, on standard error.")
+    cluster: Cluster = setting(
+        Cluster(), "The same core on Spark: `monitor bridge`, `monitor cluster` (docs/scale.md)."
     )
     groups: Annotated[tuple[Group, ...], Field(max_length=1000, strict=False)] = setting(
         (),
