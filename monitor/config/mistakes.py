@@ -24,7 +24,9 @@ class Mistake(NamedTuple):
     what: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.path}: {self.what}"
+        """Return it on one line, whatever characters it quotes."""
+        told = f"{self.file}:{self.line}:{self.column}: {self.path}: {self.what}"
+        return "".join(each if each.isprintable() else repr(each)[1:-1] for each in told)
 
 
 class SettingsError(MonitorError):
