@@ -369,7 +369,10 @@ class Http(Section):
         "rules need, about half as many samples (docs/metrics.md).",
     )
     max_connections: int = setting(
-        64, "Maximum number of simultaneous connections.", ge=1, le=10_000
+        256,
+        "Maximum number of simultaneous connections; a quarter of them are answered at a time.",
+        ge=1,
+        le=10_000,
     )
     header_timeout_seconds: float = setting(
         5.0, "Time limit for the headers of a request.", gt=0, le=300

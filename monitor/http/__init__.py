@@ -7,15 +7,15 @@ What and why
     metrics with a million samples costs nothing if no Prometheus asks for it.
 
 Where things are
-    ``service`` runs the server: ``access`` says who may read, ``server`` adds limits, passwords
-    and dates to uvicorn. ``application`` puts the routes together: metrics, health,
-    ``interface`` (/api/v1), ``pages`` and ``server_sent_events``. Routes know ``published`` and
-    nothing of the service; through it they request data that are too large to publish for
-    everybody. ``answers`` has what all routes need. ``models`` has the members of the JSON
-    documents, ``documents`` makes them; ``ranking_models`` and ``rankings`` do so for rankings
-    and comparisons. ``text_format`` writes metrics: the series' of ``metrics``, the daemon's of
-    ``telemetry``, the cluster's; ``process_metrics`` has the rest. ``rendering`` fills the
-    templates and makes links of the pages of documentation that sentences name; ``lines``,
+    ``service`` runs the server: ``access`` says who may read, ``server`` adds passwords and
+    dates to uvicorn, ``admission`` limits. ``application`` puts the routes together: metrics,
+    health, ``interface`` (/api/v1), ``pages`` and ``server_sent_events``. Routes know
+    ``published`` and nothing of the service; through it they request data that are too large to
+    publish for everybody. ``answers`` has what all routes need. ``models`` has the members of the
+    JSON documents, ``documents`` makes them; ``ranking_models`` and ``rankings`` do so for
+    rankings and comparisons. ``text_format`` writes metrics: the series' of ``metrics``, the
+    daemon's of ``telemetry``, the cluster's; ``process_metrics`` has the rest. ``rendering`` fills
+    the templates and makes links of the pages of documentation that sentences name; ``lines``,
     ``plots``, ``signal_plots``, ``ucc_plots``, ``fleet_picture``, ``figures``, ``svg`` and
     ``label_places`` draw for people.
 
@@ -44,6 +44,7 @@ Tried and rejected
 
 What breaks first
     The pages of a large fleet: a page of a thousand lines has a thousand rendered lines
-    whenever one of them changes the order. Then live streams: at most half of the connections
-    (``http.connections_max``); further readers are asked to try again later.
+    whenever one of them changes the order. Then live streams: at most half of the answers that
+    are given at a time, an eighth of ``http.max_connections``; further readers are asked to try
+    again later.
 """

@@ -204,9 +204,7 @@ _METHOD_NOT_ALLOWED: Final = 405
 _HEADINGS: Final = {404: "There is no such page", 405: "Nothing can be changed here"}
 
 
-def application(
-    shared: Published, connections_max: int, *, essential_metrics: bool = False
-) -> FastAPI:
+def application(shared: Published, streams_max: int, *, essential_metrics: bool = False) -> FastAPI:
     """Return the application that shows the last published page."""
     app = FastAPI(
         title="monitor",
@@ -224,7 +222,7 @@ def application(
     app.include_router(budget_routes(shared, renderer))
     app.include_router(due_routes(shared, renderer))
     app.include_router(manual_pages.manual_routes(renderer))
-    app.include_router(server_sent_events.stream_routes(shared, renderer, connections_max // 2))
+    app.include_router(server_sent_events.stream_routes(shared, renderer, streams_max))
     app.add_middleware(Secured)
     _add_refusals(app, renderer)
     return app

@@ -1,13 +1,8 @@
-"""What lies between uvicorn and the application: no polling, connection limits, passwords.
+"""What lies between uvicorn and the application: no polling, dates, passwords.
 
 uvicorn wakes ten times a second to check whether it must end and to write the date of its answers.
 Here the end is signalled, and the date is written with each answer, so that the HTTP thread wakes
-only for a request and to end.
-
-A connection that is slow, or one too many, costs nobody else anything. The head of a request has a
-time limit and its answer another. Above the maximum number of connections, the oldest one without a
-complete request is closed, so that many silent ones keep nobody out. uvicorn has no limit for the
-head, so its protocol is extended here.
+only for a request and to end. Which clients are let in is the business of ``admission``.
 
 A wrong name costs the same time as a wrong password; one password is tried at a time, off the event
 loop. Successful credentials are remembered, as a digest, and checked first: a client that guesses
@@ -22,19 +17,20 @@ import base64
 import binascii
 import hashlib
 import hmac
-import logging
 import secrets
 import socket
 import time
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from email.utils import formatdate
+from functools import partial
 from typing import Any, Final
 
 import bcrypt
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from monitor.http.admission import Acceptor, Connections, limited
 
 # -- without a clock ------------------------------------------------------------------------------
 
@@ -57,14 +53,13 @@ class Dated:
         await self._app(scope, receive, send_dated)
 
 
-_TURNS_TO_CONNECT: Final = 3  # of the event loop: accept, make a transport, tell the protocol
-
-
 class QuietServer(uvicorn.Server):
     """A server that sleeps until told to end; ``install_signal_handlers`` does nothing."""
 
-    def __init__(self, config: uvicorn.Config) -> None:
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
+        self._connections: Final = connections
+        self._acceptors: list[Acceptor] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: Final = asyncio.Event()
 
@@ -78,6 +73,17 @@ class QuietServer(uvicorn.Server):
             with suppress(RuntimeError):  # it has already ended
                 self._loop.call_soon_threadsafe(self._ended.set)
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen on ``sockets``."""
+        self.servers = []
+        protocol = partial(
+            limited(self._connections), self.config, server_state=self.server_state, app_state={}
+        )
+        self._acceptors = [
+            Acceptor(each, protocol, self.config, self._connections) for each in sockets or ()
+        ]
+        self.started = True
+
     async def main_loop(self) -> None:
         """Wait for the end."""
         self._loop = asyncio.get_running_loop()
@@ -87,137 +93,12 @@ class QuietServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Close the listening sockets and all connections, also those whose answer never ends.
 
-        A client accepted in the same turn of the loop that closes its server would be lost unclosed
-        (https://github.com/python/cpython/issues/109564), so accepting ends some turns earlier.
         Since Python 3.12 uvicorn waits for every connection, so all are closed before it does.
         """
-        loop = asyncio.get_running_loop()
-        for listening in (each for server in self.servers for each in server.sockets):
-            loop.remove_reader(listening.fileno())
-        for _ in range(_TURNS_TO_CONNECT):
-            await asyncio.sleep(0)
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
+        for acceptor in self._acceptors:
+            acceptor.close()
+        self._connections.close()
         await super().shutdown(sockets)
-
-
-_log: Final = logging.getLogger("monitor")
-
-# -- limits ---------------------------------------------------------------------------------------
-
-ANSWER_SECONDS = 30.0
-_HELLO: Final = b"\x16\x03"  # the first bytes of a client that speaks TLS
-
-
-class LimitedProtocol(H11Protocol):
-    """HTTP/1.1 with limits; :func:`limited` makes a class with given ones."""
-
-    connections_max = 64
-    head_seconds = 5.0
-    refused = 0
-    told_of_tls = False
-    speechless: dict[LimitedProtocol, None]
-    """Connections without a complete request head, oldest first."""
-
-    _timer: asyncio.TimerHandle | None = None
-    _over_the_cap = False
-
-    def connection_made(self, transport: Any) -> None:  # noqa: ANN401 - as uvicorn types it
-        """Take a connection, or close it if there are too many."""
-        if len(self.connections) >= self.connections_max and not self._make_room():
-            type(self).refused += 1
-            self._over_the_cap = True
-            transport.abort()
-            return
-        super().connection_made(transport)
-        self._await_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
-        self._limit(None)
-        self.speechless.pop(self, None)
-        if not self._over_the_cap:
-            super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Take bytes; once the head is complete the limit of the answer applies."""
-        if self._over_the_cap:
-            return
-        if data.startswith(_HELLO) and self.scheme == "http" and self in self.speechless:
-            self._refuse_tls()
-            return
-        before = self.cycle
-        super().data_received(data)
-        if self.cycle is not before:
-            self.speechless.pop(self, None)
-            self._limit(ANSWER_SECONDS)
-
-    def on_response_complete(self) -> None:
-        """Wait for the next request's head, or answer one that has already come."""
-        before = self.cycle
-        super().on_response_complete()
-        if self.cycle is before:
-            self._await_head()
-        else:
-            self._limit(ANSWER_SECONDS)
-
-    def _refuse_tls(self) -> None:
-        """Close a connection that speaks TLS to a plain server; the log says so once."""
-        if not type(self).told_of_tls:
-            type(self).told_of_tls = True
-            peer = "a client" if self.client is None else self.client[0]
-            _log.warning(
-                "http: %s speaks TLS, but the page is served without: use http://, or configure "
-                "TLS in http.web_config (see docs/security.md)",
-                peer,
-            )
-        self.transport.abort()
-
-    def _await_head(self) -> None:
-        self.speechless[self] = None
-        self._limit(self.head_seconds)
-
-    def _make_room(self) -> bool:
-        """Close the oldest connection without a complete request; return whether there was one."""
-        if not self.speechless:
-            return False
-        oldest = next(iter(self.speechless))
-        type(self).refused += 1
-        del self.speechless[oldest]
-        self.connections.discard(oldest)
-        oldest.transport.abort()
-        return True
-
-    def _limit(self, seconds: float | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if seconds is not None and not self.transport.is_closing():
-            self._timer = self.loop.call_later(seconds, self.transport.abort)
-
-
-class _Loop(asyncio.SelectorEventLoop):
-    """An event loop that limits the time of TLS handshakes."""
-
-    handshake_seconds = 5.0
-
-    async def create_server(self, *args: Any, **options: Any) -> asyncio.Server:  # noqa: ANN401
-        """Listen."""
-        if options.get("ssl") is not None:
-            options["ssl_handshake_timeout"] = self.handshake_seconds
-        return await super().create_server(*args, **options)
-
-
-def loop_of(handshake_seconds: float) -> Callable[[], asyncio.AbstractEventLoop]:
-    """Return the factory of a loop with this limit."""
-    return type("Loop", (_Loop,), {"handshake_seconds": handshake_seconds})
-
-
-def limited(connections_max: int, head_seconds: float) -> type[LimitedProtocol]:
-    """Return a protocol class with these limits."""
-    limits = {"connections_max": connections_max, "head_seconds": head_seconds, "refused": 0}
-    own = {"speechless": {}, "told_of_tls": False}
-    return type("Limited", (LimitedProtocol,), {**limits, **own})
 
 
 # -- passwords ------------------------------------------------------------------------------------

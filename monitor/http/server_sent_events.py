@@ -16,11 +16,11 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from monitor.core.formatting import date_time
+from monitor.http.admission import ANSWER_SECONDS
 from monitor.http.answers import PageQuery, unpaired
 from monitor.http.published import Page, Published
 from monitor.http.rendering import Renderer, fleet_title, warnings_mark
 from monitor.http.selection import SeriesQuery
-from monitor.http.server import ANSWER_SECONDS
 
 STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
 _LOOK_SECONDS: Final = 0.1

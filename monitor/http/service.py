@@ -37,7 +37,7 @@ class Service:
         host: str,
         port: int,
         *,
-        connections_max: int = 64,
+        connections_max: int = 256,
         header_timeout_seconds: float = 5.0,
         access: Access = OPEN,
         host_names: tuple[str, ...] | None = None,
@@ -86,7 +86,7 @@ class Service:
                 f"cannot listen on {self._host}:{self._port}: {reason}; "
                 f"set http.port (0 takes a free one) or http.host; see {ADDRESS}"
             ) from error
-        listener.listen(128)
+        listener.listen(128)  # those who come before the server is loaded wait
         self._bound = listener.getsockname()[1]
         self._thread = threading.Thread(target=self._serve, args=(listener,), daemon=True)
         self._thread.start()
@@ -124,17 +124,13 @@ class Service:
 
         import uvicorn  # noqa: PLC0415
 
+        from monitor.http.admission import Connections  # noqa: PLC0415
         from monitor.http.application import KnownHosts, application  # noqa: PLC0415
-        from monitor.http.server import (  # noqa: PLC0415
-            Authenticated,
-            Dated,
-            QuietServer,
-            limited,
-            loop_of,
-        )
+        from monitor.http.server import Authenticated, Dated, QuietServer  # noqa: PLC0415
 
+        connections = Connections(self.connections_max, self._header_timeout_seconds)
         app = application(
-            self.published, self.connections_max, essential_metrics=self._essential_metrics
+            self.published, connections.answers_max // 2, essential_metrics=self._essential_metrics
         )
         users = self._access.users
         answering: ASGIApp = Authenticated(app, users) if users else app
@@ -142,7 +138,6 @@ class Service:
             answering = KnownHosts(answering, self._host_names)
         settings = uvicorn.Config(
             Dated(answering),
-            http=limited(self.connections_max, self._header_timeout_seconds),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -155,8 +150,7 @@ class Service:
         settings.load()
         settings.ssl = self._access.tls
         self._loaded()
-        self._server = QuietServer(settings)
+        self._server = QuietServer(settings, connections)
         if self.published.stopping:  # it was told so while this thread loaded what it needs
             return
-        with asyncio.Runner(loop_factory=loop_of(self._header_timeout_seconds)) as runner:
-            runner.run(self._server.serve(sockets=[listener]))
+        asyncio.run(self._server.serve(sockets=[listener]))

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import urllib.error
@@ -18,7 +19,7 @@ from harness.programs import WAIT_SECONDS, until, written
 SETTINGS = """
 mqtt: {{port: {port}, client_id: "{client}", protocol: "{protocol}"{mqtt}}}
 journal: {{path: "{folder}/journal.sqlite"}}
-http: {{port: 0}}
+http: {{port: 0{http}}}
 publish: {{interval_seconds: {interval}}}
 {more}
 """
@@ -36,9 +37,11 @@ class Daemon:
         protocol: str = "5",
         interval: float = 0.2,
         mqtt: str = "",
+        *,
+        http: str = "",
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Write the settings; ``mqtt`` is further keys of that section, as ``key: value, ...``."""
+        """Write the settings; ``mqtt`` and ``http`` are further keys, as ``key: value, ...``."""
         self._folder = folder
         self._environment = {**os.environ, **(environment or {})}
         text = SETTINGS.format(
@@ -49,6 +52,7 @@ class Daemon:
             protocol=protocol,
             interval=interval,
             mqtt=f", {mqtt}" if mqtt else "",
+            http=f", {http}" if http else "",
         )
         self.settings = written(folder, "settings.yaml", text)
         self._log = folder / "daemon.log"
@@ -56,6 +60,8 @@ class Daemon:
         self.url = ""
         self.under: tuple[str, ...] = ()
         """A program that runs the daemon in its turn, with its options."""
+        self.headers: Mapping[str, str] = {}
+        self.tls: ssl.SSLContext | None = None
 
     def start(self, *, ready: bool = True) -> None:
         """Start it; wait for the page, and for the broker unless told not to."""
@@ -86,7 +92,8 @@ class Daemon:
     def get(self, path: str) -> tuple[int, bytes]:
         """Return status and body of a page; status 0 if nobody answers."""
         try:
-            with urllib.request.urlopen(self.url + path, timeout=WAIT_SECONDS) as answer:
+            asked = urllib.request.Request(self.url + path, headers=dict(self.headers))
+            with urllib.request.urlopen(asked, timeout=WAIT_SECONDS, context=self.tls) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:

@@ -7,6 +7,7 @@ from typing import Final
 from .catalogue import Row
 
 _WRONG_CLOCK: Final = "faults/test_wrong_clock.py::"
+_ADMISSION: Final = "shell/test_admission.py::"
 _ACCESS: Final = "shell/test_web_access.py::"
 _LIMITS: Final = "shell/test_byte_limits.py::"
 _STATE: Final = "shell/test_state.py::"
@@ -138,6 +139,18 @@ ATTACKS: Final = (
         (
             "shell/test_broker_moods.py::test_many_hang_ups_end_with_a_sentence_that_does_not_claim_to_be_sure",
             "shell/test_broker_moods.py::test_a_reason_code_that_no_standard_knows_is_a_refusal_in_words",
+        ),
+    ),
+    Row(
+        "a hundred scrapers at the same instant were refused beside strangers; connections without "
+        "a handshake took a quarter of a megabyte each",
+        "they wait for their turn; who says nothing costs a socket; the address with the most "
+        "silent connections makes room",
+        (
+            _ADMISSION + "test_many_who_come_at_the_same_instant_do_not_push_each_other_out",
+            _ADMISSION + "test_clients_that_end_no_handshake_take_no_more_places_than_others",
+            _ADMISSION + "test_many_silent_ones_push_out_nobody_who_comes_from_elsewhere",
+            "trial crowd",
         ),
     ),
 )

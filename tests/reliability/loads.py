@@ -99,6 +99,13 @@ def _counted(field: Field, what: str) -> float:
     return sum(value for sample, value in samples.items() if sample.partition("{")[0] == name)
 
 
+def resident(field: Field, *, at_most: bool = False) -> float:
+    """Return the resident memory of the daemon in MiB, now or at its highest."""
+    process = field.daemon.process
+    assert process is not None
+    return _resident(process.pid, "VmHWM" if at_most else "VmRSS")
+
+
 def _resident(pid: int, name: str) -> float:
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith(name)) / _MIB

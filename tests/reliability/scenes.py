@@ -19,6 +19,7 @@ from harness.publishing import Publishing
 
 from monitor.mqtt.pacing import TAKEOVER_WINDOW_SECONDS, TAKEOVERS_MAX
 
+from .crowd import PASSWORD, Door, authorization
 from .histories import History, history
 
 # Longer than the daemon lets messages gather before it reads them.
@@ -45,8 +46,9 @@ class Field:
         rate: float = 100.0,
         seed: int = 0,
         more: str = USUAL,
+        door: Door | None = None,
     ) -> None:
-        """``more`` are settings besides those of the harness."""
+        """``more`` are settings besides those of the harness; ``door`` locks the page."""
         self.folder: Final = folder
         self.chance: Final = random.Random(seed)
         (folder / "broker").mkdir()
@@ -54,8 +56,16 @@ class Field:
         self.broker: Final = Mosquitto(folder / "broker", "max_queued_messages 0")
         self.proxy: Final = Proxy(self.broker.port)
         self.daemon: Final = Daemon(
-            folder, self.proxy.port, more, "reliability", mqtt=f"keepalive_seconds: {keepalive}"
+            folder,
+            self.proxy.port,
+            more,
+            "reliability",
+            mqtt=f"keepalive_seconds: {keepalive}",
+            http="" if door is None else door.setting,
         )
+        if door is not None:
+            self.daemon.tls = door.context()
+            self.daemon.headers = {"Authorization": authorization(PASSWORD)}
         self.publishing: Final = Publishing(self.broker.port, rate)
         self.seconds: list[float] = []
 

@@ -17,6 +17,7 @@ from harness.scraping import Scraper
 from numerics.run import faults, run
 
 from . import late_soak, loads, scenes, syscalls
+from .crowd import GUESSERS, SCRAPERS, Door, crowd, locked
 from .histories import History, together
 from .scenes import Field
 from .shares import Share
@@ -56,11 +57,13 @@ Trial = Callable[[Share, Path], Iterator[Found]]
 
 
 @contextmanager
-def field(share: Share, folder: Path, seed: int = 0, more: str = scenes.USUAL) -> Iterator[Field]:
+def field(
+    share: Share, folder: Path, seed: int = 0, more: str = scenes.USUAL, door: Door | None = None
+) -> Iterator[Field]:
     """Make a broker, a daemon and a publisher in a folder of their own."""
     with (
         tempfile.TemporaryDirectory(dir=folder) as own,
-        Field(Path(own), share.keepalive, seed=seed, more=more) as made,
+        Field(Path(own), share.keepalive, seed=seed, more=more, door=door) as made,
     ):
         yield made
 
@@ -167,6 +170,32 @@ def too_much(share: Share, folder: Path) -> Iterator[Found]:
     yield _answered(f"{share.slow_clients} clients that never end their request", slow)
 
 
+def at_the_door(share: Share, folder: Path) -> Iterator[Found]:
+    """Let a crowd come to a page with TLS and passwords."""
+    door = locked(folder / "door")
+    with field(share, folder, door=door) as made:
+        before = loads.resident(made)
+        port = int(made.daemon.url.rsplit(":", 1)[1].strip("/"))
+        found = crowd(door, port, share.silent, share.crowd_seconds)
+        highest = loads.resident(made, at_most=True)
+        left = made.end()
+    what = (
+        f"{SCRAPERS} who have the password beside {share.silent} connections that say "
+        f"nothing and {GUESSERS} who guess"
+    )
+    asked = len(found.seconds)
+    yield Found("R11", what, asked - found.refused, asked, f"{found.refused} refused")
+    yield _answered(what, found.seconds)
+    figures = (
+        f"{found.silent} connections, {found.guesses} guesses; resident {before:.0f} MiB before, "
+        f"{highest:.0f} at most"
+    )
+    yield Found("R7", "the same crowd", int(highest - before <= FLAT_MIB), 1, figures)
+    yield Found(
+        "R1", "the same crowd", left.promised - left.lost - left.doubled, left.promised, str(left)
+    )
+
+
 def long(share: Share, folder: Path) -> Iterator[Found]:
     """Let it work for long, steadily, and see whether anything grows."""
     with field(share, folder, more=scenes.SOON_FULL) as made:
@@ -176,7 +205,8 @@ def long(share: Share, folder: Path) -> Iterator[Found]:
         scraper.finish()
         left = made.end()
     level = held.descriptors[-1] <= held.descriptors[0] and held.threads[-1] <= held.threads[0]
-    # A window that fills grows: the slope is a limit only where all is full long since.
+    # What is bounded fills at first, the collector's share of garbage for a quarter of an hour: the
+    # slope is a limit only where all is full long since.
     flat = share.long_seconds < LONG_SECONDS or held.slope <= SLOPE_MIB_PER_HOUR
     yield Found("R7", "steady work: nothing grows", int(level and flat), 1, str(held))
     yield Found(
@@ -306,6 +336,7 @@ TRIALS: Final[dict[str, Trial]] = {
     "partitions": partitions,
     "deaf broker": deaf_broker,
     "too much": too_much,
+    "crowd": at_the_door,
     "long": long,
     "late": late,
     "numerics": numerics,

@@ -40,6 +40,7 @@ from monitor.core.snapshot.details import Contest
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.files import read_pairs
 from monitor.http import documents
+from monitor.http.admission import Connections, LimitedProtocol
 from monitor.http.metrics import Exposition
 from monitor.http.published import (
     CONTESTS_MAX,
@@ -57,7 +58,7 @@ from monitor.http.selection import (
     names_shown,
     select,
 )
-from monitor.http.server import LimitedProtocol, QuietServer
+from monitor.http.server import QuietServer
 from monitor.http.service import Service, ServiceError
 from monitor.journal import DeadLetter
 from monitor.simulate.carts import CARTS
@@ -1121,7 +1122,7 @@ def test_streams_leave_connections_for_others():
         for each in held[:-2]:
             each.sendall(b"GET /live/page HTTP/1.1\r\nHost: x\r\n\r\n")
         codes = [each.recv(64)[9:12] for each in held[:-2]]
-        assert codes.count(b"200") == service.connections_max // 2
+        assert codes.count(b"200") == service.connections_max // 8
         assert set(codes) == {b"200", b"503"}
         held[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert held[-1].recv(64)[9:12] == b"200"
@@ -1317,7 +1318,8 @@ def test_an_answers_body_does_not_wait_for_the_receipt_of_its_head(monkeypatch):
 
 def test_a_client_that_is_accepted_while_the_service_ends_is_closed():
     """Its connection would be lost unclosed, which a ResourceWarning tells."""
-    served = QuietServer(uvicorn.Config(lambda *_: None, lifespan="off", log_config=None))
+    settings = uvicorn.Config(lambda *_: None, lifespan="off", log_config=None)
+    served = QuietServer(settings, Connections())
     listening = socket.create_server(("127.0.0.1", 0))
     clients = []
 

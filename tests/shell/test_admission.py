@@ -1,0 +1,227 @@
+"""Connections of the page: many at once, silent ones, slow readers, strangers to TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+from harness.certificates import Authority
+from harness.programs import WAIT_SECONDS, until
+
+from monitor.http.admission import Connections
+from monitor.http.server import QuietServer
+
+ASKED = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+LARGE = 16 << 20  # bytes; more than the system takes of a sender whose reader does not read
+
+
+class App:
+    """Answers with ``size`` bytes.
+
+    While ``gate`` is not set every answer waits, and while ``blocking`` is not the event loop does.
+    """
+
+    def __init__(self, size: int = 2) -> None:
+        self.size = size
+        self.gate = threading.Event()
+        self.gate.set()
+        self.blocking = threading.Event()
+        self.blocking.set()
+        self.answering = 0
+        self.most = 0
+
+    async def __call__(self, _scope: object, _receive: object, send) -> None:
+        self.answering += 1
+        self.most = max(self.most, self.answering)
+        self.blocking.wait(WAIT_SECONDS)
+        if not self.gate.is_set():
+            await asyncio.to_thread(self.gate.wait)
+        length = str(self.size).encode()
+        headers = [(b"content-length", length)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"x" * self.size})
+        self.answering -= 1
+
+
+@contextmanager
+def served(
+    app: App, connections: Connections, tls: ssl.SSLContext | None = None
+) -> Iterator[tuple[str, int]]:
+    """Serve ``app`` in a thread; the address."""
+    settings = uvicorn.Config(app, lifespan="off", log_config=None)
+    settings.load()
+    settings.ssl = tls
+    server = QuietServer(settings, connections)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        serving = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])))
+        serving.start()
+        try:
+            until("it listens", lambda: server.started)
+            yield listening.getsockname()
+        finally:
+            server.end()
+            serving.join(WAIT_SECONDS)
+
+
+def connected(
+    address: tuple[str, int], many: int, stack: ExitStack, source: str = "127.0.0.1"
+) -> list[socket.socket]:
+    """Return so many open connections, which the stack closes."""
+    own = (source, 0)
+    return [
+        stack.enter_context(socket.create_connection(address, WAIT_SECONDS, own))
+        for _ in range(many)
+    ]
+
+
+def status_of(client: socket.socket) -> bytes:
+    """Return the status of the answer that comes next, nothing if the connection is closed."""
+    try:
+        return client.recv(12)[9:]
+    except ConnectionError:
+        return b""
+
+
+def closed(clients: list[socket.socket]) -> int:
+    """Return how many of them, none of which was answered, were closed."""
+    return len(select.select(clients, [], [], 0.0)[0])
+
+
+def test_of_more_who_ask_at_once_than_are_answered_at_a_time_each_has_an_answer():
+    app, limits = App(), Connections(16, WAIT_SECONDS)
+    app.gate.clear()
+    with served(app, limits) as address, ExitStack() as stack:
+        clients = connected(address, 16, stack)
+        for each in clients:
+            each.sendall(ASKED)
+        until("four are being answered", lambda: app.answering == 4)
+        app.gate.set()
+
+        assert [status_of(each) for each in clients] == [b"200"] * len(clients)
+    assert app.most == 4
+
+
+def test_many_who_come_at_the_same_instant_do_not_push_each_other_out():
+    """All have connected and asked before the server accepts the first of them."""
+    app = App()
+    with served(app, Connections(16, WAIT_SECONDS)) as address, ExitStack() as stack:
+        (first,) = connected(address, 1, stack)
+        app.blocking.clear()
+        first.sendall(ASKED)
+        until("its loop stands still", lambda: app.answering == 1)
+        clients = connected(address, 160, stack)
+        for each in clients:
+            each.sendall(ASKED)
+        app.blocking.set()
+
+        assert [status_of(each) for each in clients] == [b"200"] * len(clients)
+
+
+def test_a_new_client_takes_the_place_of_the_oldest_that_says_nothing():
+    most = 8
+    with served(App(), Connections(8, WAIT_SECONDS)) as address, ExitStack() as stack:
+        clients = connected(address, most + 3, stack)
+        until("three are closed", lambda: closed(clients) == 3)
+
+        assert closed(clients[:3]) == 3
+        for each in clients[3:]:
+            each.sendall(ASKED)
+            assert status_of(each) == b"200"
+
+
+def test_many_silent_ones_push_out_nobody_who_comes_from_elsewhere():
+    with served(App(), Connections(8, WAIT_SECONDS)) as address, ExitStack() as stack:
+        slow = connected(address, 3, stack)
+        strangers = connected(address, 20, stack, "127.0.0.2")
+        until("fifteen are closed", lambda: closed(strangers) == 15)
+
+        for each in slow:
+            each.sendall(ASKED)
+            assert status_of(each) == b"200"
+
+
+def test_while_all_are_being_answered_the_next_one_waits():
+    app, limits = App(), Connections(4, WAIT_SECONDS)
+    app.gate.clear()
+    with served(app, limits) as address, ExitStack() as stack:
+        clients = connected(address, 4, stack)
+        for each in clients:
+            each.sendall(ASKED)
+        until("all have asked", lambda: app.answering == 1 and not limits._silent)
+        clients += connected(address, 1, stack)
+        clients[-1].sendall(ASKED)
+        assert not closed(clients)
+        app.gate.set()
+
+        assert [status_of(each) for each in clients] == [b"200"] * len(clients)
+
+
+def test_a_slow_reader_has_the_time_of_an_answer_and_not_that_of_a_head():
+    app, limits = App(LARGE), Connections(16, 0.2)
+    with served(app, limits) as address, ExitStack() as stack:
+        (reader,) = connected(address, 1, stack)
+        reader.sendall(ASKED)
+        until("it is answered", lambda: app.most == 1 and not app.answering)
+        time.sleep(0.6)
+        left = LARGE
+        while left > 0 and (part := reader.recv(1 << 20)):
+            left -= len(part)
+
+        assert left <= 0
+        reader.settimeout(WAIT_SECONDS)
+        assert status_of(reader) == b""  # said nothing more, for longer than a head may take
+
+
+def test_slow_readers_are_answered_only_so_many_at_a_time():
+    """What is unsent takes memory, as much as an answer has."""
+    app, limits = App(LARGE), Connections(8, WAIT_SECONDS)
+    with served(app, limits) as address, ExitStack() as stack:
+        readers = connected(address, 3, stack)
+        for each in readers:
+            each.sendall(ASKED)
+        until("two are answered", lambda: app.most >= 1 and not app.answering)
+        begun = [bool(select.select([each], [], [], 0.3)[0]) for each in readers]
+        assert begun.count(True) == 2
+
+        readers[begun.index(True)].close()
+        assert status_of(readers[begun.index(False)]) == b"200"
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path / "authority")
+
+
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01"])
+def test_clients_that_end_no_handshake_take_no_more_places_than_others(authority, said):
+    most = 16
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.issue("server", "localhost"))
+    trusting = ssl.create_default_context(cafile=str(authority.ca_file))
+    with served(App(), Connections(16, WAIT_SECONDS), tls) as address, ExitStack() as stack:
+        strangers = connected(address, 3 * most, stack)
+        for each in strangers[-most:]:
+            each.sendall(said)
+        until("the oldest are closed", lambda: closed(strangers) == 2 * most)
+        (plain,) = connected(address, 1, stack)
+        with trusting.wrap_socket(plain, server_hostname="localhost") as client:
+            client.sendall(ASKED)
+            assert status_of(client) == b"200"
+        assert closed(strangers) == 2 * most + 1
+
+
+def test_a_client_that_begins_no_handshake_is_closed_in_the_time_of_a_head(authority):
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.issue("server", "localhost"))
+    with served(App(), Connections(16, 0.2), tls) as address, ExitStack() as stack:
+        (stranger,) = connected(address, 1, stack)
+        assert status_of(stranger) == b""
