@@ -209,6 +209,7 @@ def snapshot_of(
         suspects=tuple(suspect_of(each, rows) for each in suspects),
         former_suspects=tuple(suspect_of(each, rows) for each in former),
         lasting=np.array(lasting, dtype=np.float64),
+        far=np.array([line.far for line in lines], dtype=np.int64),
     )
 
 

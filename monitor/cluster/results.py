@@ -59,7 +59,10 @@ class Results(NamedTuple):
 
 
 class SeriesLine(msgspec.Struct, array_like=True):
-    """One series; ``statistics`` in the order of :data:`STATISTICS`."""
+    """One series; ``statistics`` in the order of :data:`STATISTICS`.
+
+    ``far`` is as in :class:`.state_sentences.Circumstances`.
+    """
 
     sensor: str
     quantity: str
@@ -74,6 +77,7 @@ class SeriesLine(msgspec.Struct, array_like=True):
     last_reading: float
     last_pair: float
     withdrawn: bool
+    far: int
     statistics: list[float]
 
 
@@ -203,6 +207,7 @@ def series_lines(snapshot: Snapshot, rows: Sequence[int]) -> list[SeriesLine]:
             last_reading=float(snapshot.last_reading[row]),
             last_pair=float(snapshot.last_pair[row]),
             withdrawn=bool(snapshot.withdrawn[row]),
+            far=0 if snapshot.far is None else int(snapshot.far[row]),
             statistics=statistics,
         )
         for row, statistics in zip(rows, columns, strict=True)

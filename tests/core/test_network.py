@@ -72,6 +72,32 @@ def test_an_offset_fires_and_an_honest_sensor_does_not():
     assert "heavy" in snapshot.sentences[1]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_few_errors_that_spoil_the_mean_square_are_told_while_they_are_in_the_window(seed):
+    shell, last, told = Shell(), 360, []
+    observations = stream("honest", last, seed)
+    for at in (60, 150):
+        far = observations[2 * at]
+        observations[2 * at] = msgspec.structs.replace(far, value=far.value + 150.0)
+    for at in range(0, 2 * last, 20):
+        shell.take(observations[at : at + 20])
+        snapshot = shell.network.evaluate(0.0)
+        assert snapshot.alerts["outliers"].tolist() == [False]
+        told.append((snapshot.sentences[0], float(snapshot.statistics["calibration_zms"][0])))
+
+    right = "as right as it says"
+    one, two = (
+        f", but for {few} more than 4 standard uncertainties off"
+        for few in ("1 of 100 pairs, which is", "2 of 200 pairs, which are")
+    )
+    assert told[5][0] == right
+    assert told[9][0] == right + one
+    assert told[19][0] == right + two
+    assert told[-1][0] == right  # both have left the window of 200 pairs
+    assert told[5][1] < 1.6
+    assert min(told[9][1], told[19][1]) > 4.0
+
+
 @pytest.mark.parametrize(
     ("seed", "precision"), [*((seed, "double") for seed in range(5)), (5, "single"), (6, "single")]
 )

@@ -17,6 +17,7 @@ from monitor.core.formatting import amount
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.snapshot.state_sentences import state_sentence
 from monitor.core.verdict import shows
+from monitor.core.verdict.sentences import few_far
 from monitor.core.verdict.words import direction
 
 N, ONSET, ALARM = 350, 150, 170
@@ -58,6 +59,29 @@ def test_a_sensor_that_states_intervals_is_advised_on_their_width():
         made = pairs(value, reference, u_ref=0.1, **claim)
         (found,) = fault_reports([Asked(made, "offset", ALARM, rules=SeriesRules(unit="kg"))])
         assert f" and multiply {what} by " in found.verdict.advice
+
+
+def spoilt(squares):
+    """Return how many far errors alone make a mean square too large, in plain words."""
+    near = [each for each in squares if each <= 16.0]
+    few = len(squares) - len(near)
+    if not few or not near:
+        return 0
+    return few if sum(near) / len(near) <= 1.5625 < sum(squares) / len(squares) else 0
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5625, 2.0, 16.0, 16.5, 625.0]), min_size=1),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_a_few_far_errors_of_each_series_are_counted_where_they_alone_spoil_it(series):
+    starts = np.cumsum([0, *map(len, series)])[:-1]
+    found = few_far(np.concatenate([np.array(each) for each in series]), starts)
+
+    assert found.tolist() == [spoilt(each) for each in series]
 
 
 @pytest.mark.parametrize(

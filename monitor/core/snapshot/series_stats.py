@@ -21,6 +21,7 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import ASSUMED, AVAILABILITY, compute, live_statistics
 from monitor.core.steps import Steps
+from monitor.core.verdict.sentences import few_far
 from monitor.core.windows.windows import Windows
 
 DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
@@ -109,7 +110,8 @@ class SnapshotColumns(NamedTuple):
     """Columns of a snapshot, one entry a series: copies, which nobody changes.
 
     ``pairs`` counts those in memory; ``window_pairs`` counts those in the window of the series' own
-    settings, by count and by age, from which its statistics come.
+    settings, by count and by age, from which its statistics come; ``far`` counts the few of them
+    that spoil its mean square (:func:`.sentences.few_far`).
     """
 
     statistics: Mapping[str, Float]
@@ -124,6 +126,7 @@ class SnapshotColumns(NamedTuple):
     last_pair: Float
     recent_z: Float
     intervals_only: Bool
+    far: Int
 
 
 class SeriesStats:
@@ -146,6 +149,7 @@ class SeriesStats:
         # Zeros take no memory; every series is refreshed before it is shown.
         self._recent_z: Any = np.zeros((capacity, RECENT), dtype=np.float32)
         self._intervals_only = np.zeros(capacity, dtype=np.bool_)
+        self._far: Int = np.zeros(capacity, dtype=np.int64)
         self._known = 0
         self._shown: SnapshotColumns | None = None
 
@@ -174,7 +178,7 @@ class SeriesStats:
         self._last_pair[series] = sources.windows.newest(series)
         empty, present = series[counts == 0], series[counts > 0]
         self._columns.clear(empty)
-        self._window_pairs[empty] = 0
+        self._window_pairs[empty] = self._far[empty] = 0
         self._gap[empty] = self._recent_z[empty] = np.nan
         if present.size:
             self._evaluate(present)
@@ -228,6 +232,7 @@ class SeriesStats:
                 last_pair=self._last_pair[:count].copy(),
                 recent_z=self._recent_z[:count].copy(),
                 intervals_only=self._intervals_only[:count].copy(),
+                far=self._far[:count].copy(),
             )
             return self._shown
         return self._shown._replace(
@@ -241,6 +246,7 @@ class SeriesStats:
         windows = columns_of.windows(series)
         columns.update(series, columns_of.densities(series), windows)
         self._window_pairs[series] = windows.counts
+        self._far[series] = few_far(windows.z**2, windows.starts)
         self._recent_z[series] = recent_z(windows)
         self._gap[series] = usual_gap(windows)
 

@@ -37,10 +37,10 @@ class Snapshot:
     of each in event order, NaN where there are fewer; ``intervals_only`` marks series that state no
     u; ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of evicted
     series, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
-    alert fires, and falls again after a false alarm. ``due`` has dates where settings ask for them,
-    None if no settings do; ``corrected`` says what is done to the readings of each, None if they
-    are not published again; ``where`` has the findings of each along the watched covariates, None
-    if there are none.
+    alert fires, and falls again after a false alarm. ``far`` counts the few pairs of each window
+    that spoil its mean square. ``due`` has dates where settings ask for them, None if no settings
+    do; ``corrected`` says what is done to the readings of each, None if they are not published
+    again; ``where`` has the findings of each along the watched covariates, None if there are none.
     """
 
     time: float
@@ -64,6 +64,7 @@ class Snapshot:
     profiles: tuple[Profile, ...] = ()
     gone: frozenset[int] = frozenset()
     lasting: Float | None = None
+    far: Int | None = None
     due: DueDates | None = None
     corrected: tuple[str, ...] | None = None
     where: Mapping[int, tuple[Conditional, ...]] | None = None

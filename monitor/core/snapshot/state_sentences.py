@@ -17,7 +17,7 @@ from monitor.core.formatting import duration, probability, significant
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.statistics import ASSUMED
 from monitor.core.verdict import shows
-from monitor.core.verdict.words import counted
+from monitor.core.verdict.words import but_for, counted
 
 # -- sentences ------------------------------------------------------------------------------------
 
@@ -30,13 +30,15 @@ class Circumstances(NamedTuple):
 
     ``uncompared_seconds`` since its last pair, if that is too long; ``rejected`` is the share of
     its messages, if too large; ``suspicion`` is the sentence on its reference; ``beyond`` names the
-    thresholds of the settings that it exceeds.
+    thresholds of the settings that it exceeds; ``far`` counts the few pairs of its window that
+    spoil its mean square.
     """
 
     uncompared_seconds: float = 0.0
     rejected: float = 0.0
     suspicion: str = ""
     beyond: tuple[str, ...] = ()
+    far: int = 0
 
 
 NOTHING: Final = Circumstances()
@@ -71,7 +73,7 @@ def _of_series(
         return told if fault_report is None else f"{told}; before: {fault_report.verdict.sentence}"
     if state == "stale":
         return "has stopped sending usable readings"
-    told = _told(state, fault_report, pairs)
+    told = _told(state, fault_report, pairs, about.far)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
         times = significant(blurred)
@@ -80,14 +82,14 @@ def _of_series(
     return f"{told} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else told
 
 
-def _told(state: str, fault_report: FaultReport | None, pairs: int) -> str:
+def _told(state: str, fault_report: FaultReport | None, pairs: int, far: int) -> str:
     if state == "unknown" or (fault_report is None and state != "ok"):
         return f"not clear yet ({counted(pairs)})"
     if state == "firing" and fault_report is not None:
         return fault_report.verdict.sentence
     if state == "pending" and fault_report is not None:
         return _pending(fault_report, pairs)
-    return "as right as it says"
+    return f"as right as it says{but_for(far, pairs)}"
 
 
 def _pending(fault_report: FaultReport, pairs: int) -> str:
@@ -111,10 +113,11 @@ class CircumstanceColumns(NamedTuple):
     rejected: Float
     beyond: Mapping[str, Bool]
     suspicion: Mapping[int, str]
+    far: Int
 
     def is_any(self) -> Bool:
         """Return the series of which anything is known."""
-        found = (self.uncompared != 0.0) | (self.rejected != 0.0)
+        found = (self.uncompared != 0.0) | (self.rejected != 0.0) | (self.far != 0)
         for crossed in self.beyond.values():
             found |= crossed
         found[[*self.suspicion]] = True
@@ -127,6 +130,7 @@ class CircumstanceColumns(NamedTuple):
             rejected=float(self.rejected[row]),
             suspicion=self.suspicion.get(row, ""),
             beyond=tuple(name for name, crossed in self.beyond.items() if crossed[row]),
+            far=int(self.far[row]),
         )
 
     def changed_since(self, before: CircumstanceColumns) -> Int:
@@ -134,6 +138,7 @@ class CircumstanceColumns(NamedTuple):
         known = before.uncompared.size
         other = self.uncompared[:known] != before.uncompared
         other |= self.rejected[:known] != before.rejected
+        other |= self.far[:known] != before.far
         for name, crossed in self.beyond.items():
             other |= crossed[:known] != before.beyond[name]
         rows = [

@@ -94,7 +94,11 @@ class SeriesStates:
         self._both: Mapping[str, Float] = {}
         self._is_told = False  # whether numbers of verdicts changed since they were published
         self._about = CircumstanceColumns(
-            np.zeros(0), np.zeros(0), {each.name: _NOBODY for each in thresholds}, {}
+            np.zeros(0),
+            np.zeros(0),
+            {each.name: _NOBODY for each in thresholds},
+            {},
+            np.zeros(0, dtype=np.int64),
         )
 
     def steps(self, now: StatesInput, changed: Int) -> Steps[Snapshot]:
@@ -160,6 +164,7 @@ class SeriesStates:
             former_suspects=now.former,
             profiles=self._profiles,
             lasting=shown.discounted,
+            far=shown.far,
         )
 
     # -- inside -----------------------------------------------------------------------------
@@ -291,6 +296,7 @@ def _circumstances(
         np.where(rejected, now.rejected, 0.0),
         beyond,
         suspicion,
+        now.shown.far,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from monitor.core.formatting import TO_THE_MINUTE, date_time, finite, instant
+from monitor.core.model import Float, Int
 from monitor.core.verdict import words
 from monitor.core.verdict.faults import FAULTS, estimate_unit, shows
 from monitor.core.verdict.pairs import FAR, Pairs
@@ -131,15 +132,28 @@ def _apart(p: Pairs) -> str:
     """Return the words for errors so large that a few of them spoil the mean square of all."""
     variance = p.u**2 + p.u_ref**2
     squares = p.error[variance > 0.0] ** 2 / variance[variance > 0.0]
+    if not squares.size:
+        return ""
+    return words.but_for(int(few_far(squares, np.zeros(1, np.int64))[0]), squares.size)
+
+
+def few_far(squares: Float, starts: Int) -> Int:
+    """Return how many errors of each series, so few and far off, make its mean square too large.
+
+    ``squares`` are (error over its standard uncertainty)^2 of series end to end, at least one each,
+    which begin at ``starts``. 0 where no error is that far off, where the mean square of all is
+    small enough, and where that of the others is not.
+    """
     far = squares > FAR**2
-    if not far.any() or far.all():
-        return ""
-    rest = float(np.mean(squares[~far]))
-    if float(np.mean(squares)) <= _SCALE_RIGHT[1] ** 2 or rest > _SCALE_RIGHT[1] ** 2:
-        return ""
-    few = int(np.count_nonzero(far))
-    which = f"{few} of {words.counted(squares.size)}, which {'is' if few == 1 else 'are'}"
-    return f", but for {which} more than {FAR:g} standard uncertainties off"
+    if not far.any():
+        return np.zeros(starts.size, dtype=np.int64)
+    counts = np.diff(starts, append=squares.size)
+    few = np.add.reduceat(far, starts, dtype=np.int64)
+    everything = np.add.reduceat(squares, starts)
+    rest = np.add.reduceat(np.where(far, 0.0, squares), starts)
+    most = _SCALE_RIGHT[1] ** 2
+    is_spoilt = (few < counts) & (everything > most * counts) & (rest <= most * (counts - few))
+    return np.where(is_spoilt, few, 0)
 
 
 def _open(n: int) -> str:

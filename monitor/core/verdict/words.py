@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from monitor.core.formatting import amount, count_of
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
-from monitor.core.verdict.pairs import Spread
+from monitor.core.verdict.pairs import FAR, Spread
 from monitor.core.verdict.verdict import ErrorCode, Estimate, Verdict
 
 _PLAIN: Final = (1e-4, 1e9)
@@ -247,6 +247,14 @@ def outliers(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     if found.code is not None:
         return f"{coded(found.code, verbs)} in {size} % of its pairs{between}"
     return f"{verbs.is_} more than 4 standard uncertainties off in {size} % of its pairs{between}"
+
+
+def but_for(few: int, of: int) -> str:
+    """Return ", but for 5 of 600 pairs, which are more than 4 standard uncertainties off"."""
+    if not few:
+        return ""
+    which = f"{few} of {counted(of)}, which {'is' if few == 1 else 'are'}"
+    return f", but for {which} more than {FAR:g} standard uncertainties off"
 
 
 def coded(code: ErrorCode, verbs: Verbs = NOW) -> str:
