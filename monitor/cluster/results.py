@@ -77,8 +77,8 @@ class SeriesLine(msgspec.Struct, array_like=True):
     last_reading: float
     last_pair: float
     withdrawn: bool
-    far: int
     statistics: list[float]
+    far: int = 0
 
 
 class SeriesReport(msgspec.Struct, array_like=True):
@@ -207,8 +207,8 @@ def series_lines(snapshot: Snapshot, rows: Sequence[int]) -> list[SeriesLine]:
             last_reading=float(snapshot.last_reading[row]),
             last_pair=float(snapshot.last_pair[row]),
             withdrawn=bool(snapshot.withdrawn[row]),
-            far=0 if snapshot.far is None else int(snapshot.far[row]),
             statistics=statistics,
+            far=0 if snapshot.far is None else int(snapshot.far[row]),
         )
         for row, statistics in zip(rows, columns, strict=True)
     ]
