@@ -49,6 +49,7 @@ from monitor.daemon.runtime import (
     collect_rarely,
     configure,
     freeze_after_start,
+    without_collecting,
 )
 from monitor.errors import MonitorError
 from monitor.http.published import START_SECONDS_MAX
@@ -297,7 +298,7 @@ class ReloadingDaemon:
     def _assembled(self) -> Parts | None:
         """Rebuild all from the journal; None if stopped meanwhile."""
         try:
-            with self._signals.stopping_at_once():
+            with self._signals.stopping_at_once(), without_collecting():
                 return assemble(self._current.settings, time.time(), self._journal)
         except StoppedError:
             self._journal.close()

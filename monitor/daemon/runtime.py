@@ -238,8 +238,18 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 def collect_rarely() -> None:
-    """Let the collector of cycles run rarely; a start makes millions of containers, no cycles."""
+    """Let the collector of cycles run rarely."""
     gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Do not collect within the block: a start makes millions of containers and hardly a cycle."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def freeze_after_start() -> None:

@@ -227,6 +227,10 @@ class InMemoryStore:
         known = self._revisions
         return {name: known[name] for name in reference_ids if name in known}
 
+    def has_voids_by_name(self) -> bool:
+        """Return whether a void that names an identity and no subject may be kept."""
+        return bool(self._named)
+
     # -- forget -----------------------------------------------------------------------------
 
     def forget(self, *, observations_before: float, pairs_before: float) -> bool:

@@ -217,6 +217,10 @@ class Journal:
         """Return the highest revision that came of each reference; those not known are left out."""
         return writing.revisions_of(self._database, reference_ids)
 
+    def has_voids_by_name(self) -> bool:
+        """Return whether a void that names an identity and no subject may be kept."""
+        return self._writer.has_voids_by_name
+
     # -- forget -----------------------------------------------------------------------------
 
     def forget(

@@ -26,6 +26,7 @@ _COMPACT_AT_PAIRS: Final = 131_072
 _SEGMENT_PAIRS: Final = 65_536
 _DAY_SECONDS: Final = 86_400.0
 _encode: Final = msgspec.msgpack.Encoder().encode
+_VOIDS_BY_NAME: Final = "select 1 from revisions where subject = '' and quantity = '' limit 1"
 _ALL_OLDER: Final = (
     "batch < coalesce((select min(batch) from {} where newest >= ?), 9223372036854775807)"
 )
@@ -79,6 +80,7 @@ class Writer:
         self._database = database
         self._dead_letters_kept: Final = dead_letters_kept
         self._has_revisions = bool(database.checksums.tables["revisions"][0])
+        self.has_voids_by_name = bool(list(database.rows(_VOIDS_BY_NAME)))
         self.kept: Final = KeptTimes(database)
 
     def write(self, batch: Batch) -> None:
@@ -206,13 +208,15 @@ class Writer:
 
     def _record_revision(self, reference: Reference, received: float) -> None:
         name, identity = digest(*reference_identity(reference)), reference.identity
-        names = (name, name_alone(identity)) if identity else (name,)
+        names = (name, name_alone(identity)) if identity and self.has_voids_by_name else (name,)
         highest = max((reference.revision, *revisions_of(self._database, names).values()))
         row = (signed_64(name), identity, reference.subject, reference.quantity)
         self._database.delete("revisions", "reference = ?", row[0])
         self._database.insert("revisions", [(*row, highest, _real(received))])
-        if identity and names_nobody(reference):
-            self._raise_revisions(identity, reference.revision)
+        if names_nobody(reference):
+            self.has_voids_by_name = True
+            if identity:
+                self._raise_revisions(identity, reference.revision)
 
     def _raise_revisions(self, identity: str, revision: int) -> None:
         """Let a void that gives an identity alone count for each reference that has it."""

@@ -49,6 +49,9 @@ class History(Protocol):
     def revisions(self, reference_ids: Collection[int]) -> dict[int, int]:
         """Return the highest revision received of each reference, without unknown references."""
 
+    def has_voids_by_name(self) -> bool:
+        """Return whether a void that names an identity and no subject may be kept."""
+
 
 def is_revisable(reference: Reference) -> bool:
     """Return whether a later message can revise a reference: it has an identity or a revision."""
@@ -154,7 +157,7 @@ class ReferenceStore:
 
         The answer is used until the next call: nothing about these may become durable before.
         """
-        distinct = list(set(names))
+        distinct = list(set(names)) if self._history.has_voids_by_name() else []
         self._name_ids = dict(zip(distinct, map(name_alone, distinct), strict=True))
         wanted = {*ids, *self._name_ids.values()}
         found = self._history.revisions(wanted) if wanted else {}
@@ -183,6 +186,8 @@ class ReferenceStore:
         known = self._voids.get(reference.identity)
         if known:
             voided = known[0].revision
+        elif not self._history.has_voids_by_name():  # as nearly always, and each name costs a look
+            return reference
         else:
             name = self._name_ids.get(reference.identity) or name_alone(reference.identity)
             voided = self._revision(name)
