@@ -396,6 +396,17 @@ def test_a_void_without_a_subject_counts_for_all_of_its_identity_in_any_order(ar
         assert list(found.named("S-2")) == [("a", "x")]
 
 
+def test_a_void_without_a_subject_is_known_to_be_there_after_a_start_too(kind, store):
+    """Without one nobody looks for voids by the name of a reference; memory may always look."""
+    alone, _, by_name, _ = VOIDS
+    store.append(batch(1.0, observations=[alone]))
+    for found in now_and_later(kind, store):
+        assert not (isinstance(found, Journal) and found.has_voids_by_name())
+    found.append(batch(2.0, observations=[by_name]))
+    for each in now_and_later(kind, found):
+        assert each.has_voids_by_name()
+
+
 references = st.builds(
     sample,
     st.sampled_from(["", "a", "b"]),
