@@ -184,7 +184,8 @@ def at_the_door(share: Share, folder: Path) -> Iterator[Found]:
         f"nothing and {GUESSERS} who guess"
     )
     asked = len(found.seconds)
-    yield Found("R11", what, asked - found.refused, asked, f"{found.refused} refused")
+    answered = asked - found.refused
+    yield Found("R12", f"pages for {what}", answered, asked, f"{found.refused} refused")
     yield _answered(what, found.seconds)
     figures = (
         f"{found.silent} connections, {found.guesses} guesses; resident {before:.0f} MiB before, "
