@@ -139,11 +139,15 @@ class LimitedProtocol(H11Protocol):
 
     def connect(self, client: socket.socket, address: str, tls: Any) -> None:  # noqa: ANN401
         """Take a client that has begun to speak, after a handshake if there is one."""
+        self.enter(address)
+        self._connecting = self.loop.create_task(self._connect(client, tls))
+        self._connecting.add_done_callback(partial(self._connected, client))
+
+    def enter(self, address: str) -> None:
+        """Take a place among the connections, and a turn for each answer."""
         self.address = address
         self.limits.enter(self)
         self.app = partial(self._in_turn, self.app)
-        self._connecting = self.loop.create_task(self._connect(client, tls))
-        self._connecting.add_done_callback(partial(self._connected, client))
 
     async def _connect(self, client: socket.socket, tls: Any) -> None:  # noqa: ANN401
         seconds = None if tls is None else self.limits.head_seconds

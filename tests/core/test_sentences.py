@@ -65,14 +65,18 @@ def spoilt(squares):
     """Return how many far errors alone make a mean square too large, in plain words."""
     near = [each for each in squares if each <= 16.0]
     few = len(squares) - len(near)
-    if not few or not near:
+    if not few or few > 0.05 * len(squares):
         return 0
     return few if sum(near) / len(near) <= 1.5625 < sum(squares) / len(squares) else 0
 
 
 @given(
     st.lists(
-        st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5625, 2.0, 16.0, 16.5, 625.0]), min_size=1),
+        st.builds(
+            lambda others, near: others + [1.0] * near,
+            st.lists(st.sampled_from([0.0, 0.5, 1.5625, 2.0, 16.0, 16.5, 625.0]), min_size=1),
+            st.integers(0, 60),
+        ),
         min_size=1,
         max_size=6,
     )

@@ -21,8 +21,8 @@ from uvicorn.server import ServerState
 
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
+from monitor.http.admission import Connections, LimitedProtocol, limited
 from monitor.http.application import application
-from monitor.http.server import LimitedProtocol, limited
 from monitor.http.service import Service
 from monitor.simulate.carts import CARTS
 
@@ -164,17 +164,20 @@ class Web:
             return self._loop.run_until_complete(self._answers(script))
 
     async def _answers(self, script: bytes) -> tuple[tuple[int, str], ...]:
-        protocol = limited(CONNECTIONS_MAX, 5.0)
+        limits = Connections(CONNECTIONS_MAX, 5.0)
         state = ServerState()
         made: list[tuple[LimitedProtocol, _Transport]] = []
         for part in script.split(CONNECTION)[:_CONNECTIONS_A_SCRIPT]:
             older, body = (int(part[:1]), part[1:]) if part[:1].isdigit() else (len(made), part)
             if older >= len(made):
-                made.append(self._connected(protocol, state))
+                while not limits.make_room():  # as one who waits to be accepted
+                    await asyncio.sleep(_LOOK_SECONDS)
+                made.append(self._connected(limits, state))
                 older = len(made) - 1
             one, transport = made[older]
             for chunk in body.split(CHUNK):
-                holds(len(state.connections) <= CONNECTIONS_MAX, "there are too many connections")
+                holds(len(limits._open) <= CONNECTIONS_MAX, "there are too many connections")
+                holds(len(limits._answered) <= limits.answers_max, "too many are answered")
                 if not transport.is_closing() and chunk:
                     one.data_received(chunk)
                 await asyncio.sleep(0)
@@ -186,16 +189,19 @@ class Web:
         await self._settled(state)
         await asyncio.sleep(0)
         holds(not state.connections, "a closed connection is still counted")
-        holds(not protocol.speechless, "a closed connection is still waited for")
+        holds(not limits._open, "a closed connection still has its place")
+        holds(not limits._silent, "a closed connection is still waited for")
+        holds(not limits._answered, "a closed connection is still being answered")
         holds(not self._errors, f"the loop had errors: {self._errors[:1]}")
         return tuple(answer for _, transport in made for answer in _read(bytes(transport.written)))
 
     def _connected(
-        self, protocol: type[LimitedProtocol], state: ServerState
+        self, limits: Connections, state: ServerState
     ) -> tuple[LimitedProtocol, _Transport]:
         transport = _Transport(self._loop)
-        one = protocol(self._config, state, {}, self._loop)
+        one = limited(limits)(self._config, state, {}, self._loop)
         transport.protocol = one
+        one.enter("127.0.0.1")
         one.connection_made(transport)
         return one, transport
 

@@ -30,6 +30,7 @@ _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
 # Half-widths of a 95 % interval beyond which the sentence calls a sensor without an alarm not quite
 # right: with heavy-tailed errors these intervals are too narrow.
 _CLEARLY: Final = 1.75
+_FEW: Final = 0.05  # largest share of far errors that are told as a few
 _RESOLVED: Final = 0.02  # share of the CRPS that advice promises
 _SAME_U: Final = 0.05  # change of u below which advice leaves it: 0.1 % of the CRPS
 _A_DAY: Final = 86_400.0
@@ -141,8 +142,9 @@ def few_far(squares: Float, starts: Int) -> Int:
     """Return how many errors of each series, so few and far off, make its mean square too large.
 
     ``squares`` are (error over its standard uncertainty)^2 of series end to end, at least one each,
-    which begin at ``starts``. 0 where no error is that far off, where the mean square of all is
-    small enough, and where that of the others is not.
+    which begin at ``starts``. 0 where no error is that far off or more than one in twenty is (a
+    window has many after a repair), where the mean square of all is small enough, and where that of
+    the others is not.
     """
     far = squares > FAR**2
     if not far.any():
@@ -152,8 +154,8 @@ def few_far(squares: Float, starts: Int) -> Int:
     everything = np.add.reduceat(squares, starts)
     rest = np.add.reduceat(np.where(far, 0.0, squares), starts)
     most = _SCALE_RIGHT[1] ** 2
-    is_spoilt = (few < counts) & (everything > most * counts) & (rest <= most * (counts - few))
-    return np.where(is_spoilt, few, 0)
+    is_spoilt = (everything > most * counts) & (rest <= most * (counts - few))
+    return np.where(is_spoilt & (few <= _FEW * counts), few, 0)
 
 
 def _open(n: int) -> str:
