@@ -171,7 +171,9 @@ class Web:
             older, body = (int(part[:1]), part[1:]) if part[:1].isdigit() else (len(made), part)
             if older >= len(made):
                 while not limits.make_room():  # as one who waits to be accepted
-                    await asyncio.sleep(_LOOK_SECONDS)
+                    changed = asyncio.Event()
+                    limits.when_changed(changed.set)
+                    await changed.wait()
                 made.append(self._connected(limits, state))
                 older = len(made) - 1
             one, transport = made[older]
