@@ -3,10 +3,10 @@
 A connection that is slow, or one too many, costs nobody else anything. The head of a request has a
 time limit, its answer another, and the handshake of TLS that of a head. As many requests as a
 quarter of all connections are answered at a time, each until its last byte is sent; others wait for
-their turn. A client too many takes the place of one that has sent no complete request: the oldest
-from the address with the most of these, so that many silent ones keep nobody out. One that has said
-nothing at all costs a socket and no buffer. uvicorn has none of these limits, so its protocol is
-extended here.
+their turn. A client too many takes the place of one that is not entitled to an answer, since it has
+sent no complete request or its password is not checked yet: the oldest from the address with the
+most of these, so that many of them keep nobody out. One that has said nothing at all costs a socket
+and no buffer. uvicorn has none of these limits, so its protocol is extended here.
 
 Few clients are let in at each turn of the event loop. If all that come at the same instant were let
 in at once, the later ones would take the places of the first before the loop had read what these
@@ -28,6 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 ANSWER_SECONDS = 30.0
 CONNECTIONS_AN_ANSWER: Final = 4
+_TURN: Final = "monitor.turn"  # in a request's scope: what it awaits before it is answered
 _HELLO: Final = b"\x16\x03"  # the first bytes of a client that speaks TLS
 _PLACES_A_TURN: Final = 1 / 16
 _BACKLOG: Final = 65_535  # clients that wait to be accepted; the system may allow less
@@ -62,7 +63,7 @@ class Connections:
         self._waiting: list[Callable[[], None]] = []
 
     def is_silent(self, connection: Peer) -> bool:
-        """Return whether a connection has sent no complete request since its last answer."""
+        """Return whether a connection is entitled to no answer."""
         return connection in self._silent.get(connection.address, ())
 
     def enter(self, connection: Peer) -> None:
@@ -71,7 +72,7 @@ class Connections:
         self._silent.setdefault(connection.address, {})[connection] = None
 
     def ask(self, connection: Peer) -> None:
-        """Note that the head of a request is complete."""
+        """Note that a connection is entitled to an answer."""
         theirs = self._silent.get(connection.address, {})
         theirs.pop(connection, None)
         if not theirs:
@@ -147,7 +148,7 @@ class LimitedProtocol(H11Protocol):
         """Take a place among the connections, and a turn for each answer."""
         self.address = address
         self.limits.enter(self)
-        self.app = partial(self._in_turn, self.app)
+        self.app = partial(self._with_turn, self.app)
 
     async def _connect(self, client: socket.socket, tls: Any) -> None:  # noqa: ANN401
         seconds = None if tls is None else self.limits.head_seconds
@@ -165,9 +166,12 @@ class LimitedProtocol(H11Protocol):
         if connecting.cancelled():  # before its first step the task would close nothing
             client.close()
 
-    async def _in_turn(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _with_turn(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, _TURN: self._turn}, receive, send)
+
+    async def _turn(self) -> None:
+        self.limits.ask(self)
         await self.limits.turn(self)
-        await app(scope, receive, send)
 
     def abort(self) -> None:
         """Close the connection at once, or end its handshake."""
@@ -216,7 +220,6 @@ class LimitedProtocol(H11Protocol):
 
     def _begin(self) -> None:
         self._is_sending = False
-        self.limits.ask(self)
         self._limit(ANSWER_SECONDS)
 
     def _finish(self) -> None:
@@ -282,6 +285,18 @@ class Caller:
         self._timer.cancel()
         self._loop.remove_reader(self._client)
         self._limits.leave(self)
+
+
+class InTurn:
+    """Answers each request in its turn; what is outside of it refuses requests at once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app: Final = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await scope[_TURN]()
+        await self._app(scope, receive, send)
 
 
 class Acceptor:

@@ -124,7 +124,7 @@ class Service:
 
         import uvicorn  # noqa: PLC0415
 
-        from monitor.http.admission import Connections  # noqa: PLC0415
+        from monitor.http.admission import Connections, InTurn  # noqa: PLC0415
         from monitor.http.application import KnownHosts, application  # noqa: PLC0415
         from monitor.http.server import Authenticated, Dated, QuietServer  # noqa: PLC0415
 
@@ -133,7 +133,9 @@ class Service:
             self.published, connections.answers_max // 2, essential_metrics=self._essential_metrics
         )
         users = self._access.users
-        answering: ASGIApp = Authenticated(app, users) if users else app
+        answering: ASGIApp = InTurn(app)
+        if users:
+            answering = Authenticated(answering, users)
         if self._host_names is not None:
             answering = KnownHosts(answering, self._host_names)
         settings = uvicorn.Config(

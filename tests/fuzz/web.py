@@ -21,7 +21,7 @@ from uvicorn.server import ServerState
 
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
-from monitor.http.admission import Connections, LimitedProtocol, limited
+from monitor.http.admission import Connections, InTurn, LimitedProtocol, limited
 from monitor.http.application import application
 from monitor.http.service import Service
 from monitor.simulate.carts import CARTS
@@ -133,7 +133,7 @@ class Web:
         service.requests.request_contest(Contest("mass"))
         yard.work(1800.0)
         self._config: Final = uvicorn.Config(
-            application(service.published, service.connections_max),
+            InTurn(application(service.published, service.connections_max // 8)),
             log_config=None, access_log=False, server_header=False, date_header=False, ws="none",
             lifespan="off",
         )  # fmt: skip

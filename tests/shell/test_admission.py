@@ -10,14 +10,16 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from pathlib import Path
 
 import pytest
 import uvicorn
 from harness.certificates import Authority
 from harness.programs import WAIT_SECONDS, until
+from starlette.types import ASGIApp
 
-from monitor.http.admission import Connections
+from monitor.http.admission import Connections, InTurn
 from monitor.http.server import QuietServer
 
 ASKED = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -54,10 +56,11 @@ class App:
 
 @contextmanager
 def served(
-    app: App, connections: Connections, tls: ssl.SSLContext | None = None
+    app: ASGIApp, connections: Connections, tls: ssl.SSLContext | None = None
 ) -> Iterator[tuple[str, int]]:
     """Serve ``app`` in a thread; the address."""
-    settings = uvicorn.Config(app, lifespan="off", log_config=None)
+    answering = InTurn(app) if isinstance(app, App) else app
+    settings = uvicorn.Config(answering, lifespan="off", log_config=None)
     settings.load()
     settings.ssl = tls
     server = QuietServer(settings, connections)
@@ -163,6 +166,29 @@ def test_while_all_are_being_answered_the_next_one_waits():
         app.gate.set()
 
         assert [status_of(each) for each in clients] == [b"200"] * len(clients)
+
+
+def test_who_waits_for_a_password_to_be_checked_keeps_nobody_out():
+    """A password takes a while; guesses from many addresses would fill every place."""
+    app, limits = App(), Connections(8, WAIT_SECONDS)
+    checked = threading.Event()
+
+    async def door(scope: dict, receive: object, send: object) -> None:
+        if scope["path"] == "/guess":
+            await asyncio.to_thread(checked.wait)
+        await InTurn(app)(scope, receive, send)
+
+    with served(door, limits) as address, ExitStack() as stack:
+        stack.callback(checked.set)
+        guessers = [*chain(*(connected(address, 4, stack, f"127.0.0.{at}") for at in (2, 3)))]
+        for each in guessers:
+            each.sendall(ASKED.replace(b"/", b"/guess", 1))
+        until("all places are taken", lambda: len(limits._open) == 8)
+        (reader,) = connected(address, 1, stack)
+        reader.sendall(ASKED)
+
+        assert status_of(reader) == b"200"
+        assert closed(guessers) == 1
 
 
 def test_a_slow_reader_has_the_time_of_an_answer_and_not_that_of_a_head():
