@@ -92,26 +92,29 @@ class Connections:
         self.ask(connection)
         self._change()
 
-    async def turn(self, connection: Peer) -> None:
-        """Wait until a request of a connection may be answered."""
-        while len(self._answered) >= self.answers_max and connection not in self._answered:
+    async def turn(self, connection: Peer) -> bool:
+        """Wait until a request of a connection may be answered; False if it is closed by then."""
+        while connection in self._open and connection not in self._answered:
+            if len(self._answered) < self.answers_max:
+                self._answered.add(connection)
+                break
             changed = asyncio.Event()
             self.when_changed(changed.set)
             await changed.wait()
-        if connection in self._open:
-            self._answered.add(connection)
+        return connection in self._open
 
-    def make_room(self) -> bool:
-        """Return whether one more client may be let in; a silent one is closed for it."""
-        if len(self._open) < self.most:
-            return True
-        if not self._silent:
-            return False
-        _, address = max((len(theirs), address) for address, theirs in self._silent.items())
-        oldest = next(iter(self._silent[address]))
-        self.leave(oldest)
-        oldest.abort()
-        return True
+    def has_room(self) -> bool:
+        """Return whether one more client may be let in."""
+        return len(self._open) < self.most or bool(self._silent)
+
+    def make_room(self) -> None:
+        """Close a silent connection for one more client, if it takes one."""
+        if len(self._open) >= self.most:
+            # Of addresses with as many, the one that has been silent for longest.
+            address = max(self._silent, key=lambda each: len(self._silent[each]))
+            oldest = next(iter(self._silent[address]))
+            oldest.abort()
+            self.leave(oldest)
 
     def when_changed(self, call: Callable[[], None]) -> None:
         """Call once, after the next answer or the next connection has come to its end."""
@@ -125,8 +128,8 @@ class Connections:
     def close(self) -> None:
         """Close all connections."""
         for each in [*self._open]:
+            each.abort()  # before those who wait for a turn are woken
             self.leave(each)
-            each.abort()
 
 
 class LimitedProtocol(H11Protocol):
@@ -169,9 +172,9 @@ class LimitedProtocol(H11Protocol):
     async def _with_turn(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         await app({**scope, _TURN: self._turn}, receive, send)
 
-    async def _turn(self) -> None:
+    async def _turn(self) -> bool:
         self.limits.ask(self)
-        await self.limits.turn(self)
+        return await self.limits.turn(self)
 
     def abort(self) -> None:
         """Close the connection at once, or end its handshake."""
@@ -295,8 +298,8 @@ class InTurn:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        await scope[_TURN]()
-        await self._app(scope, receive, send)
+        if await scope[_TURN]():  # else nobody is there to be answered
+            await self._app(scope, receive, send)
 
 
 class Acceptor:
@@ -332,7 +335,7 @@ class Acceptor:
     def _accept(self) -> None:
         """Let in clients that have waited longest, as far as there is room for them."""
         for _ in range(max(int(_PLACES_A_TURN * self._connections.most), 1)):
-            if not self._connections.make_room():
+            if not self._connections.has_room():
                 self._pause(self._connections.when_changed)
                 return
             try:
@@ -343,6 +346,7 @@ class Acceptor:
                 self._pause(partial(self._loop.call_later, _AGAIN_SECONDS))
                 return
             client.setblocking(False)  # noqa: FBT003
+            self._connections.make_room()
             Caller(client, address, self._connections, self._begin)
 
     def _pause(self, later: Callable[[Callable[[], None]], object]) -> None:

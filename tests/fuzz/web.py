@@ -170,10 +170,11 @@ class Web:
         for part in script.split(CONNECTION)[:_CONNECTIONS_A_SCRIPT]:
             older, body = (int(part[:1]), part[1:]) if part[:1].isdigit() else (len(made), part)
             if older >= len(made):
-                while not limits.make_room():  # as one who waits to be accepted
+                while not limits.has_room():  # as one who waits to be accepted
                     changed = asyncio.Event()
                     limits.when_changed(changed.set)
                     await changed.wait()
+                limits.make_room()
                 made.append(self._connected(limits, state))
                 older = len(made) - 1
             one, transport = made[older]

@@ -6,6 +6,7 @@ import asyncio
 import select
 import socket
 import ssl
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -39,9 +40,11 @@ class App:
         self.blocking = threading.Event()
         self.blocking.set()
         self.answering = 0
+        self.asked = 0
         self.most = 0
 
     async def __call__(self, _scope: object, _receive: object, send) -> None:
+        self.asked += 1
         self.answering += 1
         self.most = max(self.most, self.answering)
         self.blocking.wait(WAIT_SECONDS)
@@ -139,6 +142,51 @@ def test_a_new_client_takes_the_place_of_the_oldest_that_says_nothing():
         for each in clients[3:]:
             each.sendall(ASKED)
             assert status_of(each) == b"200"
+
+
+def test_as_many_as_there_are_places_stay():
+    limits = Connections(8, WAIT_SECONDS)
+    with served(App(), limits) as address, ExitStack() as stack:
+        clients = []
+        for number in range(1, 9):
+            clients += connected(address, 1, stack)
+            until("it is let in", lambda most=number: len(limits._open) == most)
+
+        assert not closed(clients)
+
+
+def test_of_addresses_with_as_many_silent_ones_the_first_makes_room():
+    limits = Connections(4, WAIT_SECONDS)
+    with served(App(), limits) as address, ExitStack() as stack:
+        clients = []
+        for number, last in enumerate((5, 9, 2, 7, 3), start=1):
+            clients += connected(address, 1, stack, f"127.0.0.{last}")
+            until("it is let in", lambda most=number: len(limits._open) == min(most, 4))
+        until("one is closed", lambda: closed(clients) == 1)
+
+        assert closed(clients[:1]) == 1
+
+
+def test_who_leaves_while_waiting_for_a_turn_is_not_answered():
+    app, limits = App(), Connections(8, WAIT_SECONDS)
+    app.gate.clear()
+    with served(app, limits) as address, ExitStack() as stack:
+        answered = connected(address, 2, stack)
+        for each in answered:
+            each.sendall(ASKED)
+        until("two are being answered", lambda: app.answering == 2)
+        for _ in range(20):
+            with socket.create_connection(address, WAIT_SECONDS) as leaving:
+                leaving.sendall(ASKED)
+                until("it waits", lambda: limits._waiting)
+                # A reset, so that the server knows at once that nobody is there.
+                leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            until("its place is free", lambda: len(limits._open) == 2)
+        app.gate.set()
+
+        assert [status_of(each) for each in answered] == [b"200"] * 2
+    assert app.most == 2
+    assert app.asked == 2
 
 
 def test_many_silent_ones_push_out_nobody_who_comes_from_elsewhere():
