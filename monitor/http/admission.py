@@ -62,6 +62,10 @@ class Connections:
         self._answered: Final[set[Peer]] = set()
         self._waiting: list[Callable[[], None]] = []
 
+    def has(self, connection: Peer) -> bool:
+        """Return whether a connection has its place."""
+        return connection in self._open
+
     def is_silent(self, connection: Peer) -> bool:
         """Return whether a connection is entitled to no answer."""
         return connection in self._silent.get(connection.address, ())
@@ -140,6 +144,7 @@ class LimitedProtocol(H11Protocol):
     _connecting: asyncio.Task[None] | None = None
     _timer: asyncio.TimerHandle | None = None
     _is_sending = False
+    _is_idle = False
 
     def connect(self, client: socket.socket, address: str, tls: Any) -> None:  # noqa: ANN401
         """Take a client that has begun to speak, after a handshake if there is one."""
@@ -200,6 +205,9 @@ class LimitedProtocol(H11Protocol):
         if data.startswith(_HELLO) and self.scheme == "http" and is_first:
             self._refuse_tls()
             return
+        if self._is_idle:
+            self._is_idle = False
+            self._limit(self.limits.head_seconds)
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
@@ -228,7 +236,10 @@ class LimitedProtocol(H11Protocol):
     def _finish(self) -> None:
         self._is_sending = False
         self.limits.finish(self)
-        self._limit(self.limits.head_seconds)
+        # The system, and TLS, may still have to send: uvicorn ends a connection that stays idle
+        # without cutting that off.
+        self._is_idle = True
+        self._limit(ANSWER_SECONDS)
 
     def _refuse_tls(self) -> None:
         """Close a connection that speaks TLS to a plain server; the log says so once."""
@@ -246,7 +257,7 @@ class LimitedProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if seconds is not None and not self.transport.is_closing():
+        if seconds is not None and self.limits.has(self):
             self._timer = self.loop.call_later(seconds, self.transport.abort)
 
 
@@ -298,8 +309,11 @@ class InTurn:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if await scope[_TURN]():  # else nobody is there to be answered
+        if await scope[_TURN]():
             await self._app(scope, receive, send)
+            return
+        while (await receive())["type"] != "http.disconnect":  # nobody is there to be answered
+            pass
 
 
 class Acceptor:

@@ -102,6 +102,11 @@ def closed(clients: list[socket.socket]) -> int:
     return len(select.select(clients, [], [], 0.0)[0])
 
 
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path / "authority")
+
+
 def test_of_more_who_ask_at_once_than_are_answered_at_a_time_each_has_an_answer():
     app, limits = App(), Connections(16, WAIT_SECONDS)
     app.gate.clear()
@@ -255,6 +260,37 @@ def test_a_slow_reader_has_the_time_of_an_answer_and_not_that_of_a_head():
         assert status_of(reader) == b""  # said nothing more, for longer than a head may take
 
 
+def test_the_rest_of_an_answer_over_tls_has_the_time_of_an_answer(authority):
+    """What TLS has handed on is not seen to be unsent."""
+    size, rest = 4 << 20, 200_000
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.issue("server", "localhost"))
+    trusting = ssl.create_default_context(cafile=str(authority.ca_file))
+    with served(App(size), Connections(4, 0.2), tls) as address, ExitStack() as stack:
+        plain = stack.enter_context(socket.socket())
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        plain.connect(address)
+        plain.settimeout(WAIT_SECONDS)
+        with trusting.wrap_socket(plain, server_hostname="localhost") as reader:
+            reader.sendall(ASKED)
+            got, paused = 0, False
+            while got < size and (part := reader.recv(1 << 14)):
+                got += len(part)
+                if not paused and got > size - rest:
+                    time.sleep(1.0)
+                    paused = True
+            assert got >= size
+
+
+def test_a_head_after_an_answer_has_its_time_too():
+    with served(App(), Connections(4, 0.2)) as address, ExitStack() as stack:
+        (client,) = connected(address, 1, stack)
+        client.sendall(ASKED)
+        assert client.recv(1 << 16)
+        client.sendall(ASKED[:10])
+        assert status_of(client) == b""
+
+
 def test_slow_readers_are_answered_only_so_many_at_a_time():
     """What is unsent takes memory, as much as an answer has."""
     app, limits = App(LARGE), Connections(8, WAIT_SECONDS)
@@ -268,11 +304,6 @@ def test_slow_readers_are_answered_only_so_many_at_a_time():
 
         readers[begun.index(True)].close()
         assert status_of(readers[begun.index(False)]) == b"200"
-
-
-@pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path / "authority")
 
 
 @pytest.mark.parametrize("said", [b"", b"\x16\x03\x01"])
