@@ -25,6 +25,7 @@ from monitor.config.core_plan import plan_of
 from monitor.config.credentials import Credentials, resolve_secret
 from monitor.config.loading import load
 from monitor.config.settings import Settings
+from monitor.core.collecting import without_collecting
 from monitor.daemon.assembly import (
     LAST_MESSAGES,
     Parts,
@@ -49,7 +50,6 @@ from monitor.daemon.runtime import (
     collect_rarely,
     configure,
     freeze_after_start,
-    without_collecting,
 )
 from monitor.errors import MonitorError
 from monitor.http.published import START_SECONDS_MAX

@@ -242,16 +242,6 @@ def collect_rarely() -> None:
     gc.set_threshold(_YOUNGEST, _ROUNDS, _ROUNDS)
 
 
-@contextmanager
-def without_collecting() -> Iterator[None]:
-    """Do not collect within the block: a start makes millions of containers and hardly a cycle."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 def freeze_after_start() -> None:
     """Exclude modules, settings and recovered state from all further collections."""
     gc.unfreeze()  # what a daemon before a reload left behind may be in cycles

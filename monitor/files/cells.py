@@ -11,7 +11,6 @@ that of the whole distribution.
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from typing import Any, Final, NamedTuple, TextIO
 
 import numpy as np
 
+from monitor.core.collecting import without_collecting
 from monitor.core.model import NAN, Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles, mean_and_spread
 from monitor.decode.checks import NOT_CENTRAL, Rejected, central
@@ -131,25 +131,13 @@ def table_chunks(
         names = header(path, iter([(1, table.names)]))
         yield names, lambda _used: _renamed(names, table)
         return
-    with opened(path) as text, _without_collection():
+    with opened(path) as text, without_collecting():  # of rows, which have millions of texts
         if is_json_lines(path):
             blocks = _in_blocks(_of_objects(path, _json_lines(path, text), layout))
         else:
             blocks = row_blocks(text, decimal_comma=layout.decimal_comma)
         names = header(path, flattened(islice(blocks, 1)))
         yield names, lambda _used: _chunks(names, blocks, mistakes)
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Disable the garbage collector: rows have no cycles, and there are millions of their texts."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _renamed(names: list[str], table: ArrowTable) -> Iterator[Chunk]:

@@ -30,7 +30,7 @@ ANSWER_SECONDS = 30.0
 CONNECTIONS_AN_ANSWER: Final = 4
 _TURN: Final = "monitor.turn"  # in a request's scope: what it awaits before it is answered
 _HELLO: Final = b"\x16\x03"  # the first bytes of a client that speaks TLS
-_PLACES_A_TURN: Final = 1 / 16
+_TURNS_TO_FILL: Final = 16  # of the event loop, until all places are taken
 _BACKLOG: Final = 65_535  # clients that wait to be accepted; the system may allow less
 _AGAIN_SECONDS: Final = 0.1
 
@@ -236,8 +236,8 @@ class LimitedProtocol(H11Protocol):
     def _finish(self) -> None:
         self._is_sending = False
         self.limits.finish(self)
-        # The system, and TLS, may still have to send: uvicorn ends a connection that stays idle
-        # without cutting that off.
+        # What TLS and the system still hold is not seen here: uvicorn closes a connection that
+        # stays idle and lets them send it.
         self._is_idle = True
         self._limit(ANSWER_SECONDS)
 
@@ -348,7 +348,7 @@ class Acceptor:
 
     def _accept(self) -> None:
         """Let in clients that have waited longest, as far as there is room for them."""
-        for _ in range(max(int(_PLACES_A_TURN * self._connections.most), 1)):
+        for _ in range(max(self._connections.most // _TURNS_TO_FILL, 1)):
             if not self._connections.has_room():
                 self._pause(self._connections.when_changed)
                 return

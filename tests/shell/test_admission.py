@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -89,6 +88,14 @@ def connected(
     ]
 
 
+def asking(address: tuple[str, int], many: int, stack: ExitStack) -> list[socket.socket]:
+    """Return so many open connections, all of which have asked once all are open."""
+    clients = connected(address, many, stack)
+    for each in clients:
+        each.sendall(ASKED)
+    return clients
+
+
 def status_of(client: socket.socket) -> bytes:
     """Return the status of the answer that comes next, nothing if the connection is closed."""
     try:
@@ -103,17 +110,19 @@ def closed(clients: list[socket.socket]) -> int:
 
 
 @pytest.fixture
-def authority(tmp_path: Path) -> Authority:
-    return Authority(tmp_path / "authority")
+def contexts(tmp_path: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Return what a server has, and a client that trusts it."""
+    authority = Authority(tmp_path / "authority")
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.issue("server", "localhost"))
+    return tls, ssl.create_default_context(cafile=str(authority.ca_file))
 
 
 def test_of_more_who_ask_at_once_than_are_answered_at_a_time_each_has_an_answer():
     app, limits = App(), Connections(16, WAIT_SECONDS)
     app.gate.clear()
     with served(app, limits) as address, ExitStack() as stack:
-        clients = connected(address, 16, stack)
-        for each in clients:
-            each.sendall(ASKED)
+        clients = asking(address, 16, stack)
         until("four are being answered", lambda: app.answering == 4)
         app.gate.set()
 
@@ -129,9 +138,7 @@ def test_many_who_come_at_the_same_instant_do_not_push_each_other_out():
         app.blocking.clear()
         first.sendall(ASKED)
         until("its loop stands still", lambda: app.answering == 1)
-        clients = connected(address, 160, stack)
-        for each in clients:
-            each.sendall(ASKED)
+        clients = asking(address, 160, stack)
         app.blocking.set()
 
         assert [status_of(each) for each in clients] == [b"200"] * len(clients)
@@ -176,9 +183,7 @@ def test_who_leaves_while_waiting_for_a_turn_is_not_answered():
     app, limits = App(), Connections(8, WAIT_SECONDS)
     app.gate.clear()
     with served(app, limits) as address, ExitStack() as stack:
-        answered = connected(address, 2, stack)
-        for each in answered:
-            each.sendall(ASKED)
+        answered = asking(address, 2, stack)
         until("two are being answered", lambda: app.answering == 2)
         for _ in range(20):
             with socket.create_connection(address, WAIT_SECONDS) as leaving:
@@ -209,9 +214,7 @@ def test_while_all_are_being_answered_the_next_one_waits():
     app, limits = App(), Connections(4, WAIT_SECONDS)
     app.gate.clear()
     with served(app, limits) as address, ExitStack() as stack:
-        clients = connected(address, 4, stack)
-        for each in clients:
-            each.sendall(ASKED)
+        clients = asking(address, 4, stack)
         until("all have asked", lambda: app.answering == 1 and not limits._silent)
         clients += connected(address, 1, stack)
         clients[-1].sendall(ASKED)
@@ -233,7 +236,9 @@ def test_who_waits_for_a_password_to_be_checked_keeps_nobody_out():
 
     with served(door, limits) as address, ExitStack() as stack:
         stack.callback(checked.set)
-        guessers = [*chain(*(connected(address, 4, stack, f"127.0.0.{at}") for at in (2, 3)))]
+        guessers = connected(address, 4, stack, "127.0.0.2") + connected(
+            address, 4, stack, "127.0.0.3"
+        )
         for each in guessers:
             each.sendall(ASKED.replace(b"/", b"/guess", 1))
         until("all places are taken", lambda: len(limits._open) == 8)
@@ -260,12 +265,10 @@ def test_a_slow_reader_has_the_time_of_an_answer_and_not_that_of_a_head():
         assert status_of(reader) == b""  # said nothing more, for longer than a head may take
 
 
-def test_the_rest_of_an_answer_over_tls_has_the_time_of_an_answer(authority):
+def test_the_rest_of_an_answer_over_tls_has_the_time_of_an_answer(contexts):
     """What TLS has handed on is not seen to be unsent; how much that is hangs on the system."""
     sizes = range(2_600_000, 3_400_000, 50_000)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(*authority.issue("server", "localhost"))
-    trusting = ssl.create_default_context(cafile=str(authority.ca_file))
+    tls, trusting = contexts
 
     async def sized(scope: dict, receive: object, send: object) -> None:
         await InTurn(App(int(scope["path"][1:])))(scope, receive, send)
@@ -301,9 +304,7 @@ def test_slow_readers_are_answered_only_so_many_at_a_time():
     """What is unsent takes memory, as much as an answer has."""
     app, limits = App(LARGE), Connections(8, WAIT_SECONDS)
     with served(app, limits) as address, ExitStack() as stack:
-        readers = connected(address, 3, stack)
-        for each in readers:
-            each.sendall(ASKED)
+        readers = asking(address, 3, stack)
         until("two are answered", lambda: app.most >= 1 and not app.answering)
         begun = [bool(select.select([each], [], [], 0.3)[0]) for each in readers]
         assert begun.count(True) == 2
@@ -313,11 +314,9 @@ def test_slow_readers_are_answered_only_so_many_at_a_time():
 
 
 @pytest.mark.parametrize("said", [b"", b"\x16\x03\x01"])
-def test_clients_that_end_no_handshake_take_no_more_places_than_others(authority, said):
+def test_clients_that_end_no_handshake_take_no_more_places_than_others(contexts, said):
     most = 16
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(*authority.issue("server", "localhost"))
-    trusting = ssl.create_default_context(cafile=str(authority.ca_file))
+    tls, trusting = contexts
     with served(App(), Connections(16, WAIT_SECONDS), tls) as address, ExitStack() as stack:
         strangers = connected(address, 3 * most, stack)
         for each in strangers[-most:]:
@@ -330,9 +329,8 @@ def test_clients_that_end_no_handshake_take_no_more_places_than_others(authority
         assert closed(strangers) == 2 * most + 1
 
 
-def test_a_client_that_begins_no_handshake_is_closed_in_the_time_of_a_head(authority):
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(*authority.issue("server", "localhost"))
+def test_a_client_that_begins_no_handshake_is_closed_in_the_time_of_a_head(contexts):
+    tls, _ = contexts
     with served(App(), Connections(16, 0.2), tls) as address, ExitStack() as stack:
         (stranger,) = connected(address, 1, stack)
         assert status_of(stranger) == b""
