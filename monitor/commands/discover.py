@@ -7,12 +7,12 @@ import secrets
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from monitor.config import load, parse, resolve_secret
+from monitor.commands.options import connected, connection_arguments
+from monitor.config import Settings, load, parse, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
 from monitor.discover import Broker, Heard, propose
 from monitor.discover.settings_text import value
@@ -83,6 +83,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="file to write (default: standard output); an existing file is kept",
     )
+    connection_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -123,12 +124,21 @@ def _say(sentence: str) -> None:
     sys.stderr.flush()
 
 
-def _section(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the keys of the settings' section mqtt."""
+def _settings(options: argparse.Namespace) -> Settings:
+    """Return settings that say how to connect."""
     if options.config:
-        given = load(options.config).mqtt.model_dump(mode="json", include=set(_KEYS))
-        return {key: given[key] for key in _KEYS if given[key] is not None}
-    return broker_keys(options.broker or "127.0.0.1")
+        return connected(load(options.config), options)
+    address = options.broker or "127.0.0.1"
+    if "://" not in address and (options.ca or options.cert):
+        address = f"mqtts://{address}"
+    return connected(parse(f"mqtt: {value(broker_keys(address))}".encode(), "BROKER"), options)
+
+
+def _keys(settings: Settings) -> dict[str, Any]:
+    """Return the keys of the section mqtt that the proposal takes over."""
+    mqtt = settings.mqtt
+    given = mqtt.model_dump(mode="json", include=set(_KEYS), exclude_defaults=True)
+    return {"host": mqtt.host, "port": mqtt.port, **given}
 
 
 def broker_keys(text: str) -> dict[str, Any]:
@@ -156,8 +166,8 @@ def _address(text: str, usual: int) -> tuple[str, int]:
     host = host.strip("[]")
     if not host or "/" in host or "@" in host or not port.isdigit():
         raise UsageError(
-            f"broker {text!r}: write HOST or HOST:PORT; put a user name, a password or a CA of "
-            "your own into the section mqtt of a settings file and give that with --config"
+            f"broker {text!r}: write HOST or HOST:PORT; --username, --password-file and --ca give "
+            "the rest"
         )
     return host, int(port)
 
@@ -166,8 +176,8 @@ class _Listener:
     """A connection of its own, whose session ends with it."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.keys: Final[Mapping[str, object]] = _section(options)
-        settings = parse(f"mqtt: {value(self.keys)}".encode(), options.config or "BROKER")
+        settings = _settings(options)
+        self.keys: Final = _keys(settings)
         reader = mqtt_settings(settings, resolve_secret(settings, options.config or ""))
         filters = options.topic or ["#"]
         for each in filters:
@@ -187,8 +197,8 @@ class _Listener:
 
     def listen(self, seconds: float) -> list[Heard]:
         """Return the messages within ``seconds`` of the connection, or until Ctrl-C."""
-        host, port = self.keys.get("host", "127.0.0.1"), self.keys.get("port", _PORT)
-        _say(f"listening to {host}:{port} for {seconds:g} s; Ctrl-C ends it earlier")
+        address = f"{self.keys['host']}:{self.keys['port']}"
+        _say(f"listening to {address} for {seconds:g} s; Ctrl-C ends it earlier")
         heard: list[Heard] = []
         of_topic: Counter[str] = Counter()
         started = said = time.monotonic()
@@ -220,6 +230,6 @@ class _Listener:
             return None
         raise SilentBrokerError(
             f"{self._source.status}; tried for {patience:g} s. Start the broker, or give the "
-            "address of one that runs, such as monitor discover HOST:PORT; user name, password and "
-            f"CA go into a settings file that --config names; see {CONNECTION}"
+            "address of one that runs, such as monitor discover HOST:PORT, with --username, "
+            f"--password-file and --ca where it needs them; see {CONNECTION}"
         )

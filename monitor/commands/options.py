@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from datetime import datetime
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from monitor.errors import UsageError
+
+if TYPE_CHECKING:
+    from monitor.config import Settings
 
 _RECORDED: Final = "pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
 _COVARIATES: Final = (
@@ -57,6 +61,44 @@ def alpha_option(parser: argparse.ArgumentParser, usual: float | None = None) ->
 def covariates_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--covariates``."""
     parser.add_argument("--covariates", metavar="NAME,...", default="", help=_COVARIATES)
+
+
+def connection_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for a broker with passwords or TLS; :func:`connected` reads them."""
+    broker = parser.add_argument_group(
+        "a broker with passwords or TLS", "Each replaces what the settings' section mqtt says."
+    )
+    broker.add_argument("--username", metavar="NAME", help="user name at the broker")
+    broker.add_argument("--password-file", metavar="FILE", help="its first line is the password")
+    broker.add_argument("--ca", metavar="FILE", help="CA certificates to trust; implies TLS")
+    broker.add_argument("--cert", metavar="FILE", help="client certificate, if required")
+    broker.add_argument("--key", metavar="FILE", help="private key of that certificate")
+
+
+def connected(settings: Settings, options: argparse.Namespace) -> Settings:
+    """Return the settings with the connection that :func:`connection_arguments` gave.
+
+    Files are relative to the working directory, so that the settings name them in full.
+    """
+    mqtt, keys = settings.mqtt, dict[str, object]()
+    if options.username is not None:
+        keys |= {"username": options.username, "username_env": None}
+    if options.password_file is not None:
+        keys |= {"password_file": _in_full(options.password_file), "password_env": None}
+        if not (options.username or mqtt.username or mqtt.username_env):
+            raise UsageError("--password-file needs the user name; give --username too")
+    if (options.cert is None) != (options.key is None):
+        raise UsageError("--cert and --key belong together; give both")
+    given = {"ca_file": options.ca, "cert_file": options.cert, "key_file": options.key}
+    if files := {key: _in_full(file) for key, file in given.items() if file is not None}:
+        from monitor.mqtt.connection import Tls  # noqa: PLC0415 - only where TLS is asked for
+
+        keys["tls"] = (mqtt.tls or Tls())._replace(**files)
+    return settings.model_copy(update={"mqtt": mqtt.model_copy(update=keys)})
+
+
+def _in_full(file: str) -> str:
+    return str(Path(file).absolute())
 
 
 def instant_of(text: str, option: str) -> float:

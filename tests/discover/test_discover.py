@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import subprocess
 import threading
 import time
 
@@ -21,7 +22,7 @@ from harness.device_messages import (
     sensor_community,
     sent,
 )
-from harness.programs import free_port
+from harness.programs import free_port, need, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shell.transitions import transition
@@ -689,10 +690,9 @@ def test_the_command_listens_to_a_broker_and_writes_settings_that_check(
     assert main(["discover", "--out", str(out)]) == 73
 
 
-@pytest.mark.parametrize("is_encrypted", [False, True], ids=["ws", "mqtts"])
-def test_the_command_listens_over_websocket_and_tls_and_proposes_the_same(
-    tmp_path, capsys, is_encrypted
-):
+@pytest.mark.parametrize("way", ["ws", "mqtts", "mqtts by options"])
+def test_the_command_listens_over_websocket_and_tls_and_proposes_the_same(tmp_path, capsys, way):
+    is_encrypted = way != "ws"
     authority, port = Authority(tmp_path / "authority"), free_port()
     certificate, key = authority.issue("broker", "127.0.0.1")
     more = f"listener {port} 127.0.0.1\n"
@@ -703,7 +703,11 @@ def test_the_command_listens_over_websocket_and_tls_and_proposes_the_same(
     given.write_text(
         f'mqtt: {{host: 127.0.0.1, port: {port}, tls: {{ca_file: "{authority.ca_file}"}}}}\n'
     )
-    where = ["--config", str(given)] if is_encrypted else [f"ws://127.0.0.1:{port}/mqtt"]
+    where = {
+        "ws": [f"ws://127.0.0.1:{port}/mqtt"],
+        "mqtts": ["--config", str(given)],
+        "mqtts by options": [f"127.0.0.1:{port}", "--ca", str(authority.ca_file)],
+    }[way]
     try:
         with BrokerPublisher("127.0.0.1", broker.port) as publisher:
             for each in references(time.time()):
@@ -718,6 +722,46 @@ def test_the_command_listens_over_websocket_and_tls_and_proposes_the_same(
     assert (found.tls is not None, found.websocket_path) == (
         (True, None) if is_encrypted else (False, "/mqtt")
     )
+
+
+def test_the_command_takes_user_name_and_password_and_proposes_them(tmp_path, capsys, monkeypatch):
+    (tmp_path / "broker").mkdir()
+    passwords = tmp_path / "passwords"
+    command = [need("mosquitto_passwd"), "-b", "-c", str(passwords), "herd", "a secret"]
+    subprocess.run(command, check=True, capture_output=True)
+    broker = Mosquitto(tmp_path / "broker", f"password_file {passwords}", anonymous=False)
+    monkeypatch.chdir(written(tmp_path, "mine", "a secret\n").parent)
+    try:
+        with BrokerPublisher(
+            "127.0.0.1", broker.port, username="herd", password="a secret"
+        ) as publisher:
+            publisher.publish("attic/temperature", b"21.5", retain=True)
+        main(
+            [
+                *("discover", f"127.0.0.1:{broker.port}", "--username", "herd"),
+                *("--password-file", "mine", "--seconds", "2", "--out", "found.yaml"),
+            ]
+        )
+    finally:
+        broker.stop()
+
+    text = (tmp_path / "found.yaml").read_text(encoding="utf-8")
+    assert "attic/temperature" in text, capsys.readouterr().err
+    assert "a secret" not in text
+    mqtt = load(tmp_path / "found.yaml").mqtt
+    assert (mqtt.username, mqtt.password_file) == ("herd", str(tmp_path / "mine"))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--password-file", "mine"], "give --username too"),
+        (["--cert", "mine.crt"], "give both"),
+    ],
+)
+def test_options_that_need_another_are_told(given, says, capsys):
+    assert main(["discover", "127.0.0.1:1", *given]) == 2
+    assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -745,7 +789,7 @@ def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
     assert main(["discover", address, "--seconds", "1"]) == 69
     said = capsys.readouterr().err
     assert f"no connection to {address}: Connection refused; tried for 1 s. Start the " in said
-    assert "such as monitor discover HOST:PORT; user name, password and CA go into" in said
+    assert "such as monitor discover HOST:PORT, with --username, --password-file" in said
 
 
 # -- what it does not read ------------------------------------------------------------------------
