@@ -356,7 +356,7 @@ MISTAKES = [
         "sources[2].topic",
         "{subject} or {sensor}",
     ),
-    (f"{SOURCES}- kind: event\n  topic: a//b\n", "5:10", "sources[2].topic", "level is empty"),
+    (f"{SOURCES}- kind: event\n  topic: a/{{}}\n", "5:10", "sources[2].topic", "no name"),
     (
         f'{SOURCES}- {{kind: event, topic: "a/{{sensor}}/r"}}\n',
         "4:24",

@@ -19,7 +19,7 @@ from monitor.mqtt.topic_templates import (
 )
 
 LEVELS = st.text(st.characters(codec="utf-8", exclude_characters="/\x00"), max_size=6)
-TEMPLATE_LEVELS = st.sampled_from(["a", "b", "$x", "{sensor}", "{farm}", "+", "#", "a.b", "é"])
+TEMPLATE_LEVELS = st.sampled_from(["a", "b", "$x", "{sensor}", "{farm}", "+", "#", "a.b", "é", ""])
 
 
 def matches_as_a_broker_does(topic_filter: str, topic: str) -> bool:
@@ -70,6 +70,23 @@ def test_a_field_may_hold_anything_and_its_validity_is_another_question():
     assert not valid_name(fields["sensor"])
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted", "topic"),
+    [
+        ("/devices/{sensor}/controls/Mass", "/devices/+/controls/Mass", "/devices/s/controls/Mass"),
+        ("site//{sensor}/", "site//+/", "site//s/"),
+        ("/{sensor}", "/+", "/s"),
+    ],
+)
+def test_an_empty_level_is_a_level_as_in_mqtt(text, wanted, topic):
+    template = Template.parse(text)
+
+    assert template.filter == wanted
+    assert template.match(topic) == {"sensor": "s"}
+    assert template.match(f"/{topic}") is None
+    assert template.match(topic.replace("/", "", 1)) is None
+
+
 @pytest.mark.parametrize("topic", ["a/s", "a/s/b", "a/s/b/c", "a/s/"])
 def test_a_last_hash_takes_all_that_follows_and_nothing(topic):
     assert Template.parse("a/{sensor}/#").match(topic) == {"sensor": "s"}
@@ -79,9 +96,6 @@ def test_a_last_hash_takes_all_that_follows_and_nothing(topic):
     ("text", "sentence"),
     [
         ("", "at least one level"),
-        ("a//b", "empty"),
-        ("/a", "empty"),
-        ("a/", "empty"),
         ("a/{}", "no name"),
         ("a/{Sensor}", "is not a field"),
         ("a/{sen sor}", "is not a field"),
@@ -109,7 +123,7 @@ def test_a_template_matches_what_a_broker_would_send_for_its_filter(levels, topi
     except TemplateError:
         return
     pieces = [
-        level if level[0] not in "{+#" else given
+        given if level.startswith(("{", "+", "#")) else level
         for level, given in zip(levels, topic_levels, strict=False)
     ]
 

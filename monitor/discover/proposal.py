@@ -93,8 +93,8 @@ def _sources(heard: Sequence[Heard], now: float) -> list[Source]:
 
 
 def _can_be_template(topic: str) -> bool:
-    """Return whether a topic can be written as a template, without braces and empty levels."""
-    return topic.isprintable() and not set(topic) & set("{}+#") and "" not in topic.split("/")
+    """Return whether a topic can be written as a template: plain text without braces."""
+    return topic != "" and topic.isprintable() and not set(topic) & set("{}+#")
 
 
 def _without(messages: Iterable[Said], named: Mapping[str, Fact]) -> list[Said]:

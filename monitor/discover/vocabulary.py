@@ -155,7 +155,7 @@ def is_housekeeping(word: str) -> bool:
 
 def is_plain_level(level: str) -> bool:
     """Return whether a level of a topic names nothing."""
-    return normal(level) in _PLAIN_LEVELS or bool(reference_words(level))
+    return not level or normal(level) in _PLAIN_LEVELS or bool(reference_words(level))
 
 
 def reference_words(level: str) -> set[str]:

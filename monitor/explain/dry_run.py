@@ -107,7 +107,7 @@ def _level(at: int, pair: tuple[str | None, str | None]) -> tuple[float, str]:
         return 0.0, f"level {at} is {got!r}, where the template has ended"
     if got is None:
         return 0.0, f"level {at} is missing, the template has {want!r}"
-    if want == "+" or want[0] == "{":
+    if want == "+" or want.startswith("{"):
         return 0.5, ""
     if want == got:
         return 1.0, ""

@@ -1,8 +1,8 @@
 """Topic templates: ``wow/{farm}/{race}/{sensor}/reading`` subscribes, matches and names fields.
 
-Rules of this file: a level is plain text, a ``{name}``, ``+`` or a last ``#``, never a mixture; so
-the subscribed filter and the matching topics are the same set. A match does not mean that a field
-may name a sensor: :func:`valid_name` decides that afterwards.
+Rules of this file: a level is plain text, which may be empty, a ``{name}``, ``+`` or a last ``#``,
+never a mixture; so the subscribed filter and the matching topics are the same set. A match does not
+mean that a field may name a sensor: :func:`valid_name` decides that afterwards.
 """
 
 from __future__ import annotations
@@ -161,15 +161,13 @@ def _check_whole(text: str) -> None:
 
 
 def _check_level(level: str, *, last: bool) -> None:
-    if not level:
-        raise TemplateError("a level is empty; remove the extra '/'")
     if level == "{}":
         raise TemplateError("a field has no name; write for example {sensor}")
     if level == "#" and not last:
         raise TemplateError("'#' stands for all that follows, so it must be the last level")
     if level in ("+", "#") or FIELD.fullmatch(level):
         return
-    if level[0] == "{" and level[-1] == "}" and not _WILDCARD.search(level[1:-1]):
+    if level[:1] == "{" and level[-1] == "}" and not _WILDCARD.search(level[1:-1]):
         raise TemplateError(
             f"{level[:60]!r} is not a field; its name must be 1 to 32 of a-z 0-9 _, "
             "beginning with a letter"
@@ -187,7 +185,7 @@ def _pattern(levels: list[str]) -> re.Pattern[str]:
     if levels[-1] == "#":
         parts.pop()
         tail = "(?:/.*)?" if parts else ".*"
-    return re.compile(_NOT_INTERNAL * (levels[0][0] != "$") + "/".join(parts) + tail, re.DOTALL)
+    return re.compile(_NOT_INTERNAL * (levels[0][:1] != "$") + "/".join(parts) + tail, re.DOTALL)
 
 
 def _level_pattern(level: str) -> str:

@@ -83,6 +83,10 @@ MEASURED = {
         (name, of) for name in ("F4:1F:0C:28:CB:D6", "F4:1F:0C:28:CB:D7")
         for of in ("temperature", "humidity", "pressure")
     },
+    "wiren-board": {
+        (name, of) for name in ("wb-msw-v3_21", "wb-msw-v3_22")
+        for of in ("temperature", "humidity")
+    },
 }  # fmt: skip
 EVERY = FAMILIES | MORE_FAMILIES
 

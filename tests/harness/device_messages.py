@@ -269,6 +269,15 @@ def shelly_switch(time: float) -> list[Sent]:
     return [sent("shellyplus1pm-a8032abe54dc/status/switch:0", body)]
 
 
+def wiren_board(_time: float) -> list[Sent]:
+    """The convention of Wiren Board: a first level that is empty, a number alone, no time."""
+    return [
+        sent(f"/devices/{name}/controls/{quantity}", value)
+        for name in ("wb-msw-v3_21", "wb-msw-v3_22")
+        for quantity, value in (("Temperature", "21.31"), ("Humidity", "45.22"))
+    ]
+
+
 def ruuvi(time: float) -> list[Sent]:
     """A Ruuvi tag by its gateway: pressure in Pa."""
     return [
@@ -328,4 +337,5 @@ MORE_FAMILIES = {
     "theengs": theengs,
     "shelly-switch": shelly_switch,
     "ruuvi": ruuvi,
+    "wiren-board": wiren_board,
 }

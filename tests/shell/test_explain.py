@@ -577,6 +577,25 @@ def test_a_topic_of_no_source_shows_where_each_template_fails(tell):
     assert "level 3 is missing, the template has 'hourly'" in shorter
 
 
+def test_empty_levels_of_a_topic_are_read_and_named_where_they_are_missing(tell, tmp_path):
+    config = tmp_path / "wirenboard.yaml"
+    config.write_text(
+        """sources:
+  - topic: /devices/{sensor}/controls/Temperature
+    kind: reading
+    decoder: json
+    map: {time: arrival, series: [{quantity: t, value: $, unit: degC, assumed: "0.5"}]}
+  - {topic: "/truth/{subject}/{quantity}/", kind: reference}
+"""
+    )
+    reference = '{"time":"2026-03-01T11:59:00Z","value":21,"u":0.1}'
+
+    assert tell(str(config), ("/devices/hall/controls/Temperature", "21.5")).code == 0
+    assert tell(str(config), ("/truth/hall/t/", reference)).code == 0
+    (nearest,) = tell(str(config), ("/truth/hall/t", reference)).said("nearest")
+    assert "level 5 is missing, the template has ''" in nearest
+
+
 def test_the_first_source_that_fits_reads_a_message_and_others_are_named(tmp_path, tell):
     file = tmp_path / "two.yaml"
     file.write_text(f'{RULES}- {{topic: "monitor/{{sensor}}/weight/+", kind: reading}}\n')
