@@ -14,7 +14,7 @@ from monitor.core.verdict import Estimate
 from monitor.http.models import Number, about
 
 _WIDTH: Final = 640.0
-_ROW, _BAR, _LEFT = 34.0, 20.0, 120.0
+_ROW, _BAR = 46.0, 20.0
 
 
 class EstimateDocument(TypedDict):
@@ -116,14 +116,14 @@ def budget_text(found: Mapping[str, Any]) -> str:
 def budget_bars(found: Budget) -> Markup:
     """Return a bar per sensor: the parts of the variance of its differences."""
     rows = [each for each in found["views"] if each["shares"]]
-    height = _ROW * (len(rows) + 1)
+    height = _ROW * (len(rows) + 0.5)
     drawing = [
         Markup('<svg viewBox="0 0 {} {}" role="img" class="budget" ').format(
             f"{_WIDTH:g}", f"{height:g}"
         )
         + Markup('aria-label="Parts of the variance of each sensor\'s differences">')
     ]
-    place = _LEFT
+    place = 0.0
     for at, name in enumerate(PARTS):
         drawing.append(
             Markup('<rect class="part{}" x="{:.1f}" y="6" width="12" height="12"/>').format(
@@ -134,12 +134,11 @@ def budget_bars(found: Budget) -> Markup:
         place += 34.0 + 7.0 * len(name)
     for line, each in enumerate(rows):
         top = _ROW * (line + 1)
-        word = each["name"] if len(each["name"]) <= 16 else f"{each['name'][:15]}…"
-        drawing.append(Markup('<text x="0" y="{:.1f}">{}</text>').format(top + 15.0, word))
-        left = _LEFT
+        drawing.append(Markup('<text x="0" y="{:.1f}">{}</text>').format(top - 5.0, each["name"]))
+        left = 0.0
         for at, name in enumerate(PARTS):
             share = each["shares"][name]["value"] or 0.0
-            width = share * (_WIDTH - _LEFT)
+            width = share * _WIDTH
             title = f"{name}: {100.0 * share:.0f} %"
             drawing.append(
                 Markup(

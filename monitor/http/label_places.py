@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
+from unicodedata import east_asian_width
 
-LETTER: Final = 8.9  # width of a letter of 17 px, on average
+LETTER: Final = 10.8  # width of a digit of 17 px in a wide font; few words are wider on average
 _HIGH: Final = 13.0
 
 Place = tuple[float, float, str]  # x, y and anchor of a word
@@ -31,7 +32,7 @@ class LabelPlaces:
 
     def place(self, word: str, places: Sequence[Place]) -> Place | None:
         """Return the first of ``places`` that is free and inside, and take it."""
-        wide = LETTER * len(word)
+        wide = LETTER * (len(word) + sum(east_asian_width(each) in "FW" for each in word))
         for x, wanted, anchor in places:
             y = max(wanted, self._top + 9)
             left = x - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * wide

@@ -413,7 +413,7 @@ def test_the_history_shows_what_fired_and_ended_unless_all_is_asked_for(service)
 
     def listed(path):
         body = get(service, path)[1].decode().partition('id="history"')[2]
-        return re.findall(r"</time></th>\s*<td>(\w)", body)
+        return re.findall(r'</time></th>\s*<td class="break">(\w)', body)
 
     assert listed("/alerts") == ["b", "b"]
     assert listed("/alerts?show=all") == ["a", "b", "b", "b"]
