@@ -14,7 +14,9 @@ Assistant's discovery and Sparkplug's births give the rest (:mod:`.births`,
 own decoders and pairing (:mod:`.trial`), so that what it promises is what the daemon does.
 
 Invariants.
-* Every proposal can be loaded; ``check-config`` finds no mistake in it.
+* Every proposal can be loaded; ``check-config`` finds no mistake in it. Entries that the check
+  would refuse are left out, and a sentence says which (:mod:`.draft`).
+* Work grows with the messages, not with their square; each kind of devices is one sentence.
 * The same messages give the same proposal, whatever the order of the topics.
 * Every assumption is marked as ASSUMED, beside what would replace it.
 

@@ -48,14 +48,13 @@ def is_announcement(topic: str) -> bool:
     return _CONFIG.fullmatch(topic) is not None
 
 
-def announced(heard: Iterable[Heard]) -> dict[tuple[str, str], Fact]:
+def announced(messages: Iterable[Said]) -> dict[tuple[str, str], Fact]:
     """Return the facts in the announcements of Home Assistant's discovery."""
     found: dict[tuple[str, str], Fact] = {}
-    for each in heard:
-        whole = said(each) if is_announcement(each.topic) else None
-        if whole is None or not isinstance(whole.content, dict):
+    for each in messages:
+        if not is_announcement(each.heard.topic) or not isinstance(each.content, dict):
             continue
-        config = _spelled_out(whole.content)
+        config = _spelled_out(each.content)
         components = config.get("components")
         parts = components.values() if isinstance(components, dict) else [config]
         for part in parts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
@@ -11,6 +11,7 @@ from monitor.decode.paths import below, path_of, steps, to_number
 
 _LEAVES_MAX: Final = 300
 _PATH_CHARACTERS_MAX: Final = 200
+_LISTED: Final = 10
 _QUOTES: Final = frozenset("\"'")
 # Keys of what `monitor` itself publishes: verdicts, alerts and corrected readings.
 _VERDICT: Final = frozenset(("sensor", "quantity", "state", "problem", "sentence", "advice"))
@@ -84,9 +85,13 @@ def above(path: str) -> str:
     return path_of(steps(path)[:-1]) if path else ""
 
 
-def is_own(heard: Heard) -> bool:
+def first_of(names: Collection[str], most: int = _LISTED) -> str:
+    """Return names in order, the first of them if there are many."""
+    return ", ".join(sorted(names)[:most]) + ", ..." * (len(names) > most)
+
+
+def is_own(whole: Said | None) -> bool:
     """Return whether ``monitor`` published a message, by its content: all its topics can be set."""
-    whole = said(heard)
     if whole is None or not isinstance(whole.content, dict):
         return False
     content = whole.content

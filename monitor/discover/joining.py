@@ -19,7 +19,7 @@ from monitor.core.model import Reference
 from monitor.discover.payload_fields import plain_texts
 from monitor.discover.settings_text import Joining
 from monitor.discover.source_guesses import Source, free_level, unused_texts
-from monitor.discover.trial import TrialRun
+from monitor.discover.trial import Content
 from monitor.discover.vocabulary import normal
 
 _TOLERANCE_SECONDS: Final = 60.0
@@ -27,36 +27,42 @@ _TOLERANCE_SECONDS_MAX: Final = 3600.0
 _ASSUMED_SECONDS: Final = 60.0
 _KEY_SECONDS_MAX: Final = 86_400.0
 _CHARACTERS_MIN: Final = 3
+_BESIDE_ALL_MAX: Final = (
+    8  # of more references it cannot be true that each stands beside all sensors
+)
 _SPLIT: Final = re.compile(r"(.+)([./:|])([^./:|]+)")
 
 
-def joining(trial: TrialRun) -> Joining:
+def joining(content: Content) -> Joining:
     """Return areas for references that name no sensor, and how each quantity is paired."""
     overrides, instants = [], []
-    for quantity in sorted({of for _, of in trial.references}):
+    for quantity in sorted({of for _, of in content.references}):
         references = [
-            each for key, found in trial.references.items() if key[1] == quantity for each in found
+            each
+            for key, found in content.references.items()
+            if key[1] == quantity
+            for each in found
         ]
         measured = [each for each in references if not each.void]
         if measured and all(_has_span(each) for each in measured):
-            overrides.append(_over_intervals(quantity, cadence(trial, quantity)))
-        elif gaps := _gaps_of_keys(trial, quantity, measured):
+            overrides.append(_over_intervals(quantity, cadence(content, quantity)))
+        elif gaps := _gaps_of_keys(content, quantity, measured):
             overrides.append(_by_key(quantity, gaps))
         elif measured:
             instants.append(quantity)
-    pairing, why = _nearest(trial, instants)
-    return Joining(_areas(trial), pairing, why, overrides)
+    pairing, why = _nearest(content, instants)
+    return Joining(_areas(content), pairing, why, overrides)
 
 
 def _has_span(reference: Reference) -> bool:
     return not (math.isnan(reference.start) or math.isnan(reference.end))
 
 
-def cadence(trial: TrialRun, quantity: str) -> float:
+def cadence(content: Content, quantity: str) -> float:
     """Return the seconds between readings of a quantity; NaN if no sensor sent two."""
     gaps = [
         median(later - earlier for earlier, later in pairwise(times))
-        for (_, of), found in trial.readings.items()
+        for (_, of), found in content.readings.items()
         if of == quantity and len(times := sorted({each.time for each in found})) > 1
     ]
     return median(gaps) if gaps else math.nan
@@ -79,10 +85,10 @@ def _over_intervals(quantity: str, seconds: float) -> tuple[dict[str, object], s
     return {"quantity": quantity, "pairing": pairing}, why
 
 
-def _gaps_of_keys(trial: TrialRun, quantity: str, references: Sequence[Reference]) -> list[float]:
+def _gaps_of_keys(content: Content, quantity: str, references: Sequence[Reference]) -> list[float]:
     """Return the distance of each reference from the nearest reading with its key, s."""
     times: dict[str, list[float]] = defaultdict(list)
-    for (_, of), found in trial.readings.items():
+    for (_, of), found in content.readings.items():
         for each in found:
             if of == quantity and each.key:
                 times[each.key].append(each.time)
@@ -105,11 +111,11 @@ def _by_key(quantity: str, gaps: Sequence[float]) -> tuple[dict[str, object], st
     }, why
 
 
-def _nearest(trial: TrialRun, quantities: Sequence[str]) -> tuple[dict[str, object], list[str]]:
+def _nearest(content: Content, quantities: Sequence[str]) -> tuple[dict[str, object], list[str]]:
     """Return the pairing of instantaneous references; nothing if there are none."""
     if not quantities:
         return {}, []
-    known = [gap for each in quantities if not math.isnan(gap := cadence(trial, each))]
+    known = [gap for each in quantities if not math.isnan(gap := cadence(content, each))]
     tolerance = min(max([_TOLERANCE_SECONDS, *known]), _TOLERANCE_SECONDS_MAX)
     why = "A reference pairs with the reading nearest to it in time"
     if tolerance > _TOLERANCE_SECONDS:
@@ -117,25 +123,34 @@ def _nearest(trial: TrialRun, quantities: Sequence[str]) -> tuple[dict[str, obje
     return {"mode": "nearest", "tolerance_seconds": float(math.ceil(tolerance))}, [f"{why}."]
 
 
-def _areas(trial: TrialRun) -> list[tuple[dict[str, object], str]]:
+def _areas(content: Content) -> list[tuple[dict[str, object], str]]:
+    """Return which sensors references concern that do not have a sensor's name."""
+    measured: dict[str, set[str]] = defaultdict(set)
+    spelled: dict[str, set[str]] = defaultdict(set)
+    about: dict[str, set[str]] = defaultdict(set)
+    for sensor, quantity in content.readings:
+        measured[quantity].add(sensor)
+        spelled[normal(sensor)].add(sensor)
+    for subject, quantity in content.references:
+        about[subject].add(quantity)
     found: list[tuple[dict[str, object], str]] = []
-    for subject in sorted({subject for subject, _ in trial.references if subject}):
-        quantities = {of for about, of in trial.references if about == subject}
-        if any((subject, of) in trial.readings for of in quantities):
+    beside: list[tuple[dict[str, object], str]] = []
+    for subject in sorted(filter(None, about)):
+        quantities = sorted(about[subject] & measured.keys())
+        if not quantities or any(subject in measured[of] for of in quantities):
             continue
-        sensors = {sensor for sensor, of in trial.readings if of in quantities}
-        alike = sorted(each for each in sensors if normal(each) == normal(subject))
-        if alike:
+        near = spelled[normal(subject)]
+        if alike := sorted(each for each in near if any(each in measured[of] for of in quantities)):
             why = f"{subject} is {alike[0]} but for its spelling"
             found.append(({"subject": subject, "sensors": alike}, why))
-        elif sensors:
-            listed = " and ".join(sorted(quantities & {of for _, of in trial.readings}))
+        else:
             why = (
-                f"ASSUMED: {subject} stands beside all sensors that measure {listed}, because none "
-                "has its name; list those that do stand beside it"
+                f"ASSUMED: {subject} stands beside all sensors that measure "
+                f"{' and '.join(quantities)}, because none has its name; list those that do stand "
+                "beside it"
             )
-            found.append(({"subject": subject, "sensors": ["*"]}, why))
-    return found
+            beside.append(({"subject": subject, "sensors": ["*"]}, why))
+    return found + (beside if len(beside) <= _BESIDE_ALL_MAX else [])
 
 
 # -- names and keys in payloads -------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from monitor.discover.heard import Heard
+from monitor.discover.heard import Heard, first_of
 from monitor.discover.payload_fields import assumed_u
 from monitor.discover.vocabulary import UNKNOWN, VALUES, is_one_of, quantity_in
 
@@ -46,8 +46,10 @@ def hints(heard: Sequence[Heard]) -> Iterator[str]:
                 topics.setdefault(found, set()).add(each.topic)
                 break
     for carried, named in topics.items():
-        listed = ", ".join(sorted(named)[:_LISTED]) + ", ..." * (len(named) > _LISTED)
-        yield f"not read: {listed} {carried.what}. Add a source above the others: {carried.lines}"
+        yield (
+            f"not read: {first_of(named, _LISTED)} {carried.what}. Add a source above the others: "
+            f"{carried.lines}"
+        )
 
 
 def is_of_other_format(heard: Heard) -> bool:
@@ -88,7 +90,7 @@ def _senml(payload: bytes) -> Carried | None:
         f"series: [{{quantity: {names[0]}, value: value, unit_path: unit}}]}}}} "
         "(docs/formats.md#senml)"
     )
-    return Carried(f"carries SenML with {', '.join(names[:_LISTED])}", lines)
+    return Carried(f"carries SenML with {first_of(names, _LISTED)}", lines)
 
 
 def _local(record: dict[str, object]) -> str:

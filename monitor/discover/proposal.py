@@ -6,9 +6,8 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import filterfalse
 from math import isnan
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from monitor.core.formatting import duration, instant
 from monitor.core.pairing.unpaired import CAUSES
@@ -17,18 +16,18 @@ from monitor.decode.checks import NO_FAULT, Rejected
 from monitor.decode.formats.mapped_json import parse
 from monitor.decode.paths import steps
 from monitor.discover.births import Fact, announced, datastreams, is_announcement, statestream
+from monitor.discover.draft import Draft, checked
 from monitor.discover.families import TopicFamily, are_values, topic_families
-from monitor.discover.heard import Heard, Said, is_own, number_of, said
+from monitor.discover.heard import Heard, Said, first_of, is_own, number_of, said
 from monitor.discover.joining import joining, linked
 from monitor.discover.other_formats import hints, is_of_other_format
-from monitor.discover.settings_text import Broker, Joining, settings_text
+from monitor.discover.settings_text import Broker, Joining
 from monitor.discover.source_guesses import Source, guessed_sources
 from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
-from monitor.discover.trial import TrialRun, trial_run
+from monitor.discover.trial import Content, RefusedTopic, TrialRun, content_of, trial_run
 from monitor.discover.vocabulary import is_housekeeping, quantity_of
 from monitor.mqtt.topic_templates import Template
 
-_LISTED: Final = 10
 # A number alone with its unit, or after a name as in line protocol.
 _IN_LINE: Final = re.compile(r"(?:\A|=)\s*[+-]?\d+(?:[.,]\d+)?(?:[\s,i]|\Z)")
 
@@ -44,39 +43,41 @@ class Proposal(NamedTuple):
 
 def propose(heard: Sequence[Heard], now: float, broker: Broker) -> Proposal:
     """Return settings for the messages; ``now`` is s since 1970 UTC."""
-    everything = sorted(heard, key=lambda each: (each.topic, each.time))
-    own = list(filter(is_own, everything))
-    heard = list(filterfalse(is_own, everything))
-    sources = _sources(heard, now)
-    first = trial_run(settings_text(broker, sources), heard, now)
-    sources = linked(sources, {sensor for sensor, _ in first.readings})
-    second = trial_run(settings_text(broker, sources), heard, now)
-    joined = joining(second)
-    trial = trial_run(settings_text(broker, sources, joined), heard, now)
-    findings = [*_findings(heard, sources, trial, joined), *_of_own(own)]
-    missing = list(_missing(heard, trial, joined))
+    everything = [(each, said(each)) for each in sorted(heard, key=lambda x: (x.topic, x.time))]
+    own = [each for each, whole in everything if is_own(whole)]
+    others = [(each, whole) for each, whole in everything if not is_own(whole)]
+    heard = [each for each, _ in others]
+    sources = _sources(heard, list(filter(None, (whole for _, whole in others))), now)
+    draft, settings = checked(Draft(broker, sources))
+    content = content_of(settings, heard)
+    joined = linked(draft.sources, {sensor for sensor, _ in content.readings})
+    if joined != draft.sources:
+        draft, settings = checked(draft._replace(sources=joined))
+        content = content_of(settings, heard)
+    draft, settings = checked(draft._replace(joining=joining(content)))
+    trial = trial_run(settings, content)
+    findings = [*_findings(heard, draft, trial), *_of_own(own)]
+    missing = [*_missing(heard, draft, trial), *draft.refused]
     head = ["Proposed by `monitor discover`; comments say what each guess rests on.", ""]
     head += [f"* {each}" for each in (*findings, *(f"MISSING: {each}" for each in missing))]
-    return Proposal(settings_text(broker, sources, joined, head), findings, missing, trial)
+    return Proposal(draft.text(head), findings, missing, trial)
 
 
 # -- sources --------------------------------------------------------------------------------------
 
 
-def _sources(heard: Sequence[Heard], now: float) -> list[Source]:
-    facts: dict[tuple[str, str], Fact] = announced(heard)
+def _sources(heard: Sequence[Heard], messages: Sequence[Said], now: float) -> list[Source]:
+    facts: dict[tuple[str, str], Fact] = announced(messages)
     streams, used = statestream([each for each in heard if _can_be_template(each.topic)])
-    sparkplug = [each for each in heard if is_sparkplug(each.topic)]
-    rest = [
+    used |= {each.topic for each in heard if is_announcement(each.topic)}
+    messages = [
         each
-        for each in heard
-        if each.topic not in used
-        and not is_announcement(each.topic)
-        and not is_sparkplug(each.topic)
-        and not each.topic.startswith("$")
-        and _can_be_template(each.topic)
+        for each in messages
+        if each.heard.topic not in used
+        and not is_sparkplug(each.heard.topic)
+        and not each.heard.topic.startswith("$")
+        and _can_be_template(each.heard.topic)
     ]
-    messages = [found for each in rest if (found := said(each)) is not None]
     named = datastreams(messages)
     grouped = [
         part
@@ -89,7 +90,7 @@ def _sources(heard: Sequence[Heard], now: float) -> list[Source]:
         for family in (*grouped, *streams)
         for source in guessed_sources(family, topics, facts, now)
     ]
-    return _in_order([*sources, *sparkplug_sources(sparkplug)])
+    return _in_order([*sources, *sparkplug_sources(x for x in heard if is_sparkplug(x.topic))])
 
 
 def _can_be_template(topic: str) -> bool:
@@ -139,58 +140,74 @@ def _in_order(sources: list[Source]) -> list[Source]:
 # -- what would pair ------------------------------------------------------------------------------
 
 
-def _findings(
-    heard: Sequence[Heard], sources: Sequence[Source], trial: TrialRun, joined: Joining
-) -> Iterator[str]:
-    topics = {each.topic for each in heard}
-    sensors = {sensor for sensor, _ in trial.readings}
+def _findings(heard: Sequence[Heard], draft: Draft, trial: TrialRun) -> Iterator[str]:
+    content, topics = trial.content, {each.topic for each in heard}
+    sensors = {sensor for sensor, _ in content.readings}
     yield (
         f"{_count(len(heard), 'message')} heard on {_count(len(topics), 'topic')}; "
-        f"{_count(len(sources), 'source')} read {len(trial.read)} of them: "
+        f"{_count(len(draft.sources), 'source')} read {len(content.read)} of them: "
         f"{_count(len(sensors), 'sensor')}, "
-        f"{_count(len({about for about, _ in trial.references}), 'subject')} of references"
+        f"{_count(len({about for about, _ in content.references}), 'subject')} of references"
     )
-    for subject, quantity in sorted(trial.references):
-        concerned = _concerned(trial, joined, subject, quantity)
-        paired = [each for each in concerned if trial.pairs.get(SeriesKey(each, quantity), 0)]
-        if concerned:
-            yield (
-                f"{quantity}: {len(paired)} of {_count(len(concerned), 'sensor')} paired with the "
-                f"reference {subject} while listening{_not_yet(concerned, paired)}"
-            )
+    yield from _of_pairing(draft, trial)
+    if content.undated:
+        yield (
+            f"{_count(content.undated, 'value')} retained by the broker, of an unknown time: they "
+            "pair with nothing"
+        )
     own = {
         each.topic
-        for each in _unread(heard, trial)
+        for each in _unread(heard, content)
         if any(map(is_housekeeping, each.topic.split("/"))) and _is_value(each)
     }
     if own:
-        yield f"left out, because they tell of the device itself: {_listed(own)}"
+        yield f"left out, because they tell of the device itself: {first_of(own)}"
+
+
+def _of_pairing(draft: Draft, trial: TrialRun) -> Iterator[str]:
+    """Yield how many sensors paired, a sentence a quantity."""
+    subjects: dict[str, list[str]] = defaultdict(list)
+    sensors: dict[str, set[str]] = defaultdict(set)
+    for (subject, quantity), concerned in _concerned(draft.joining, trial.content).items():
+        if concerned:
+            subjects[quantity].append(subject)
+            sensors[quantity].update(concerned)
+    for quantity, concerned_at_all in sorted(sensors.items()):
+        count, (subject, *more) = len(concerned_at_all), subjects[quantity]
+        left = {
+            sensor
+            for sensor in concerned_at_all
+            if not trial.pairs.get(SeriesKey(sensor, quantity))
+        }
+        what = f"{1 + len(more)} references" if more else f"the reference {subject}"
+        yield (
+            f"{quantity}: {count - len(left)} of {_count(count, 'sensor')} paired with {what} "
+            "while listening" + f"; not yet: {first_of(left)}" * (0 < len(left) < count)
+        )
 
 
 def _of_own(own: Collection[Heard]) -> Iterator[str]:
     if own:
         yield (
             f"left out, because `monitor` itself publishes them: {_count(len(own), 'message')} on "
-            f"{_listed({each.topic for each in own})}"
+            f"{first_of({each.topic for each in own})}"
         )
 
 
-def _not_yet(concerned: Sequence[str], paired: Sequence[str]) -> str:
-    left = [each for each in concerned if each not in paired]
-    if not left or not paired:
-        return ""
-    return f"; not yet: {', '.join(left[:_LISTED])}{', ...' * (len(left) > _LISTED)}"
-
-
-def _concerned(trial: TrialRun, joined: Joining, subject: str, quantity: str) -> list[str]:
-    """Return the sensors of a quantity that the references of a subject concern."""
-    sensors = trial.sensors_of(quantity)
-    for area, _ in joined.areas:
-        if area["subject"] == subject:
-            listed = area["sensors"]
-            names = listed if isinstance(listed, list) else []
-            return sensors if names == ["*"] else [each for each in sensors if each in names]
-    return [each for each in sensors if each == subject]
+def _concerned(joining: Joining, content: Content) -> dict[tuple[str, str], list[str]]:
+    """Return the sensors of its quantity that the references of each subject concern."""
+    sensors: dict[str, list[str]] = defaultdict(list)
+    for sensor, quantity in content.readings:
+        sensors[quantity].append(sensor)
+    areas = {area["subject"]: area["sensors"] for area, _ in joining.areas}
+    found: dict[tuple[str, str], list[str]] = {}
+    for subject, quantity in sorted(content.references):
+        named = cast("list[str]", areas.get(subject, [subject]))
+        names = sensors[quantity] if named == ["*"] else named
+        found[subject, quantity] = [
+            sensor for sensor in names if SeriesKey(sensor, quantity) in content.readings
+        ]
+    return found
 
 
 def _count(count: int, what: str) -> str:
@@ -200,83 +217,93 @@ def _count(count: int, what: str) -> str:
 # -- what is missing ------------------------------------------------------------------------------
 
 
-def _missing(heard: Sequence[Heard], trial: TrialRun, joined: Joining) -> Iterator[str]:
+def _missing(heard: Sequence[Heard], draft: Draft, trial: TrialRun) -> Iterator[str]:
     if not heard:
         yield "nothing was heard: listen longer, or see whether this user may read the topics"
         return
-    if not trial.readings:
+    content = trial.content
+    if not content.readings:
         yield (
             "no reading was found: give a source by hand (docs/formats.md), and try a message with "
             "`monitor explain`"
         )
-    yield from _of_references(trial, joined)
+    yield from _of_references(content, draft.joining)
     yield from _of_pairs(trial)
-    yield from _of_refusals(trial)
-    yield from _of_topics(heard, trial)
+    yield from _of_refusals(content)
+    yield from _of_topics(heard, content)
 
 
-def _of_references(trial: TrialRun, joined: Joining) -> Iterator[str]:
-    if trial.readings and not trial.references:
+def _of_references(content: Content, joining: Joining) -> Iterator[str]:
+    if content.readings and not content.references:
         yield (
             "no topic looks like a reference: publish better-known values, by hand with "
             "`monitor reference SENSOR QUANTITY VALUE`, or write its source with kind: reference"
         )
         return
-    of_references = {of for _, of in trial.references}
-    for quantity in sorted({of for _, of in trial.readings} - of_references):
+    of_references = {of for _, of in content.references}
+    for quantity in sorted({of for _, of in content.readings} - of_references):
         close = get_close_matches(quantity, of_references, 1)
         hint = f"; there are some of {close[0]}" if close else ""
         yield f"{quantity} has no reference{hint}"
-    for subject, quantity in sorted(trial.references):
-        if not _concerned(trial, joined, subject, quantity):
-            yield (
-                f"the reference {subject} measures {quantity}, and no sensor that it concerns "
-                "does: name the sensors in areas, or the quantity in the source's map"
-            )
+    alone: dict[str, list[str]] = defaultdict(list)
+    for (subject, quantity), concerned in _concerned(joining, content).items():
+        if not concerned:
+            alone[quantity].append(subject)
+    for quantity, subjects in alone.items():
+        yield (
+            f"no sensor of {quantity} is concerned by references of {first_of(subjects)}: name the "
+            "sensors in areas, or the quantity in the source's map"
+        )
 
 
 def _of_pairs(trial: TrialRun) -> Iterator[str]:
+    times: dict[str, list[float]] = defaultdict(list)
+    for (_, quantity), references in trial.content.references.items():
+        times[quantity] += [reference.time for reference in references]
     for each in trial.unpaired:
         if each.cause in ("paired", "no_readings", "no_references"):
             continue
         gap = "" if isnan(each.gap_seconds) else f", by {duration(abs(each.gap_seconds))}"
-        times = [
-            reference.time
-            for (_, of), found in trial.references.items()
-            for reference in found
-            if of == each.quantity
-        ]
-        last = f"; the newest reference is of {instant(max(times), 'seconds')}" if times else ""
+        last = ""
+        if each.quantity in times:
+            last = f"; the newest reference is of {instant(max(times[each.quantity]), 'seconds')}"
         yield (
             f"no pair of {each.quantity} yet: {CAUSES[each.cause]}{gap}{last}. References that "
             "come while sensors send will pair; `monitor doctor` says this about the running daemon"
         )
 
 
-def _of_refusals(trial: TrialRun) -> Iterator[str]:
-    refused = [each for each in trial.refused.items() if each[0].reason not in NO_FAULT]
-    for refusal, count in refused[:_LISTED]:
-        yield f"{_count(count, 'message')} on {refusal.topic} refused: {refusal.detail}"
+def _of_refusals(content: Content) -> Iterator[str]:
+    """Yield why messages were refused, a sentence a reason with the first of them."""
+    refused: dict[str, list[tuple[RefusedTopic, int]]] = defaultdict(list)
+    for refusal, count in content.refused.items():
+        if refusal.reason not in NO_FAULT:
+            refused[refusal.reason].append((refusal, count))
+    for refusals in refused.values():
+        topics = {refusal.topic for refusal, _ in refusals}
+        messages = _count(sum(count for _, count in refusals), "message")
+        yield f"{messages} on {first_of(topics)} refused: {refusals[0][0].detail}"
 
 
-def _unread(heard: Sequence[Heard], trial: TrialRun) -> list[Heard]:
+def _unread(heard: Sequence[Heard], content: Content) -> list[Heard]:
     """Return the messages on topics that no source reads and that no other topic repeats."""
-    senders = {each.split("/")[0] for each in trial.read if each.endswith("/events/rpc")}
-    told = {f"{each.split('/devices/')[0]}/events" for each in trial.read if "/devices/" in each}
+    read = content.read
+    senders = {each.split("/")[0] for each in read if each.endswith("/events/rpc")}
+    read = read | {f"{each.split('/devices/')[0]}/events" for each in read if "/devices/" in each}
     return [
         each
         for each in heard
-        if each.topic not in trial.read | told
+        if each.topic not in read
         and each.topic.split("/")[0] not in senders
         and not is_announcement(each.topic)
     ]
 
 
-def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
+def _of_topics(heard: Sequence[Heard], content: Content) -> Iterator[str]:
     """Report topics with numbers that no source reads."""
-    unread = _unread(heard, trial)
+    unread = _unread(heard, content)
     yield from hints(unread)
-    refused = {each.topic for each in trial.refused}
+    refused = {each.topic for each in content.refused}
     left = {
         each.topic
         for each in unread
@@ -287,13 +314,9 @@ def _of_topics(heard: Sequence[Heard], trial: TrialRun) -> Iterator[str]:
     }
     if left:
         yield (
-            f"not read because no quantity was recognised there: {_listed(left)}. If one is a "
+            f"not read because no quantity was recognised there: {first_of(left)}. If one is a "
             "measurement, write a source for it (docs/formats.md)"
         )
-
-
-def _listed(topics: Collection[str]) -> str:
-    return ", ".join(sorted(topics)[:_LISTED]) + ", ..." * (len(topics) > _LISTED)
 
 
 def _is_value(heard: Heard) -> bool:

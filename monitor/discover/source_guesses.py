@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from monitor.discover.births import Facts
 from monitor.discover.families import TopicFamily
-from monitor.discover.heard import Said, name_at, number_of
+from monitor.discover.heard import Said, first_of, name_at, number_of
 from monitor.discover.payload_fields import (
     Fields,
     Series,
@@ -113,7 +113,7 @@ def _source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
 
 def _left_out(fields: Fields) -> Iterator[str]:
     if left := unused_numbers(fields):
-        yield f"numbers left out: {', '.join(left[:_LISTED])}{', ...' * (len(left) > _LISTED)}"
+        yield f"numbers left out: {first_of(left, _LISTED)}"
 
 
 def _defaults(fields: Fields, series: Sequence[Series]) -> dict[str, object]:
@@ -143,6 +143,8 @@ def _reasons(family: TopicFamily) -> list[str]:
 def _is_native(fields: Fields) -> bool:
     paths, names = set(fields.paths), Template.parse(fields.family.template).names
     if not paths <= _NATIVE or not {"time", "value"} <= paths or "quantity" not in names:
+        return False
+    if not {"sensor", "subject"} & set(names):
         return False
     if not all(isinstance(each, str) for each in fields.paths["time"]):
         return False

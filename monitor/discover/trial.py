@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
-from monitor.config import parse
+import numpy as np
+
+from monitor.config import Settings
 from monitor.config.core_plan import plan_of, router_of, units_of
-from monitor.core.model import Observation, Reading, Reference
+from monitor.core.model import Observation, Reading, Reference, in_event_order
 from monitor.core.pairing.unpaired import Unpaired, examine
 from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
-from monitor.decode import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.discover.heard import Heard
 from monitor.journal.in_memory import InMemoryStore
@@ -27,56 +30,76 @@ class RefusedTopic(NamedTuple):
     detail: str
 
 
-class TrialRun(NamedTuple):
-    """What became of the messages, by name and quantity."""
+class Content(NamedTuple):
+    """What sources make of the messages, by name and quantity.
+
+    ``moments`` are the observations that may pair, by arrival; ``undated`` counts the others: the
+    broker kept their messages for an unknown time, and they state none.
+    """
 
     readings: Mapping[SeriesKey, list[Reading]]
     references: Mapping[SeriesKey, list[Reference]]
-    pairs: Mapping[SeriesKey, int]
     read: set[str]
     refused: Mapping[RefusedTopic, int]
+    moments: Sequence[tuple[float, Sequence[Observation]]] = ()
+    undated: int = 0
+
+
+class TrialRun(NamedTuple):
+    """The content of the messages, and how many pairs it made, by sensor and quantity."""
+
+    content: Content
+    pairs: Mapping[SeriesKey, int]
     unpaired: Sequence[Unpaired]
 
-    def sensors_of(self, quantity: str) -> list[str]:
-        """Return the sensors that measure a quantity."""
-        return [sensor for sensor, of in self.readings if of == quantity]
 
-
-def trial_run(text: str, heard: Sequence[Heard], now: float) -> TrialRun:
-    """Return the results of the settings in ``text``, each message at its own time."""
-    settings = parse(text.encode(), "the proposal")
-    units, births, store = units_of(settings), Births(), InMemoryStore()
-    router = router_of(settings, births, units)
-    network = Network(plan_of(settings, units), store)
+def content_of(settings: Settings, heard: Sequence[Heard]) -> Content:
+    """Return what the sources of ``settings`` read, each message at its own time."""
+    router = router_of(settings, Births(), units_of(settings))
     readings: dict[SeriesKey, list[Reading]] = defaultdict(list)
     references: dict[SeriesKey, list[Reference]] = defaultdict(list)
     refused: Counter[RefusedTopic] = Counter()
     read: set[str] = set()
-    for each in sorted(heard, key=lambda each: each.time):
-        found: list[Observation] = []
-        for part in router.decode(each.topic, each.payload, each.time):
-            if isinstance(part, Rejected):
-                if part.reason != "unknown_topic":
-                    refused[RefusedTopic(each.topic, part.reason, part.detail)] += 1
-                continue
-            found.append(part)
-            if isinstance(part, Reading):
-                readings[SeriesKey(part.sensor, part.quantity)].append(part)
-            elif isinstance(part, Reference):
-                references[SeriesKey(part.subject, part.quantity)].append(part)
-        if found:
-            read.add(each.topic)
-            _observe(network, store, found, each.time)
-    shown = network.evaluate(now)
-    counts = zip(shown.names, shown.window_pairs.tolist(), strict=True)
-    pairs = {SeriesKey(name.sensor, name.quantity): int(count) for name, count in counts}
-    return TrialRun(readings, references, pairs, read, refused, examine(network.pairing))
+    moments: list[tuple[float, Sequence[Observation]]] = []
+    undated = 0
+    batches = groupby(sorted(heard, key=attrgetter("time")), attrgetter("time", "retained"))
+    for (time, retained), batch in batches:
+        topics, payloads, *_ = zip(*batch, strict=True)
+        decoded = router.decode_all(topics, payloads, time)
+        for place, rejected in decoded.refused:
+            if rejected.reason != "unknown_topic":
+                refused[RefusedTopic(topics[place], rejected.reason, rejected.detail)] += 1
+        read.update(topics[place] for place in decoded.sources)
+        observations = list(decoded.observations)
+        for each in observations:
+            if isinstance(each, Reading):
+                readings[SeriesKey(each.sensor, each.quantity)].append(each)
+            elif isinstance(each, Reference):
+                references[SeriesKey(each.subject, each.quantity)].append(each)
+        dated = [each for each in observations if not (retained and _arrived(each, time))]
+        undated += len(observations) - len(dated)
+        moments.append((time, dated))
+    return Content(readings, references, read, refused, moments, undated)
 
 
-def _observe(
-    network: Network, store: InMemoryStore, found: list[Observation], received: float
-) -> None:
-    outcome = network.observe(found, received)
-    kept = [each for each in found if isinstance(each, Reference)]
-    store.append(Batch(observations=kept, pairs=outcome.pairs))
-    network.apply(outcome.pairs)
+def _arrived(observation: Observation, time: float) -> bool:
+    """Return whether an observation has the time of its arrival."""
+    return isinstance(observation, Reading | Reference) and observation.time == time
+
+
+def trial_run(settings: Settings, content: Content) -> TrialRun:
+    """Return what pairs under ``settings``."""
+    store = InMemoryStore()
+    network = Network(plan_of(settings, units_of(settings)), store)
+    for received, observations in content.moments:
+        outcome = network.observe(observations, received)
+        references = [each for each in observations if isinstance(each, Reference)]
+        store.append(Batch(observations=references, pairs=outcome.pairs))
+        network.apply(outcome.pairs)
+    names = network.names()
+    counts = np.bincount(in_event_order(store.pairs())["series"], minlength=len(names))
+    pairs = {
+        SeriesKey(name.sensor, name.quantity): int(count)
+        for name, count in zip(names, counts, strict=True)
+    }
+    return TrialRun(content, pairs, examine(network.pairing))

@@ -37,7 +37,7 @@ from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.discover import Broker, Heard, Proposal, propose
 from monitor.discover.proposal import _concerned
 from monitor.discover.settings_text import Joining
-from monitor.discover.trial import TrialRun
+from monitor.discover.trial import Content
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.report.recorded import InMemoryNetwork
 from monitor.simulate.trades import TRADES
@@ -91,8 +91,9 @@ MEASURED = {
 EVERY = FAMILIES | MORE_FAMILIES
 
 
-def heard(*messages: Sent, time: float = NOW) -> list[Heard]:
-    return [Heard(each.topic, each.payload, time, each.retain) for each in messages]
+def heard(*messages: Sent, time: float = NOW, at_first: bool = False) -> list[Heard]:
+    """Return messages; those that the broker kept are marked as such ``at_first`` alone."""
+    return [Heard(each.topic, each.payload, time, at_first and each.retain) for each in messages]
 
 
 def twice(*makers) -> list[Heard]:
@@ -101,7 +102,7 @@ def twice(*makers) -> list[Heard]:
         each
         for moment in (NOW, NOW + 30.0)
         for make in makers
-        for each in heard(*make(moment), time=moment)
+        for each in heard(*make(moment), time=moment, at_first=moment == NOW)
     ]
 
 
@@ -119,11 +120,14 @@ def proposed(messages: list[Heard]) -> Proposal:
 def test_a_family_is_read_and_pairs_with_the_references_without_an_edit(family):
     found = proposed(twice(EVERY[family], references))
 
-    assert set(found.trial.readings) == MEASURED[family]
-    assert set(found.trial.references) == {("hall", "temperature"), ("hygrometer", "humidity")}
+    assert set(found.trial.content.readings) == MEASURED[family]
+    assert set(found.trial.content.references) == {
+        ("hall", "temperature"),
+        ("hygrometer", "humidity"),
+    }
     paired = {key for key, count in found.trial.pairs.items() if count}
     assert paired == {key for key in MEASURED[family] if key[1] in ("temperature", "humidity")}
-    assert not found.trial.refused
+    assert not found.trial.content.refused
 
 
 @pytest.mark.parametrize("family", EVERY)
@@ -131,7 +135,7 @@ def test_the_uncertainty_is_assumed_and_marked_where_a_family_states_none(family
     found = proposed(twice(EVERY[family], references))
 
     is_assumed = family != "native"
-    for readings in found.trial.readings.values():
+    for readings in found.trial.content.readings.values():
         assert {each.assumed for each in readings} == {is_assumed}
         assert all(each.u > 0.0 for each in readings)
     assert ("ASSUMED u =" in found.text) == is_assumed
@@ -140,7 +144,7 @@ def test_the_uncertainty_is_assumed_and_marked_where_a_family_states_none(family
 def test_a_mixed_broker_becomes_settings_that_pair_without_an_edit():
     found = proposed(twice(*FAMILIES.values(), references))
 
-    assert set(found.trial.readings) == set().union(*(MEASURED[of] for of in FAMILIES))
+    assert set(found.trial.content.readings) == set().union(*(MEASURED[of] for of in FAMILIES))
     assert "temperature: 12 of 12 sensors paired with the reference hall while listening" in (
         found.findings
     )
@@ -155,7 +159,7 @@ def test_times_units_and_values_are_those_that_were_sent():
 
     values = {
         (sensor, of): (each.value, each.time - NOW)
-        for (sensor, of), readings in found.trial.readings.items()
+        for (sensor, of), readings in found.trial.content.readings.items()
         for each in readings[:1]
     }
     assert values["tasmota_4F2A", "pressure"] == (1001.3, 0.0)
@@ -171,14 +175,14 @@ def test_what_all_families_together_send_is_read_as_what_each_alone_does():
 
     found = proposed(twice(*together.values(), references))
 
-    assert set(found.trial.readings) == set().union(*(MEASURED[of] for of in together))
+    assert set(found.trial.content.readings) == set().union(*(MEASURED[of] for of in together))
     assert not [each for each in found.missing if "not read" in each]
 
 
 def test_pressures_are_told_to_be_in_pascals_by_their_size():
     found = proposed(twice(MORE_FAMILIES["ruuvi"], references))
 
-    (pressure, *_) = found.trial.readings["F4:1F:0C:28:CB:D6", "pressure"]
+    (pressure, *_) = found.trial.content.readings["F4:1F:0C:28:CB:D6", "pressure"]
     assert pressure.value == pytest.approx(1001.3)
     assert pressure.u == 1.0
 
@@ -197,7 +201,10 @@ def tasmota(name: str, moment: float = NOW) -> Heard:
 def test_tasmotas_units_and_names_with_points_are_read_as_sent():
     found = proposed([tasmota("roof"), tasmota("shed"), tasmota("roof", NOW + 30.0)])
 
-    read = {of: found.trial.readings["roof", of][0].value for _, of in found.trial.readings}
+    read = {
+        of: found.trial.content.readings["roof", of][0].value
+        for _, of in found.trial.content.readings
+    }
     assert read == {
         "pm25": 12.0,
         "pm10": 20.0,
@@ -219,10 +226,12 @@ def test_tasmotas_that_differ_in_their_unit_are_told():
 
 
 def test_an_area_concerns_the_sensors_that_it_names_and_no_part_of_a_name():
-    trial = TrialRun({("p1", "no2"): [], ("p11", "no2"): []}, {}, {}, set(), {}, ())
+    content = Content({("p1", "no2"): [], ("p11", "no2"): []}, {("S3", "no2"): []}, set(), {})
     area = {"subject": "S3", "sensors": ["p11", "p2"]}
 
-    assert _concerned(trial, Joining([(area, "")], {}, [], []), "S3", "no2") == ["p11"]
+    concerned = _concerned(Joining([(area, "")], {}, [], []), content)
+
+    assert concerned == {("S3", "no2"): ["p11"]}
 
 
 def test_the_proposal_does_not_hang_on_the_order_of_messages():
@@ -265,7 +274,7 @@ def test_names_of_sensors_in_references_and_keys_are_found():
     assert maps["reference"].key == "chip"
     assert maps["reference"].names == {"device": "{subject}"}
     assert found.trial.pairs == {("scale-3", "mass"): 3}
-    assert {each.u for each in found.trial.readings["scale-3", "mass"]} == {5.0}
+    assert {each.u for each in found.trial.content.readings["scale-3", "mass"]} == {5.0}
 
 
 def test_a_tag_that_readings_state_too_is_the_key_and_no_subject():
@@ -281,14 +290,14 @@ def test_a_tag_that_readings_state_too_is_the_key_and_no_subject():
 
     parse(found.text.encode(), "proposal.yaml")
     assert found.trial.pairs == {("p03", "mass"): 2}
-    assert {key.sensor for key in found.trial.references} == {"static"}
+    assert {key.sensor for key in found.trial.content.references} == {"static"}
 
 
 def test_local_times_without_a_zone_are_told_by_their_arrival():
     body = {"time": at(NOW + 13 * 3600.0, ""), "temperature": 21.0}
     found = proposed(heard(sent("garden/shed-1/weather", body)))
 
-    ((reading,),) = found.trial.readings.values()
+    ((reading,),) = found.trial.content.readings.values()
     assert reading.time == NOW
     assert "Etc/GMT-13" in found.text
 
@@ -297,7 +306,7 @@ def test_a_day_without_an_hour_is_no_time():
     body = {"date": at(NOW)[:10], "temperature": 21.0}
     found = proposed(heard(sent("garden/shed-1/weather", body)))
 
-    ((reading,),) = found.trial.readings.values()
+    ((reading,),) = found.trial.content.readings.values()
     assert reading.time == NOW
     assert "date is a day without an hour: the time of arrival is taken" in found.text
 
@@ -308,7 +317,9 @@ def test_a_counter_of_a_gateway_is_no_time():
     body["uplink_message"]["settings"]["timestamp"] = int(NOW) - 100 * 86_400  # microseconds, once
     found = proposed(heard(sent(uplink.topic, body)))
 
-    assert found.trial.readings["attic-1", "temperature"][0].time == pytest.approx(NOW, abs=1.0)
+    assert found.trial.content.readings["attic-1", "temperature"][0].time == pytest.approx(
+        NOW, abs=1.0
+    )
 
 
 @pytest.mark.parametrize("names", [("a", "b"), (3, 4)], ids=["texts", "numbers"])
@@ -316,7 +327,7 @@ def test_devices_that_share_a_topic_are_told_apart_by_their_payloads(names):
     bodies = [{"node": name, "ts": NOW, "kg": 512.5} for name in names]
     found = proposed(heard(*(sent("farm/weights", body) for body in bodies)))
 
-    assert set(found.trial.readings) == {(str(name), "mass") for name in names}
+    assert set(found.trial.content.readings) == {(str(name), "mass") for name in names}
     assert topics_of(found) == ["farm/weights"]
 
 
@@ -324,7 +335,7 @@ def test_an_uncertainty_may_be_a_text_too():
     body = {"ts": NOW, "kg": 512.5, "kg_sd": "5,5"}
     found = proposed(heard(sent("farm/scale-3/weighing", body)))
 
-    ((reading,),) = found.trial.readings.values()
+    ((reading,),) = found.trial.content.readings.values()
     assert (reading.u, reading.assumed) == (5.5, False)
 
 
@@ -342,7 +353,7 @@ def test_the_level_of_an_interval_is_that_stated_or_marked_as_assumed(level, p, 
     body = {"ts": NOW, "kg": 512.5, **limits, **level}
     found = proposed(heard(sent("farm/scale-3/weighing", body)))
 
-    ((reading,),) = found.trial.readings.values()
+    ((reading,),) = found.trial.content.readings.values()
     assert (reading.lower, reading.upper, reading.p) == (500.0, 525.0, p)
     assert told in " ".join(found.text.replace("#", " ").split())
 
@@ -389,7 +400,7 @@ def test_sparkplugs_uncertainty_is_read_where_it_is_sent(stated, place):
 
     assert f'U: "{place}.density/U95"' in found.text
     assert found.trial.pairs == {("AT-1", "density"): 1}
-    stated_u = [each.u for each in found.trial.readings["AT-1", "density"]]
+    stated_u = [each.u for each in found.trial.content.readings["AT-1", "density"]]
     assert stated_u == [pytest.approx(0.6 / 1.959963985)] * len(stated_u)
 
 
@@ -423,7 +434,7 @@ def test_what_monitor_itself_publishes_is_no_sensor():
 
     found = proposed([*plain, *own])
 
-    assert set(found.trial.readings) == {("box-7", "temperature")}
+    assert set(found.trial.content.readings) == {("box-7", "temperature")}
     assert "plant/a" not in re.sub(r"(?m)^#.*\n", "", found.text)
     assert not any("plant/a" in each for each in found.missing)
     (line,) = [each for each in found.findings if "`monitor` itself" in each]
@@ -451,8 +462,8 @@ def test_home_assistants_discovery_names_what_a_payload_does_not():
     announcement = sent("homeassistant/device/x/config", config, retain=True)
     found = proposed(heard(announcement, sent("boxes/box-7/data", body)))
 
-    assert set(found.trial.readings) == {("box-7", "temperature"), ("box-7", "humidity")}
-    (reading,) = found.trial.readings["box-7", "temperature"]
+    assert set(found.trial.content.readings) == {("box-7", "temperature"), ("box-7", "humidity")}
+    (reading,) = found.trial.content.readings["box-7", "temperature"]
     assert reading.value == pytest.approx((70.0 - 32.0) / 1.8)
 
 
@@ -471,7 +482,7 @@ def shelly(name: str, *, humidity_notified: bool) -> list[Heard]:
 def test_a_shellys_status_is_read_where_its_notifications_lack_the_quantity():
     found = proposed(shelly("attic", humidity_notified=False))
 
-    assert {key: len(all_) for key, all_ in found.trial.readings.items()} == {
+    assert {key: len(all_) for key, all_ in found.trial.content.readings.items()} == {
         ("attic", "temperature"): 1,
         ("attic", "humidity"): 1,
     }
@@ -483,7 +494,7 @@ def test_no_number_of_several_shellys_is_read_twice():
         shelly("attic", humidity_notified=False) + shelly("cellar", humidity_notified=True)
     )
 
-    assert {key: len(all_) for key, all_ in found.trial.readings.items()} == {
+    assert {key: len(all_) for key, all_ in found.trial.content.readings.items()} == {
         (name, of): 1 for name in ("attic", "cellar") for of in ("temperature", "humidity")
     }
 
@@ -505,8 +516,8 @@ def test_a_quantity_in_a_topic_is_a_fixed_word_and_leaves_other_topics_alone():
     )
 
     assert topics_of(found) == ["co2/{sensor}"]
-    assert set(found.trial.readings) == {("node1", "co2"), ("node2", "co2")}
-    assert not found.trial.refused
+    assert set(found.trial.content.readings) == {("node1", "co2"), ("node2", "co2")}
+    assert not found.trial.content.refused
     told = " ".join(found.missing)
     assert "not read: senml/node1 carries SenML" in told
     assert "no quantity was recognised there: door/node2." in told
@@ -517,7 +528,7 @@ def test_topics_that_name_quantities_at_different_levels_are_all_read():
 
     found = proposed(heard(*(sent(topic, "21.0") for topic in topics)))
 
-    assert set(found.trial.readings) == {("hall", "temperature"), ("door", "humidity")}
+    assert set(found.trial.content.readings) == {("hall", "temperature"), ("door", "humidity")}
 
 
 def test_each_quantity_that_topics_name_has_its_unit_and_its_uncertainty():
@@ -530,8 +541,8 @@ def test_each_quantity_that_topics_name_has_its_unit_and_its_uncertainty():
     )
 
     assert topics_of(found) == ["sensors/{sensor}/humidity", "sensors/{sensor}/temperature"]
-    (temperature,) = found.trial.readings["room", "temperature"]
-    (humidity,) = found.trial.readings["room", "humidity"]
+    (temperature,) = found.trial.content.readings["room", "temperature"]
+    (humidity,) = found.trial.content.readings["room", "humidity"]
     assert (temperature.value, temperature.u) == (0.0, 0.5)
     assert (humidity.value, humidity.u) == (45.5, 3.0)
     assert "left out, because they tell of the device itself: sensors/room/battery" in (
@@ -554,7 +565,7 @@ def test_each_quantity_that_topics_name_has_its_unit_and_its_uncertainty():
 def test_an_assumed_share_of_the_value_has_the_last_digit_heard_as_its_least(values, u_at_0):
     found = proposed(heard(*(sent("mill/drain/flow", {"value": each}) for each in values)))
 
-    (at_0, *_) = found.trial.readings["drain", "flow"]
+    (at_0, *_) = found.trial.content.readings["drain", "flow"]
     assert (at_0.value, at_0.u) == (0.0, u_at_0)
     assert "no unit is stated: if it has one, write it here as unit" in " ".join(
         found.text.replace("#", " ").split()
@@ -564,8 +575,8 @@ def test_an_assumed_share_of_the_value_has_the_last_digit_heard_as_its_least(val
 def test_references_and_readings_as_plain_numbers_are_told_apart():
     found = proposed(heard(sent("lab/temperature", "21.0"), sent("attic/temperature", "21.3")))
 
-    assert set(found.trial.references) == {("lab", "temperature")}
-    assert set(found.trial.readings) == {("attic", "temperature")}
+    assert set(found.trial.content.references) == {("lab", "temperature")}
+    assert set(found.trial.content.readings) == {("attic", "temperature")}
 
 
 def test_a_level_that_others_use_for_something_else_is_a_fixed_word():
@@ -575,7 +586,7 @@ def test_a_level_that_others_use_for_something_else_is_a_fixed_word():
     assert topics_of(proposed(heard(*rooms))) == ["{level1}/{sensor}"]
     found = proposed(heard(*rooms, sent("door/hall", "open")))
     assert topics_of(found) == ["east/{sensor}", "west/{sensor}"]
-    sensors = {sensor for sensor, _ in found.trial.readings}
+    sensors = {sensor for sensor, _ in found.trial.content.readings}
     assert sensors == {"east.hall", "west.hall", "east.attic"}
 
 
@@ -589,7 +600,7 @@ def test_advice_for_a_format_is_given_where_a_proposed_source_refuses_it():
     senml = sent("nodes/n2", [{"n": "kg", "v": 512}])
     found = proposed(heard(sent("nodes/n1", {"temperature": 21.0}), senml))
 
-    assert {each.topic for each in found.trial.refused} == {"nodes/n2"}
+    assert {each.topic for each in found.trial.content.refused} == {"nodes/n2"}
     assert any(each.startswith("not read: nodes/n2 carries SenML") for each in found.missing)
 
 
@@ -608,7 +619,7 @@ def test_without_references_it_says_how_to_give_one():
 def test_a_sensor_that_says_it_has_no_value_is_not_told_as_refused():
     found = proposed(heard(*(sent("n1/sensor/co2/state", each) for each in ("nan", "612"))))
 
-    assert set(found.trial.readings) == {("n1", "co2")}
+    assert set(found.trial.content.readings) == {("n1", "co2")}
     assert not any("refused" in each for each in found.missing)
 
 
@@ -626,6 +637,51 @@ def test_a_reference_that_is_too_old_is_told():
     told = " ".join(found.missing)
     assert "no pair of temperature yet: readings and references are too far apart in time" in told
     assert at(NOW - 7200.0) in told
+
+
+def test_a_reference_whose_topic_names_no_subject_is_read_and_stands_beside_all():
+    truth = {"time": at(NOW), "value": 20.0, "u": 0.05}
+    found = proposed(
+        [
+            *heard(
+                *(sent(f"zigbee2mqtt/{n}", {"temperature": 20.1, "linkquality": 9}) for n in "ab")
+            ),
+            *heard(sent("reference/temperature", truth)),
+        ]
+    )
+
+    assert found.trial.pairs == {("a", "temperature"): 1, ("b", "temperature"): 1}
+    ((subject, _),) = found.trial.content.references
+    assert subject == "reference"
+
+
+def test_what_the_check_refuses_is_a_sentence_in_a_file_that_checks():
+    years = 3.2e7  # beyond the longest time that settings let a reading stand for
+    readings = [
+        sent("air/node-1/obs", {"ts": NOW - years * n, "pm25": 10.0, "temperature": 21.0})
+        for n in range(2)
+    ]
+    hour = {"start": at(NOW - 3600.0), "end": at(NOW), "pm25": 9.0, "u": 0.5, "rev": 1}
+    found = proposed(heard(*readings, sent("official/S3/hourly", hour)))
+
+    (sentence,) = [each for each in found.missing if each.startswith("left out")]
+    assert sentence.startswith(
+        "left out of overrides, to be written by hand (docs/formats.md): pm25;"
+    )
+    assert "must be at most 31622400" in sentence
+    assert "MISSING: left out of overrides" in found.text
+    assert set(found.trial.content.readings) == {("node-1", "pm25"), ("node-1", "temperature")}
+
+
+def test_a_value_that_the_broker_kept_for_an_unknown_time_makes_no_pair():
+    kept = Heard("attic/temperature", b"21.5", NOW, retained=True)
+    live = Heard("hall/temperature", b"21.3", NOW)
+    found = proposed([kept, live, Heard("lab/temperature", b"21.0", NOW)])
+
+    assert {key for key, count in found.trial.pairs.items() if count} == {("hall", "temperature")}
+    assert "1 value retained by the broker, of an unknown time: they pair with nothing" in (
+        found.findings
+    )
 
 
 TOPICS = st.lists(

@@ -20,7 +20,7 @@ from monitor.commands.completion import SHELLS
 from monitor.commands.init import DEVICES, STARTERS, TRADES, starter
 from monitor.config import load, parse
 from monitor.discover import Heard
-from monitor.discover.trial import trial_run
+from monitor.discover.trial import content_of, trial_run
 from monitor.simulate import trades
 
 PROJECT = Path(__file__).parents[2]
@@ -64,19 +64,17 @@ def test_a_starter_for_devices_reads_their_messages_and_pairs_them(name, familie
     now = 1.8e9
     messages = [each for family in families for each in FAMILIES[family](now)]
     # The starter's node calls its sensors by their quantities.
-    heard = [
-        Heard(each.topic.replace("living_room_", ""), each.payload, now, each.retain)
-        for each in messages
-    ]
+    heard = [Heard(each.topic.replace("living_room_", ""), each.payload, now) for each in messages]
     truth = {"time": at(now), "value": 21.0, "u": 0.1}
     heard.append(Heard("monitor/hall/temperature/reference", json.dumps(truth).encode(), now))
 
-    trial = trial_run(starter(name), heard, now)
+    settings = parse(starter(name).encode(), "starter")
+    trial = trial_run(settings, content_of(settings, heard))
 
     assert {sensor for sensor, count in trial.pairs.items() if count} == {
         (sensor, "temperature") for sensor in sensors
     }
-    assert not trial.refused
+    assert not trial.content.refused
 
 
 def test_a_platform_that_cows_cross_twice_a_day_is_not_silent_in_between():
