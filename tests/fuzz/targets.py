@@ -133,14 +133,15 @@ def template(raw: bytes) -> Outcome:
         holds(bool(str(error)), "an error says nothing")
         return Outcome(frozenset({"refused"}), str(error), _QUOTED.sub("", str(error)))
     levels = text.split("/")
-    holds(parsed.filter == "/".join("+" if each[0] == "{" else each for each in levels), "filter")
+    subscribed = "/".join("+" if each.startswith("{") else each for each in levels)
+    holds(parsed.filter == subscribed, "filter")
     found = parsed.match(topic)
     holds((found is not None) == _mqtt_matches(parsed.filter, topic), "match is not that of MQTT")
     if found is not None:
         named = {
             level[1:-1]: part
             for level, part in zip(levels, topic.split("/"), strict=False)
-            if level[0] == "{"
+            if level.startswith("{")
         }
         holds(found == named, "fields are not the levels")
     said = frozenset({"template", "match" if found is not None else "no match"})
