@@ -44,12 +44,13 @@ export PYTHONDONTWRITEBYTECODE =
 # moves tests to the workers that have none left.
 PARALLEL = -n $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2) --dist worksteal
 CHECKED = tests/test_contracts.py tests/core
-# What libraries matter to: numbers, decoding, settings, journal, HTTP and MQTT.
+# What libraries matter to: numbers, decoding, settings, frames, notebooks, journal, HTTP and MQTT.
 SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_statistics.py \
     tests/core/test_windows.py tests/core/test_detection.py tests/core/test_network.py \
     tests/test_formats.py tests/test_native.py tests/test_mapping.py tests/test_units.py \
-    tests/test_config.py tests/test_package.py tests/shell/test_journal.py tests/shell/test_mqtt.py \
-    tests/shell/test_web.py tests/shell/test_webhook.py tests/shell/test_client.py
+    tests/test_config.py tests/test_package.py tests/test_frames.py tests/test_notebook.py \
+    tests/shell/test_journal.py tests/shell/test_mqtt.py tests/shell/test_web.py \
+    tests/shell/test_webhook.py tests/shell/test_client.py
 
 .PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs generated sbom audit clean
 
