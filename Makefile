@@ -1,5 +1,5 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
-# With uv they use uv.lock; without it python3 -m venv and pip (Debian 12's do).
+# Both install the versions of uv.lock: with uv, else with python3 -m venv and pip (Debian 12's do).
 # `make check` is the quick one while you work (CONTRIBUTING.md says what to run for which change).
 # `make test-long` runs further seeds and kinds of the simulations,
 # `make test T=tests/core` runs a part, `make test-3.13` uses another Python, `make test-lowest` and
@@ -16,25 +16,19 @@
 # `make soak` kills, floods and wears it for four to six hours and writes docs/reliability.md; what
 # was broken off goes on from build/soak at the next call.
 # `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
-# locked against the published advisories, and the code against bandit's rules. test-lowest,
-# test-newest, test-3.13, sbom and audit need uv.
+# locked against the published advisories, and the code against bandit's rules.
+# `make lock` writes uv.lock, and deploy/constraints*.txt from it (UPGRADE=1: with the newest of all).
+# lock, test-lowest, test-newest, test-3.13, sbom and audit need uv.
 
 S ?=
 STREAMS ?=
 T ?=
 ROW ?=
+UPGRADE ?=
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
-
-ifdef UV
-DEMO = uv run --quiet --locked --inexact --extra demo monitor
-TEST = uv run --quiet --locked --inexact --extra dev
-BENCH = $(TEST) python
-else
-DEMO = .venv/bin/monitor
-TEST = .venv/bin/python -m
-BENCH = .venv/bin/python
-endif
+VENV = .venv
+RUN = $(VENV)/bin/python
 
 # Tests, demo and benchmarks start hundreds of processes: without bytecode on the disk each of them
 # compiles every module anew, which takes seconds.
@@ -52,29 +46,29 @@ SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_stat
     tests/shell/test_journal.py tests/shell/test_mqtt.py tests/shell/test_web.py \
     tests/shell/test_webhook.py tests/shell/test_client.py
 
-.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs generated sbom audit clean
+.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs generated lock sbom audit always clean
 
-demo: $(if $(UV),,.venv/demo.stamp)
-	$(DEMO) demo $(if $(S),--seconds $(S))
+demo: $(VENV)/demo.stamp
+	$(VENV)/bin/monitor demo $(if $(S),--seconds $(S))
 
 # Style, types, import contracts, and the tests of what most changes touch, with a tenth of the
 # examples and without those that are marked slow.
 check: PARALLEL = -n auto --dist worksteal
-check: $(if $(UV),,.venv/dev.stamp)
-	$(TEST) pytest $(PARALLEL) --quiet --hypothesis-profile quick --lives 3 -m "not slow" \
+check: $(VENV)/dev.stamp
+	$(RUN) -m pytest $(PARALLEL) --quiet --hypothesis-profile quick --lives 3 -m "not slow" \
 	    --durations 5 $(CHECKED)
 
 # All of it on all cores; what needs a program that is not installed skips and names its package.
-test: $(if $(UV),,.venv/dev.stamp)
-	$(TEST) pytest $(PARALLEL) $(T)
+test: $(VENV)/dev.stamp
+	$(RUN) -m pytest $(PARALLEL) $(T)
 
 # What `make test` leaves out: further seeds and kinds of its simulations.
-test-long: $(if $(UV),,.venv/dev.stamp)
-	$(TEST) pytest $(PARALLEL) --long $(or $(T),-m long)
+test-long: $(VENV)/dev.stamp
+	$(RUN) -m pytest $(PARALLEL) --long $(or $(T),-m long)
 
-# The same as on a machine with Python alone: no other program is to be found.
-test-bare: $(if $(UV),,.venv/dev.stamp)
-	.ci/bare $(TEST) pytest $(PARALLEL) $(T)
+# The same on a machine with Python alone, from the installation on: no other program is to be found.
+test-bare:
+	.ci/bare $(MAKE) test VENV=build/bare PYTHON="$$(command -v $(PYTHON))"
 
 # The least and the newest versions of the libraries that pyproject.toml allows.
 test-lowest: FLOOR = --resolution lowest-direct
@@ -87,35 +81,35 @@ test-lowest test-newest:
 test-%:
 	uv run --quiet --isolated --locked --python $* --extra dev pytest $(PARALLEL) $(T)
 
-bench: $(if $(UV),,.venv/dev.stamp)
-	$(BENCH) benchmarks/table.py $(ROW)
+bench: $(VENV)/dev.stamp
+	$(RUN) benchmarks/table.py $(ROW)
 
-verdicts: $(if $(UV),,.venv/dev.stamp)
-	OPENBLAS_NUM_THREADS=1 $(BENCH) benchmarks/verdicts.py $(if $(STREAMS),--share $(STREAMS))
+verdicts: $(VENV)/dev.stamp
+	OPENBLAS_NUM_THREADS=1 $(RUN) benchmarks/verdicts.py $(if $(STREAMS),--share $(STREAMS))
 
-alarms: $(if $(UV),,.venv/dev.stamp)
-	OPENBLAS_NUM_THREADS=1 $(BENCH) benchmarks/alarms.py $(if $(STREAMS),--share $(STREAMS))
+alarms: $(VENV)/dev.stamp
+	OPENBLAS_NUM_THREADS=1 $(RUN) benchmarks/alarms.py $(if $(STREAMS),--share $(STREAMS))
 
-# Needs Java 17 and mosquitto; some four minutes and 3 GB.
-cluster-test: $(if $(UV),,.venv/cluster-test.stamp)
-	$(if $(UV),uv run --quiet --locked --extra cluster-test --extra dev python,.venv/bin/python) \
-	    benchmarks/cluster_trial.py
+# Needs Java 17 and mosquitto; some six minutes and 3 GB. Spark's libraries are not those of `dev`.
+cluster-test: build/cluster/cluster-test.stamp
+	build/cluster/bin/python -m pytest $(PARALLEL) tests/engine
+	build/cluster/bin/python benchmarks/cluster_trial.py
 
-soak: $(if $(UV),,.venv/dev.stamp)
-	$(if $(UV),$(TEST) python -m,$(TEST)) tests.reliability --share full --keep build/soak --write
+soak: $(VENV)/dev.stamp
+	$(RUN) -m tests.reliability --share full --keep build/soak --write
 
-docs: $(if $(UV),,.venv/dev.stamp)
-	$(if $(UV),$(TEST),.venv/bin/python -m) monitor docs --out build/site
+docs: $(VENV)/dev.stamp
+	$(RUN) -m monitor docs --out build/site
 
 # Every file that is made from the code, but figures, reliability, detection and performance.
-generated: $(if $(UV),,.venv/dev.stamp)
-	$(BENCH) -m monitor.config.settings_docs
-	$(BENCH) -m monitor.http.metrics_docs
-	$(BENCH) -m monitor.manual.reference
-	PYTHONPATH=tests $(BENCH) tests/shell/test_exposition.py
-	$(BENCH) deploy/prometheus/fault_rules.py
-	$(BENCH) deploy/kubernetes/operator/rules.py
-	$(BENCH) deploy/grafana/build.py
+generated: $(VENV)/dev.stamp
+	$(RUN) -m monitor.config.settings_docs
+	$(RUN) -m monitor.http.metrics_docs
+	$(RUN) -m monitor.manual.reference
+	PYTHONPATH=tests $(RUN) tests/shell/test_exposition.py
+	$(RUN) deploy/prometheus/fault_rules.py
+	$(RUN) deploy/kubernetes/operator/rules.py
+	$(RUN) deploy/grafana/build.py
 
 sbom:
 	mkdir -p build
@@ -125,18 +119,32 @@ sbom:
 	    --output-file build/licences.csv
 	@echo "build/sbom.json (CycloneDX 1.5), build/licences.csv"
 
-audit:
-	mkdir -p build
-	uv export --quiet --locked --all-extras --no-emit-project --output-file build/audited.txt
-	uv run --quiet --isolated --no-project --with pip-audit \
-	    pip-audit --strict --no-deps --disable-pip --requirement build/audited.txt
-	uv run --quiet --locked --extra dev bandit --quiet --recursive --configfile pyproject.toml monitor
+audit: $(VENV)/dev.stamp
+	uv run --quiet --isolated --no-project --with pip-audit pip-audit --strict --no-deps --disable-pip \
+	    --requirement deploy/constraints.txt --requirement deploy/constraints-cluster.txt
+	$(RUN) -m bandit --quiet --recursive --configfile pyproject.toml monitor
 
-.venv/%.stamp: pyproject.toml
+EXPORT = uv export --quiet --locked --no-hashes --no-annotate --no-emit-project
+lock:
+	uv lock --quiet $(if $(UPGRADE),--upgrade)
+	$(EXPORT) --extra dev --output-file deploy/constraints.txt
+	$(EXPORT) --extra cluster-test --output-file deploy/constraints-cluster.txt
+
+# An environment with an extra of the package; uv looks each time whether all is there. What pip
+# builds the package with is held by PIP_CONSTRAINT too, since pip 25.3 by PIP_BUILD_CONSTRAINT.
+%.stamp: CONSTRAINTS = deploy/constraints.txt
+%/cluster-test.stamp: CONSTRAINTS = deploy/constraints-cluster.txt
+%.stamp: pyproject.toml deploy/constraints.txt deploy/constraints-cluster.txt $(if $(UV),always)
+ifdef UV
+	@UV_PROJECT_ENVIRONMENT=$(@D) uv sync --quiet --locked --inexact --extra $(*F)
+else
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "python 3.11 or newer is needed; set PYTHON=")'
-	$(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(PYTHON) -m venv $(@D)
+	PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) $(@D)/bin/python -m pip install \
+	    --quiet --disable-pip-version-check --editable '.[$(*F)]'
+endif
 	@touch $@
+always:
 
 clean:
 	rm -rf .venv build dist

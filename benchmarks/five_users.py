@@ -336,7 +336,7 @@ def installed(folder: Path) -> Path:
     subprocess.run(["git", "clone", "--quiet", str(PROJECT), str(clone)], check=True)
     print(f"  {time.monotonic() - began:6.1f} s  git clone")
     command = next(
-        block.text.strip() for block in blocks(clone / "README.md") if "pip install ." in block.text
+        block.text.strip() for block in blocks(clone / "README.md") if "pip install" in block.text
     )
     began = time.monotonic()
     environment = {**os.environ, "HOME": str(folder)}

@@ -6,13 +6,17 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from packaging.markers import Marker, default_environment
+from packaging.requirements import Requirement
 
 import monitor
 
@@ -224,3 +228,87 @@ def test_a_module_has_a_name_of_its_own(sources):
     twice = {name for name in names if names.count(name) > 1 and not name.startswith("__")}
 
     assert twice == MODULES_OF_TWO_ROOMS
+
+
+# -- the same versions with uv and without --------------------------------------------------------
+
+CONSTRAINTS = {"dev": "constraints.txt", "cluster-test": "constraints-cluster.txt"}
+PLATFORMS = {"linux": "Linux", "darwin": "Darwin", "win32": "Windows"}
+
+
+def environment_of(python: str, platform: str) -> dict[str, str]:
+    """Return what markers ask about a machine."""
+    return {
+        **default_environment(),
+        "python_version": python,
+        "python_full_version": f"{python}.1",
+        "sys_platform": platform,
+        "platform_system": PLATFORMS[platform],
+        "os_name": "nt" if platform == "win32" else "posix",
+    }
+
+
+def locked_versions(extra: str, environment: dict[str, str]) -> set[tuple[str, str]]:
+    """Return what uv.lock installs with an extra, by its edges from the project on."""
+    packages = tomllib.loads((PROJECT / "uv.lock").read_text(encoding="utf-8"))["package"]
+    (project,) = (package for package in packages if package["source"] == {"editable": "."})
+    name = project["name"]
+    fork = {**environment, "extra": f"extra-{len(name)}-{name}-{extra}"}  # uv's name of a conflict
+    reached: list[tuple[str, str]] = []
+    edges = [{"name": name, "extra": [extra]}]
+    for edge in edges:  # grows meanwhile
+        if "marker" in edge and not Marker(edge["marker"]).evaluate(fork):
+            continue
+        (package,) = (
+            package
+            for package in packages
+            if package["name"] == edge["name"]
+            and edge.get("version") in (None, package.get("version"))
+        )
+        needed = [*package.get("dependencies", [])]
+        for option in edge.get("extra", []):
+            needed += package["optional-dependencies"][option]
+        edges += [one for one in needed if one not in edges]
+        reached.append((package["name"], package.get("version", "")))
+    return {*reached} - {(name, "")}
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("extra", CONSTRAINTS)
+def test_pip_installs_the_versions_of_uvs_lock(python, platform, extra):
+    """Otherwise run `make lock`."""
+    environment = environment_of(python, platform)
+    text = (PROJECT / "deploy" / CONSTRAINTS[extra]).read_text(encoding="utf-8")
+    lines = [Requirement(line) for line in text.splitlines() if not line.startswith("#")]
+    pinned = [
+        (line.name, str(line.specifier).removeprefix("=="))
+        for line in lines
+        if line.marker is None or line.marker.evaluate(environment)
+    ]
+
+    assert sorted(pinned) == sorted(locked_versions(extra, environment))
+
+
+def test_every_instruction_to_install_says_which_versions():
+    """By the constraints, or with each package's version; `uv pip` tries others on purpose."""
+    folders = ("docs", "deploy", ".ci")
+    files = [
+        *PROJECT.glob("*"),
+        *(path for name in folders for path in (PROJECT / name).rglob("*")),
+    ]
+    texts = {
+        path: path.read_text(encoding="utf-8").replace("\\\n", " ")
+        for path in files
+        if path.is_file() and path.suffix in {"", ".md", ".ipynb", ".py", ".service", ".cluster"}
+    }
+    lines = {
+        line: path
+        for path, text in texts.items()
+        for line in text.splitlines()
+        if re.search(r"(?<!uv )pip install ", line)
+    }
+
+    assert {"Makefile", "README.md", "run"} <= {path.name for path in lines.values()}
+    pinned = re.compile(r"constraints|CONSTRAINTS|pip install (-\S+ )*[\w-]+==")
+    assert [line for line in lines if not pinned.search(line)] == []

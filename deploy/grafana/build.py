@@ -1,7 +1,7 @@
 """Writes the dashboards of monitor as JSON: ``python deploy/grafana/build.py [FOLDER]``.
 
 Rules of this file: one function a dashboard; a panel answers one question, which its title asks or
-names. Needs ``pip install '.[deploy]'``; the JSON in ``dashboards/`` is committed.
+names. Needs the extra ``deploy``; the JSON in ``dashboards/`` is committed.
 """
 
 from __future__ import annotations
