@@ -82,9 +82,9 @@ def connected(settings: Settings, options: argparse.Namespace) -> Settings:
     """
     mqtt, keys = settings.mqtt, dict[str, object]()
     if options.username is not None:
-        keys |= {"username": options.username, "username_env": None}
+        keys.update(username=options.username, username_env=None)
     if options.password_file is not None:
-        keys |= {"password_file": _in_full(options.password_file), "password_env": None}
+        keys.update(password_file=_in_full(options.password_file), password_env=None)
         if not (options.username or mqtt.username or mqtt.username_env):
             raise UsageError("--password-file needs the user name; give --username too")
     if (options.cert is None) != (options.key is None):
