@@ -18,7 +18,7 @@ from monitor.daemon.assembly import mqtt_settings
 from monitor.daemon.runtime import Signals, configure
 from monitor.http.process_metrics import serve_metrics
 from monitor.http.text_format import Family, counter, gauge
-from monitor.mqtt.connection import MqttSettings, Subscription
+from monitor.mqtt.connection import MqttSettings
 from monitor.mqtt.source import MqttSource
 
 _log: Final = logging.getLogger("monitor.bridge")
@@ -62,7 +62,7 @@ def _session(settings: Settings, options: argparse.Namespace) -> MqttSettings:
     subscriptions = mqtt.subscriptions
     if share is not None:
         subscriptions = tuple(
-            Subscription(f"$share/{share}/{each.filter}", each.qos) for each in subscriptions
+            replace(each, filter=f"$share/{share}/{each.filter}") for each in subscriptions
         )
     name = f"{mqtt.client_id}-bridge-{options.name}"
     return replace(mqtt, client_id=name, subscriptions=subscriptions)

@@ -11,6 +11,7 @@ from monitor.config.cluster_settings import MEANINGS, SAME
 from monitor.config.concerns import concerns_of
 from monitor.config.core_plan import check_units
 from monitor.config.credentials import Credentials
+from monitor.config.sources import ByHand, named_sources
 from monitor.daemon.assembly import mqtt_settings, outlets
 from monitor.errors import USAGE, MonitorError
 from monitor.http.access import access_of
@@ -34,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
             print(line)
         return USAGE
     print(f"{options.config}: no mistakes")
+    if all(isinstance(each, ByHand) for each in named_sources(settings.sources, "reference")):
+        print("sources name no references: only those by hand (`monitor reference`) will pair")
     for notice in certificate_notices(certified, time.time()):
         print(notice)
     for line in _on_this_machine(settings, options.config):

@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from monitor.commands.broker_address import BROKER_ADDRESS, settings_at
 from monitor.commands.options import connected, connection_arguments
-from monitor.config import Settings, load, parse, resolve_secret
+from monitor.config import Settings, load, resolve_secret
 from monitor.daemon.assembly import mqtt_settings
 from monitor.discover import Broker, Heard, propose
-from monitor.discover.settings_text import value
 from monitor.errors import CONNECTION, UNAVAILABLE, CannotWriteError, MonitorError, UsageError
 from monitor.mqtt.connection import Subscription
 from monitor.mqtt.source import MqttSource
@@ -29,20 +29,11 @@ _TOPICS_MAX: Final = 20_000
 # Of more messages than these a topic's first few are taken, so that the end is not long in coming.
 _MESSAGES_MAX: Final = 100_000
 _FEW: Final = 3
-_PORT: Final = 1883
 _CONNECT_SECONDS: Final = 10.0
 _KEYS: Final = (
     *("host", "port", "protocol", "username", "username_env", "password_file", "password_env"),
     *("tls", "websocket_path"),
 )
-# Schemes of an address: whether TLS and WebSocket are used, and the usual port.
-_SCHEMES: Final = {
-    "mqtt": (False, False, _PORT),
-    "mqtts": (True, False, 8883),
-    "ws": (False, True, 80),
-    "wss": (True, True, 443),
-}
-_PATH: Final = "/mqtt"
 _NEXT: Final = """\
 {out}: proposed settings; comments mark what was guessed
 
@@ -65,8 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "broker",
         nargs="?",
         metavar="BROKER",
-        help="HOST or HOST:PORT (default: 127.0.0.1:1883); mqtts://HOST:PORT with TLS, "
-        "ws://HOST:PORT/PATH and wss://HOST:PORT/PATH for WebSocket",
+        help=f"{BROKER_ADDRESS} (default: 127.0.0.1:1883)",
     )
     broker.add_argument(
         "-c", "--config", metavar="FILE", help="settings whose section mqtt says how to connect"
@@ -131,10 +121,7 @@ def _settings(options: argparse.Namespace) -> Settings:
     """Return settings that say how to connect."""
     if options.config:
         return connected(load(options.config), options)
-    address = options.broker or "127.0.0.1"
-    if "://" not in address and (options.ca or options.cert):
-        address = f"mqtts://{address}"
-    return connected(parse(f"mqtt: {value(broker_keys(address))}".encode(), "BROKER"), options)
+    return settings_at(options.broker or "127.0.0.1", options)
 
 
 def _keys(settings: Settings) -> dict[str, Any]:
@@ -142,37 +129,6 @@ def _keys(settings: Settings) -> dict[str, Any]:
     mqtt = settings.mqtt
     given = mqtt.model_dump(mode="json", include=set(_KEYS), exclude_defaults=True)
     return {"host": mqtt.host, "port": mqtt.port, **given}
-
-
-def broker_keys(text: str) -> dict[str, Any]:
-    """Return the keys of the section mqtt that an address implies."""
-    scheme, separator, rest = text.rpartition("://")
-    wanted = _SCHEMES.get(scheme.lower() or "mqtt")
-    if wanted is None or (separator and not scheme):
-        raise UsageError(f"broker {text!r}: write one of {', '.join(_SCHEMES)} before ://")
-    is_encrypted, is_websocket, usual = wanted
-    place, _, path = rest.partition("/") if is_websocket else (rest.rstrip("/"), "", "")
-    host, port = _address(place, usual)
-    keys: dict[str, Any] = {"host": host, "port": port}
-    if is_encrypted:
-        keys["tls"] = {}
-    if is_websocket:
-        keys["websocket_path"] = f"/{path}" if path else _PATH
-    return keys
-
-
-def _address(text: str, usual: int) -> tuple[str, int]:
-    """Return host and port of ``HOST`` or ``HOST:PORT``."""
-    host, colon, port = text.rpartition(":")
-    if not colon or (":" in host and not host.endswith("]")):
-        host, port = text, str(usual)
-    host = host.strip("[]")
-    if not host or "/" in host or "@" in host or not port.isdigit():
-        raise UsageError(
-            f"broker {text!r}: write HOST or HOST:PORT; --username, --password-file and --ca give "
-            "the rest"
-        )
-    return host, int(port)
 
 
 class _Listener:

@@ -10,15 +10,21 @@ from typing import Final
 from urllib.parse import urlencode
 
 from monitor.client.client import DaemonClient
-from monitor.commands.options import config_option, instant_of
-from monitor.config import Settings, load, resolve_secret
+from monitor.commands.options import (
+    config_option,
+    connected,
+    connection_arguments,
+    instant_of,
+)
+from monitor.commands.publishing import publish, refuse_rejected
+from monitor.config import Settings, load
 from monitor.core.formatting import instant
 from monitor.core.model import Event
-from monitor.daemon.assembly import native_topics, publisher_of
+from monitor.daemon.assembly import native_topics
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_event, check_name, check_time
 from monitor.errors import MonitorError, UsageError
-from monitor.simulate.playback import native_message
+from monitor.simulate.playback import RawMessage, native_message
 
 _PATIENCE_SECONDS: Final = 2.0
 _ROWS: Final = 10_000
@@ -34,11 +40,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--time", metavar="TIME", help="time of the event, ISO 8601 with a time zone (default: now)"
     )
     parser.add_argument("--note", default="", metavar="TEXT", help="a note for later readers")
+    connection_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Publish the event on the settings' event topic, and wait until the broker has it."""
-    settings = load(options.config)
+    settings = connected(load(options.config), options)
     now = time.time()
     try:
         event = Event(
@@ -49,12 +56,12 @@ def run(options: argparse.Namespace) -> int:
         )
     except Rejected as error:
         raise UsageError(f"{REASONS[error.reason]} ({error.detail})") from error
-    topic, payload = native_message(event, native_topics(settings))
-    with publisher_of(settings, resolve_secret(settings, options.config)) as publisher:
-        publisher.publish(topic, payload)
-        publisher.flush()
+    message = RawMessage(event.time, *native_message(event, native_topics(settings)))
+    refuse_rejected(settings, options.config, [message])
+    publish(settings, options.config, [message])
     when = instant(event.time, "seconds")
-    print(f"{event.sensor} {event.event} at {when}: a new epoch begins; published on {topic}")
+    where = f"published on {message.topic}"
+    print(f"{event.sensor} {event.event} at {when}: a new epoch begins; {where}")
     sys.stderr.write(_unknown(settings, event.sensor))
     return 0
 

@@ -57,6 +57,8 @@ then   monitor check-config {out}                      reports every mistake
        monitor explain --config {out} TOPIC PAYLOAD    what becomes of one of your messages
        monitor run --config {out}                      page: http://127.0.0.1:9108/
        monitor doctor --config {out}                   why there are no pairs
+       monitor reference --config {out} SUBJECT QUANTITY VALUE    a reference by hand
+       monitor event --config {out} SENSOR adjusted               a sensor was adjusted
 
 """
 _NEXT_OF_TRADE: Final = """\

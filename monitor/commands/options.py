@@ -72,7 +72,7 @@ def connection_arguments(parser: argparse.ArgumentParser) -> None:
     broker.add_argument("--password-file", metavar="FILE", help="its first line is the password")
     broker.add_argument("--ca", metavar="FILE", help="CA certificates to trust; implies TLS")
     broker.add_argument("--cert", metavar="FILE", help="client certificate, if required")
-    broker.add_argument("--key", metavar="FILE", help="private key of that certificate")
+    broker.add_argument("--cert-key", metavar="FILE", help="private key of that certificate")
 
 
 def connected(settings: Settings, options: argparse.Namespace) -> Settings:
@@ -87,9 +87,9 @@ def connected(settings: Settings, options: argparse.Namespace) -> Settings:
         keys.update(password_file=_in_full(options.password_file), password_env=None)
         if not (options.username or mqtt.username or mqtt.username_env):
             raise UsageError("--password-file needs the user name; give --username too")
-    if (options.cert is None) != (options.key is None):
-        raise UsageError("--cert and --key belong together; give both")
-    given = {"ca_file": options.ca, "cert_file": options.cert, "key_file": options.key}
+    if (options.cert is None) != (options.cert_key is None):
+        raise UsageError("--cert and --cert-key belong together; give both")
+    given = {"ca_file": options.ca, "cert_file": options.cert, "key_file": options.cert_key}
     if files := {key: _in_full(file) for key, file in given.items() if file is not None}:
         from monitor.mqtt.connection import Tls  # noqa: PLC0415 - only where TLS is asked for
 

@@ -8,12 +8,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from monitor.commands.options import config_option, instant_of
-from monitor.config import Settings, load, resolve_secret
-from monitor.config.core_plan import router_of, units_of
+from monitor.commands.options import (
+    config_option,
+    connected,
+    connection_arguments,
+    instant_of,
+)
+from monitor.commands.publishing import publish, refuse_rejected
+from monitor.config import Settings, load
 from monitor.core.formatting import count_of, instant
 from monitor.core.model import Reference
-from monitor.daemon.assembly import native_topics, publisher_of
+from monitor.daemon.assembly import native_topics
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_key, check_name, check_number, check_time, check_u
 from monitor.errors import UsageError
@@ -70,11 +75,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument(
         "--records", default="", metavar="PATH", help="where in JSON the list is: data.values"
     )
+    connection_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Publish references on the settings' native topic, and wait until the broker has them."""
-    settings = load(options.config)
+    settings = connected(load(options.config), options)
     options.what = [each.strip() for each in options.what]
     if len(options.what) == 1:
         return _publish_table(settings, options)
@@ -161,39 +167,14 @@ def _publish(
 ) -> list[RawMessage]:
     """Publish references with their units, in their order; return the messages."""
     topics = native_topics(settings)
-    if not topics.reference:
-        raise UsageError(
-            f"{config} has no native source of kind reference: add "
-            "{topic: monitor/{subject}/{quantity}/reference, kind: reference} to sources"
-        )
     messages = [
         RawMessage(each.time, *native_message(each, topics, unit, is_exact=is_exact))
         for each, unit, is_exact in found
     ]
-    _refuse_rejected(settings, config, messages)
+    refuse_rejected(settings, config, messages)
     if not dry_run:
-        with publisher_of(settings, resolve_secret(settings, config)) as publisher:
-            for message in messages:
-                publisher.publish(message.topic, message.payload)
-            publisher.flush()
+        publish(settings, config, messages)
     return messages
-
-
-def _refuse_rejected(settings: Settings, config: str, messages: Sequence[RawMessage]) -> None:
-    """Raise UsageError for a message that a daemon with these settings would reject.
-
-    Certificates, which may be on the daemon's machine alone, reject nothing.
-    """
-    bare = tuple(each.model_copy(update={"certificate": None}) for each in settings.sources)
-    settings = settings.model_copy(update={"sources": bare})
-    router = router_of(settings, units=units_of(settings))
-    topics, payloads = [each.topic for each in messages], [each.payload for each in messages]
-    if refused := router.decode_all(topics, payloads, time.time()).refused:
-        place, rejected = refused[0]
-        raise UsageError(
-            f"a daemon with {config} would reject {topics[place]} {payloads[place].decode()}: "
-            f"{rejected.detail}"
-        )
 
 
 def _read(name: str) -> bytes:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from monitor.commands.options import config_option
+from monitor.commands.options import config_option, connected, connection_arguments
 from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import router_of
 from monitor.core.formatting import count_of
@@ -42,6 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write to the settings' journal directly, without a broker",
     )
     notation_arguments(parser)
+    connection_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             f"{path}: contains raw messages, whose times and numbers the sources in the settings "
             "read; --time-zone, --time-format, --time-start and --decimal-comma are for a stream"
         )
-    settings = load(options.config)
+    settings = connected(load(options.config), options)
     if kind == "messages":
         messages: Iterable[RawMessage] = read_messages(path)
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import numpy as np
 
+from monitor.commands.options import connection_arguments
 from monitor.core.model import Observation
 from monitor.errors import CannotWriteError, UsageError
 from monitor.files.exporting import write_stream
@@ -39,7 +39,6 @@ _OF_FLEET: Final[dict[str, object]] = {
 }  # fmt: skip
 _STEP_SECONDS: Final = 60.0
 _LIVE_STEP_SECONDS: Final = 0.1
-_PASSWORD_VARIABLE: Final = "MONITOR_MQTT_PASSWORD"  # noqa: S105 - the name of the variable
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     to = parser.add_mutually_exclusive_group()
     to.add_argument("--out", default="-", metavar="FILE", help="stream file to write, - for stdout")
     to.add_argument(
-        "--broker", metavar="HOST:PORT", help="publish live instead, as native payloads"
+        "--broker", metavar="BROKER", help="publish live instead: HOST or HOST:PORT, as discover's"
     )
     parser.add_argument(
         "--trade",
@@ -68,10 +67,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--race", action="store_true", help="let the same animals cross most of the carts"
     )
-    parser.add_argument(
-        "--username", help=f"user name at the broker; password in ${_PASSWORD_VARIABLE}"
-    )
     parser.add_argument("--truth", action="store_true", help="print the fleet's faults on stderr")
+    connection_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -161,12 +158,9 @@ def _publish(options: argparse.Namespace, fleet: CartFleet, start: float) -> Non
 
 
 def _publisher(options: argparse.Namespace) -> BrokerPublisher:
-    from monitor.mqtt.publish import BrokerPublisher  # noqa: PLC0415 - files need no MQTT
+    from monitor.commands.broker_address import settings_at  # noqa: PLC0415 - files need no MQTT
+    from monitor.config import resolve_secret  # noqa: PLC0415
+    from monitor.daemon.assembly import publisher_of  # noqa: PLC0415
 
-    host, colon, port = options.broker.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise UsageError(f"--broker {options.broker}: write HOST:PORT, such as localhost:1883")
-    password = os.environ.get(_PASSWORD_VARIABLE)
-    return BrokerPublisher(
-        host.strip("[]"), int(port), username=options.username, password=password
-    )
+    settings = settings_at(options.broker, options)
+    return publisher_of(settings, resolve_secret(settings))

@@ -18,7 +18,7 @@ from monitor.config.mistakes import SettingsError, listed
 from monitor.config.parts import Group, Overridable
 from monitor.config.sections import Pairing, Series, rule_of
 from monitor.config.settings import Settings
-from monitor.config.sources import Source
+from monitor.config.sources import Source, named_sources
 from monitor.config.watched_covariates import covariate_reader
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
@@ -127,7 +127,7 @@ def check_units(settings: Settings, file: str) -> None:
 
     Sources without a unit take what messages state, so nothing is known of them.
     """
-    references = [_stated(each) for each in settings.sources if each.kind == "reference"]
+    references = [_stated(each) for each in named_sources(settings.sources, "reference")]
     units = set().union(*references)
     if not all(references) or "" in units:
         return

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, Final, NamedTuple
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
 from monitor.config.cluster_settings import Cluster
 from monitor.config.connections import Mqtt, Sinks
@@ -26,7 +26,7 @@ from monitor.config.sections import (
     Verdicts,
     Windows,
 )
-from monitor.config.sources import Area, Maintenance, Place, Source
+from monitor.config.sources import Area, Maintenance, Place, Source, named_sources, with_by_hand
 from monitor.config.watched_covariates import WatchedCovariate, covariate_contradictions
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.fleet.call_out import FleetRules
@@ -71,16 +71,26 @@ _SOURCES: Final = (
 )
 
 
+def _with_by_hand(sources: tuple[Source, ...], info: ValidationInfo) -> tuple[Source, ...]:
+    return with_by_hand(sources) if info.data.get("by_hand") else sources
+
+
 class Settings(Section):
     """All settings of the daemon; every key has a default."""
 
     mqtt: Mqtt = setting(Mqtt(), "How to connect to the broker.")
-    sources: Annotated[tuple[Source, ...], Field(min_length=1, max_length=100, strict=False)] = (
-        setting(
-            _SOURCES,
-            "Topics to subscribe to, and what their messages are.",
-        )
+    by_hand: bool = setting(
+        default=True,
+        description="Whether to read what `monitor reference` and `monitor event` publish: on "
+        "monitor/{subject}/{quantity}/reference unless a native source reads references, on "
+        "monitor/{sensor}/event unless one reads events. If the broker refuses these "
+        "subscriptions, the daemon says so and goes on.",
     )
+    sources: Annotated[
+        tuple[Source, ...],
+        Field(min_length=1, max_length=100, strict=False),
+        AfterValidator(_with_by_hand),
+    ] = setting(_SOURCES, "Topics to subscribe to, and what their messages are.")
     maintenance: Annotated[tuple[Maintenance, ...], Field(max_length=10_000, strict=False)] = (
         setting(
             (),
@@ -270,8 +280,7 @@ def _has_spans(settings: Settings) -> bool:
         source.map is None
         or bool(source.map.start and source.map.end)
         or source.map.duration_seconds > 0.0
-        for source in settings.sources
-        if source.kind == "reference"
+        for source in named_sources(settings.sources, "reference")
     )
 
 

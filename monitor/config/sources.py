@@ -7,9 +7,9 @@ reference concerns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -149,6 +149,39 @@ class Source(Section):
             yield Contradiction(
                 ("topic",), "the topic of a reference must name its {subject} or {sensor}"
             )
+
+
+class ByHand(Source):
+    """What `monitor reference` and `monitor event` publish, read without a line in the settings."""
+
+
+_BY_HAND: Final = (
+    ByHand(topic="monitor/{subject}/{quantity}/reference", kind="reference"),
+    ByHand(topic="monitor/{sensor}/event", kind="event"),
+)
+
+
+def with_by_hand(sources: tuple[Source, ...]) -> tuple[Source, ...]:
+    """Return sources and, of each kind that people publish, one that reads it where none does."""
+    native = {each.kind for each in sources if each.decoder == "native"}
+    filters = {Template.parse(each.topic).filter for each in sources}
+    lacking = (
+        each
+        for each in _BY_HAND
+        if each.kind not in native and Template.parse(each.topic).filter not in filters
+    )
+    return (*sources, *lacking)
+
+
+def named_sources(sources: Iterable[Source], kind: str) -> list[Source]:
+    """Return the sources of a kind that the settings name; if they name none, that by hand."""
+    of_kind = [each for each in sources if each.kind == kind]
+    return [each for each in of_kind if not isinstance(each, ByHand)] or of_kind
+
+
+def place_of(source: Source, at: int) -> str:
+    """Return where the settings name a source, which is number ``at``."""
+    return "by_hand" if isinstance(source, ByHand) else f"sources[{at}]"
 
 
 def _of_certificate(source: Source) -> Iterator[Contradiction]:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from monitor.config.kinds import Section, Topic, named_once, setting
-from monitor.config.sources import Source
+from monitor.config.sources import Source, place_of
 from monitor.core.analysis.where import BUILT_IN
 from monitor.core.pairing.covariate_samples import CovariateRule
 from monitor.core.setting import Contradiction
@@ -106,7 +106,7 @@ def covariate_contradictions(
     """Check that each covariate has its own name, and topics that nothing else reads."""
     covariates = tuple(covariates)
     yield from named_once("covariates", (each.name for each in covariates))
-    taken = [(f"sources[{at}]", Template.parse(each.topic)) for at, each in enumerate(sources)]
+    taken = [(place_of(each, at), Template.parse(each.topic)) for at, each in enumerate(sources)]
     for at, each in enumerate(covariates):
         if each.topic is None:
             continue

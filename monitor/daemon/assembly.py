@@ -17,6 +17,7 @@ from monitor.config.certified import CertifiedSource, certificate_notices, certi
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.settings import Settings, native_topic
+from monitor.config.sources import ByHand
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.corrector import Corrector
@@ -198,9 +199,13 @@ def publisher_of(
 
 def _subscriptions(settings: Settings) -> tuple[Subscription, ...]:
     """Return what to subscribe to: the topics of sources, and of covariates with their own."""
-    wanted = [(source.topic, source.qos) for source in settings.sources]
-    wanted += [(each.topic, _COVARIATE_QOS) for each in settings.covariates if each.topic]
-    return tuple(Subscription(Template.parse(topic).filter, qos) for topic, qos in wanted)
+    wanted = [
+        Subscription(Template.parse(each.topic).filter, each.qos, isinstance(each, ByHand))
+        for each in settings.sources
+    ]
+    own = [each.topic for each in settings.covariates if each.topic]
+    wanted += [Subscription(Template.parse(topic).filter, _COVARIATE_QOS) for topic in own]
+    return tuple(wanted)
 
 
 def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:

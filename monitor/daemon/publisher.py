@@ -19,6 +19,7 @@ from monitor.alerts.dispatch import STOP_SECONDS, Dispatch
 from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
 from monitor.config.loading import settings_hash, shown_settings
+from monitor.config.sources import ByHand
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.state.network import Network
@@ -46,6 +47,7 @@ class SourceStatus(Protocol):
     sessions_lost: int
     reconnects: int
     stale_acknowledgements: int
+    denied: dict[str, str]
     last_message: dict[str, float]
     tls_not_after: float | None
 
@@ -84,7 +86,8 @@ class Publisher:
         self._hash: Final = settings_hash(parts.settings)
         self._settings: Final = shown_settings(parts.settings)
         self._kinds: Final[dict[str, str]] = {
-            Template.parse(each.topic).filter: each.kind for each in parts.settings.sources
+            Template.parse(each.topic).filter: "by_hand" if isinstance(each, ByHand) else each.kind
+            for each in parts.settings.sources
         }
         self._on_demand: Final = OnDemandEvaluator(parts.network, show.requests)
         self.reload_successful = True

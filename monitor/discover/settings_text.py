@@ -12,7 +12,6 @@ from monitor.discover.source_guesses import Source
 _COLUMNS: Final = 96
 _EXAMPLE_CHARACTERS: Final = 160
 _READINGS: Final = "monitor/{sensor}/{quantity}/reading"
-_REFERENCES: Final = "monitor/{subject}/{quantity}/reference"
 
 
 class Broker(NamedTuple):
@@ -72,12 +71,10 @@ def _source(source: Source) -> Iterator[str]:
 
 
 def _native(sources: Sequence[Source]) -> Iterator[str]:
-    """Add the project's own topics where no source reads them, so that both sides have one."""
-    topics = {source.topic for source in sources}
-    if _REFERENCES not in topics:
-        yield from comment("References by hand: `monitor reference` publishes them here.", "  ")
-        yield f'  - {{topic: "{_REFERENCES}", kind: reference}}'
-    if _READINGS not in topics and "reading" not in {source.kind for source in sources}:
+    """Say what needs no source, and read native readings where no others were found."""
+    by_hand = "What `monitor reference` and `monitor event` publish is read without a source."
+    yield from comment(by_hand, "  ")
+    if "reading" not in {source.kind for source in sources}:
         yield from comment("No readings were found; native ones would be read here.", "  ")
         yield f'  - {{topic: "{_READINGS}", kind: reading}}'
 

@@ -12,6 +12,7 @@ from math import isnan
 from typing import Any, Final, NamedTuple, Protocol
 
 from monitor.config.settings import Settings
+from monitor.config.sources import ByHand
 from monitor.core.formatting import count_of, duration
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
@@ -37,6 +38,7 @@ class Connection(Protocol):
 
     connected: bool
     status: str
+    denied: dict[str, str]
     last_message: dict[str, float]
 
 
@@ -65,12 +67,17 @@ class Examined(NamedTuple):
 
 @dataclass(frozen=True)
 class Filter:
-    """One subscription; times in s, None until a message matches it."""
+    """One subscription; times in s, None until a message matches it.
+
+    ``denied`` is why the broker does not grant it.
+    """
 
     filter: str
     kind: str
     last_message: float | None
     delay_seconds: float | None
+    by_hand: bool = False
+    denied: str = ""
 
 
 @dataclass(frozen=True)
@@ -169,10 +176,17 @@ def text(found: Report) -> str:
 
 def _filters(examined: Examined, connection: Connection | None) -> Iterable[Filter]:
     last_message = {} if connection is None else connection.last_message
-    delays = examined.delays
+    denied = {} if connection is None else connection.denied
     for source in examined.settings.sources:
         topics = Template.parse(source.topic).filter
-        yield Filter(topics, source.kind, last_message.get(topics), delays.get(topics))
+        yield Filter(
+            topics,
+            source.kind,
+            last_message.get(topics),
+            examined.delays.get(topics),
+            isinstance(source, ByHand),
+            denied.get(topics, ""),
+        )
 
 
 def _refusals(examined: Examined) -> Iterable[Refusal]:
@@ -207,9 +221,22 @@ def _of_connection(connection: Connection | None) -> Iterable[str]:
         yield f"the broker is not connected: {connection.status}; see {CONNECTION}"
 
 
-def _of_filters(filters: Iterable[Filter]) -> Iterable[str]:
+def _of_filters(filters: Sequence[Filter]) -> Iterable[str]:
+    sent = {each.kind for each in filters if not each.by_hand}
     for each in filters:
-        if each.last_message is None and each.kind in ("reading", "reference"):
+        if each.denied:
+            yield (
+                f"the broker does not let this daemon subscribe to {each.filter}: {each.denied}; "
+                f"`monitor {each.kind}` does not reach it. Grant it, or write by_hand: false"
+            )
+        elif each.last_message is not None or each.kind not in ("reading", "reference"):
+            continue
+        elif each.by_hand and each.kind not in sent:
+            yield (
+                f"no {each.kind} has been received, and the settings name no source of them: "
+                f"`monitor {each.kind}` publishes one measured by hand"
+            )
+        elif not each.by_hand:
             yield (
                 f"no {each.kind} has been received on {each.filter}, though the "
                 "broker granted the subscription: does anything publish there, and may this user "

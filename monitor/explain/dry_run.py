@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.settings import Settings
+from monitor.config.sources import place_of
 from monitor.core.model import Collocation, Event, Observation, Reading, Records, Reference
 from monitor.core.pairing.join_index import Concern
 from monitor.core.registry import SeriesKey
@@ -50,7 +51,7 @@ class _Miss(NamedTuple):
 def sources_of(settings: Settings) -> list[Source]:
     """Return all readers of messages: the settings' sources, then covariates with own topics."""
     found = [
-        Source(f"sources[{at}]", each.topic, each.kind, each.decoder, each.unit, {})
+        Source(place_of(each, at), each.topic, each.kind, each.decoder, each.unit, {})
         for at, each in enumerate(settings.sources)
     ]
     found += [

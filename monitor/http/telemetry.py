@@ -146,7 +146,8 @@ def _sources(now: Figures) -> Iterator[Family]:
     yield gauge("mqtt_connected", "1 while connected and subscribed.", now.connected)
     yield gauges(
         "mqtt_filter_last_message_timestamp_seconds",
-        "When a topic filter last received a message; `kind` is that of its source, or covariate.",
+        "When a topic filter last received a message; `kind` is that of its source, covariate or "
+        "by_hand.",
         ("filter", "kind"),
         now.last_message,
     )

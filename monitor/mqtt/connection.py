@@ -45,10 +45,11 @@ class Tls(NamedTuple):
 
 @dataclass(frozen=True)
 class Subscription:
-    """One topic filter and the quality of service asked for."""
+    """One topic filter and its quality of service; the broker may refuse an optional one."""
 
     filter: str
     qos: int = 1
+    is_optional: bool = False
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ class Session:
         self.status = f"not yet connected to {settings.host}:{settings.port}"
         self.sessions_lost = 0
         self.reconnects = 0
+        self.denied: dict[str, str] = {}  # why, by optional filter
         self.tls_not_after: float | None = None
         self._version: Final = Version.V5 if settings.protocol == "5" else Version.V3_1_1
         self._context: Final = None if settings.tls is None else tls_context(settings.tls)
@@ -289,10 +290,20 @@ class Session:
         wanted = self._settings.subscriptions
         if len(answer.codes) != len(wanted):
             raise MalformedError(f"SUBACK answers {len(answer.codes)} of {len(wanted)} filters")
+        self.denied.clear()
         for each, code in zip(wanted, answer.codes, strict=True):
             if code >= FAILURE or code < each.qos:
-                self._refuse(each.filter, each.qos, code, answer.said)
-                return
+                is_failure = code >= FAILURE
+                why = reason_text(code, answer.said) if is_failure else f"granted QoS {code} only"
+                sentence = (
+                    f"the broker does not let this client subscribe to {each.filter} with QoS "
+                    f"{each.qos}: {why}; check the broker's access list and limits"
+                )
+                if not each.is_optional:
+                    self._refuse(sentence)
+                    return
+                self.denied[each.filter] = why
+                _log.warning("%s, or write by_hand: false", sentence)
         if self._backoff.attempts > 1:
             self._takeovers.clear()  # the broker was away for a while: no other client's doing
         self._ever_subscribed = self.connected = True
@@ -302,16 +313,11 @@ class Session:
         self._backoff.succeeded()
         self._complained = -_NEVER
         self.status = f"connected to {self._settings.host}:{self._settings.port}"
-        _log.info("%s as %s, %d subscriptions", self.status, self.client_id, len(wanted))
+        granted = len(wanted) - len(self.denied)
+        _log.info("%s as %s, %d subscriptions", self.status, self.client_id, granted)
 
-    def _refuse(self, wanted: str, qos: int, code: int, said: str) -> None:
+    def _refuse(self, sentence: str) -> None:
         """Drop a connection whose subscription was refused; at the start, give up for good."""
-        granted = f"granted QoS {code} only"
-        sentence = (
-            f"the broker does not let this client subscribe to {wanted} with QoS {qos}: "
-            f"{reason_text(code, said) if code >= FAILURE else granted}; check the broker's access "
-            "list and limits"
-        )
         if not self._ever_subscribed:
             self._refused = SourceRefusedError(BAD_SETTINGS, sentence)
         self._drop(sentence)

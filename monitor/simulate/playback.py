@@ -224,8 +224,8 @@ def _topic(kind: str, topics: KindTopics, name: str, quantity: str = "") -> str:
     if not template:
         raise ReplayError(
             f"the settings have no source of kind {kind} with the decoder native to publish on; "
-            f"add {{topic: '{getattr(DEFAULT_TOPICS, kind)}', kind: {kind}}} to sources; "
-            "see docs/settings.md#sources"
+            f"add {{topic: '{getattr(DEFAULT_TOPICS, kind)}', kind: {kind}}} to sources, or for "
+            "references and events by_hand: true; see docs/settings.md#sources"
         )
     names = {"sensor": name, "subject": name, "quantity": quantity}
     topic = _FIELD.sub(lambda field: names.get(field[1], field[0]), template)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
+from datetime import UTC, datetime
 
 import paho.mqtt.client as paho
 import pytest
 from harness.programs import WAIT_SECONDS, need, until
-from installation import DEPLOY, HOST, Broker, Secrets, run
+from installation import DEPLOY, HOST, Broker, Secrets, ShippedDaemon, run
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from monitor.cli import main
+from monitor.errors import UNAVAILABLE
 from monitor.mqtt.publish import BrokerPublisher, PublishError
 
 READING = "monitor/cart-01/mass/reading"
@@ -84,6 +88,7 @@ def publish(broker: Broker, secrets: Secrets, account: str, topic: str) -> None:
         ("references", REFERENCE),
         ("references", "monitor/cart-02/mass/reference"),
         ("maintenance", EVENT),
+        ("maintenance", REFERENCE),
         ("maintenance", "monitor/cart-01/collocation"),
     ],
 )
@@ -111,7 +116,6 @@ def test_nobody_publishes_what_is_not_theirs(broker, secrets):
         ("references", "monitor/references/mass/reference"),
         ("references", EVENT),
         ("maintenance", READING),
-        ("maintenance", REFERENCE),
         ("maintenance", "monitor/maintenance/mass/reading"),
         ("monitor", READING),
         ("monitor", REFERENCE),
@@ -244,3 +248,30 @@ def test_prepare_refuses_names_that_would_mean_more_than_one_sensor(tmp_path, na
     assert done.returncode == 65
     assert "cannot be a sensor's name" in done.stderr
     assert not (tmp_path / "secrets" / "passwords").exists()
+
+
+def test_people_publish_by_hand_with_the_daemons_settings_and_their_own_account(
+    broker, secrets, tmp_path, capsys, monkeypatch
+):
+    daemon = ShippedDaemon(tmp_path, broker.port, secrets)
+    by = ["--config", str(daemon.settings)]
+    event = ["event", *by, "cart-01", "adjusted", "--note", "set to zero"]
+    reference = ["reference", *by, "cart-01", "mass", "503.5"]
+    monkeypatch.chdir(secrets.folder)
+    account = ["--username", "maintenance", "--password-file", "accounts/maintenance"]
+    try:
+        daemon.start()
+        stated = {"time": datetime.now(UTC).isoformat(), "value": 503.0, "u": 1.0}
+        with secrets.publisher(broker.port, "cart-01") as out:
+            out.publish(READING, json.dumps(stated).encode())
+        until("the reading came", lambda: daemon.json("/api/v1/series")["series"])
+        for words in (event, reference):
+            assert main(words) == UNAVAILABLE
+            assert "Not authorized" in capsys.readouterr().err
+            assert main([*words, *account, "--ca", "ca.pem"]) == 0
+        until("the reference is held", lambda: daemon.value("monitor_pending_references") == 1)
+        page = "/series/cart-01/mass"
+        until("the page shows the event", lambda: b"set to zero" in daemon.get(page)[1])
+        assert daemon.value("monitor_messages_committed_total") == 3
+    finally:
+        daemon.kill()

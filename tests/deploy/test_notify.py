@@ -169,6 +169,7 @@ class Crowd:
 
     connected, status = True, "connected"
     confirmed = sessions_lost = reconnects = stale_acknowledgements = 0
+    denied: ClassVar[dict[str, str]] = {}
     last_message: ClassVar[dict[str, float]] = {}
     tls_not_after = None
 

@@ -29,7 +29,7 @@ from shell.transitions import transition
 
 from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery
 from monitor.cli import main
-from monitor.commands.discover import broker_keys
+from monitor.commands.broker_address import broker_keys
 from monitor.config import load, parse
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
@@ -268,7 +268,7 @@ def test_names_of_sensors_in_references_and_keys_are_found():
 
     found = propose(messages, NOW + 1000.0, BROKER)
 
-    source, other, _ = parse(found.text.encode(), "p").sources
+    source, other, *_ = parse(found.text.encode(), "p").sources
     maps = {each.kind: each.map for each in (source, other)}
     assert maps["reading"].key == "animal"
     assert maps["reference"].key == "chip"

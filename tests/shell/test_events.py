@@ -152,6 +152,7 @@ def test_a_reference_needs_a_native_source_for_it(tmp_path, capsys):
     settings = tmp_path / "settings.yaml"
     settings.write_text(
         """
+by_hand: false
 sources:
   - {topic: "a/{sensor}/{quantity}", kind: reading}
   - {topic: "lab/{subject}/{quantity}", kind: reference, decoder: json,
@@ -159,8 +160,10 @@ sources:
 """
     )
 
-    assert main(["reference", "--config", str(settings), "cart", "mass", "5"]) == USAGE
-    assert "has no native source of kind reference" in capsys.readouterr().err
+    assert main(["reference", "--config", str(settings), "cart", "mass", "5"]) == BAD_INPUT
+    said = capsys.readouterr().err
+    assert "no source of kind reference with the decoder native" in said
+    assert "by_hand: true" in said
 
 
 def test_an_event_needs_a_native_source_for_it_and_is_told_which(tmp_path, capsys):
@@ -168,6 +171,7 @@ def test_an_event_needs_a_native_source_for_it_and_is_told_which(tmp_path, capsy
     settings.write_text(
         """
 mqtt: {port: 1}
+by_hand: false
 sources:
   - {topic: "s/{sensor}/{quantity}", kind: reading}
   - {topic: "r/{subject}/{quantity}", kind: reference}

@@ -25,7 +25,7 @@ from monitor.mqtt.inbox import InboxMessage
 NOW = 1_780_000_000.0
 CONNECTED = {
     "connected": True, "status": "", "sessions_lost": 0, "reconnects": 0,
-    "stale_acknowledgements": 0, "last_message": {}, "tls_not_after": None,
+    "stale_acknowledgements": 0, "denied": {}, "last_message": {}, "tls_not_after": None,
 }  # fmt: skip
 
 

@@ -244,7 +244,7 @@ def test_the_command_says_the_truth_when_asked(tmp_path, capsys):
     [
         (("--interval", "0"), "above 0"),
         (("--start", "2026-03-01T06:00:00"), "has no zone"),
-        (("--broker", "localhost"), "write HOST:PORT"),
+        (("--broker", "localhost:"), "write HOST or HOST:PORT"),
         (("--out", "/nowhere/at/all"), "cannot be written"),
         (("--seed", "-1"), "must be 0 or above"),
         (("--trade", "air"), "--seconds is for the fleet"),

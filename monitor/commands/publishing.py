@@ -1,0 +1,37 @@
+"""Messages that a person publishes: tried with the daemon's own decoders, then sent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from monitor.config import Settings, resolve_secret
+from monitor.config.core_plan import router_of, units_of
+from monitor.daemon.assembly import publisher_of
+from monitor.errors import UsageError
+from monitor.simulate.playback import RawMessage
+
+
+def refuse_rejected(settings: Settings, config: str, messages: Sequence[RawMessage]) -> None:
+    """Raise UsageError for a message that a daemon with these settings would reject.
+
+    Certificates, which may be on the daemon's machine alone, reject nothing.
+    """
+    bare = tuple(each.model_copy(update={"certificate": None}) for each in settings.sources)
+    settings = settings.model_copy(update={"sources": bare})
+    router = router_of(settings, units=units_of(settings))
+    topics, payloads = [each.topic for each in messages], [each.payload for each in messages]
+    if refused := router.decode_all(topics, payloads, time.time()).refused:
+        place, rejected = refused[0]
+        raise UsageError(
+            f"a daemon with {config} would reject {topics[place]} {payloads[place].decode()}: "
+            f"{rejected.detail}"
+        )
+
+
+def publish(settings: Settings, config: str, messages: Sequence[RawMessage]) -> None:
+    """Publish messages in their order, and wait until the broker has them."""
+    with publisher_of(settings, resolve_secret(settings, config)) as publisher:
+        for message in messages:
+            publisher.publish(message.topic, message.payload)
+        publisher.flush()
