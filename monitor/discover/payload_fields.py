@@ -18,6 +18,7 @@ from monitor.discover.families import TopicFamily
 from monitor.discover.heard import above, name_at, number_of
 from monitor.discover.vocabulary import (
     AROUND,
+    ERRORS,
     EXPANDED,
     FACTORS,
     LEVELS,
@@ -163,7 +164,7 @@ def _is_numeric(found: Sequence[object]) -> bool:
     return numbers > 0.5 * len(found)
 
 
-def _is_aside(fields: Fields, path: str) -> bool:
+def is_of_device(fields: Fields, path: str) -> bool:
     """Return whether a path is about the device itself."""
     return any(map(is_housekeeping, map(str, steps(fields.own(path))))) or _is_of_relay(
         fields, path
@@ -181,7 +182,7 @@ def _is_of_relay(fields: Fields, path: str) -> bool:
 def _is_measured(fields: Fields, path: str) -> bool:
     """Return whether an unknown path may be a measurement: a number that is not a count."""
     numbers = [each for each in fields.paths[path] if isinstance(each, float)]
-    return bool(numbers) and path != "$" and not _is_aside(fields, path)
+    return bool(numbers) and path != "$" and not is_of_device(fields, path)
 
 
 def _known(fields: Fields, path: str, companions: Mapping[str, str]) -> Known | None:
@@ -192,7 +193,7 @@ def _known(fields: Fields, path: str, companions: Mapping[str, str]) -> Known | 
         return _by_name(fields.family.quantity)
     if fact is not None and (fact.is_diagnostic or fact.quantity):
         return None if fact.is_diagnostic else _by_name(fact.quantity)
-    if _is_aside(fields, path):
+    if is_of_device(fields, path):
         return None
     if is_value:
         over = name_at(above(path)) if above(path) != fields.family.root else ""
@@ -262,6 +263,13 @@ def _joins(name: str, value: str, words: tuple[str, ...]) -> bool:
 
 def _expanded(name: str, words: tuple[str, ...]) -> bool:
     return words is STANDARD and name.rstrip("0123456789").endswith("U") and not name.isupper()
+
+
+def claim_of(path: str) -> str:
+    """Return the key of a stated uncertainty that a field's name alone suggests, "" for none."""
+    name = name_at(path)
+    keys = (key for key, words in (*_FORMS.items(), ("u", ERRORS)) if is_one_of(name, words))
+    return next(keys, "")
 
 
 def _bare(fields: Fields, path: str) -> dict[str, str]:

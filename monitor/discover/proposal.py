@@ -150,6 +150,9 @@ def _findings(heard: Sequence[Heard], draft: Draft, trial: TrialRun) -> Iterator
         f"{_count(len({about for about, _ in content.references}), 'subject')} of references"
     )
     yield from _of_pairing(draft, trial)
+    questions = sum("QUESTION" in why for source in draft.sources for why in source.why)
+    if questions:
+        yield f"{_count(questions, 'question')} in the file, marked QUESTION"
     if content.undated:
         yield (
             f"{_count(content.undated, 'value')} retained by the broker, of an unknown time: they "

@@ -18,7 +18,9 @@ from monitor.discover.payload_fields import (
     Fields,
     Series,
     by_path,
+    claim_of,
     guessed_series,
+    is_of_device,
     plain_texts,
     quantity_path,
     unused_numbers,
@@ -107,13 +109,28 @@ def _source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
         why.append("messages without any of these quantities are skipped")
     if defaults := _defaults(fields, series):
         mapping["defaults"] = defaults
-    reasons = [*_reasons(family), *why, *timed.why, *_left_out(fields)]
+    reasons = [*_reasons(family), *why, *timed.why, *_left_over(fields, series)]
     return Source(family, kind, "json", mapping, series, reasons, fields)
 
 
-def _left_out(fields: Fields) -> Iterator[str]:
-    if left := unused_numbers(fields):
-        yield f"numbers left out: {first_of(left, _LISTED)}"
+def _left_over(fields: Fields, series: Sequence[Series]) -> Iterator[str]:
+    """Yield the numbers that the source does not read, those that may be of use as questions."""
+    left = unused_numbers(fields)
+    claims = {path: key for path in left if (key := claim_of(path))}
+    quantities = " or of ".join(each.quantity.strip("{}") for each in series[:_LISTED])
+    for path, key in claims.items():
+        yield (
+            f"QUESTION: is {path} the {key} of {quantities}? Then write {key}: {path} into its "
+            "line in place of assumed"
+        )
+    own = [path for path in left if is_of_device(fields, path)]
+    if others := [path for path in left if path not in {*own, *claims}]:
+        yield (
+            f"QUESTION: is a measurement among {first_of(others, _LISTED)}? Then give it a line of "
+            "its own in series"
+        )
+    if own:
+        yield f"numbers left out: {first_of(own, _LISTED)}"
 
 
 def _defaults(fields: Fields, series: Sequence[Series]) -> dict[str, object]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC
 from statistics import median
 from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
 from monitor.decode.time import parsed, reader
-from monitor.discover.heard import name_at
+from monitor.discover.heard import Said, name_at
 from monitor.discover.payload_fields import Fields
-from monitor.discover.vocabulary import ENDS, STARTS, TIMES, is_one_of, normal
+from monitor.discover.vocabulary import ENDS, STARTS, TIMES, is_housekeeping, is_one_of, normal
 
 _READ: Final = reader()
 _READ_UTC: Final = reader(zone="UTC")
@@ -18,6 +20,7 @@ _ERA_SECONDS: Final = 20 * 31_557_600.0
 _AHEAD_SECONDS: Final = 300.0
 _NEAR_SECONDS: Final = 120.0
 _QUARTER: Final = 900.0
+_STILL_SECONDS: Final = 5.0
 _DAY_CHARACTERS: Final = len("2026-03-01")
 
 
@@ -45,7 +48,8 @@ def timing(fields: Fields, now: float) -> Timing:
             keys |= span
             fields.used.update(span.values())
             why.append(f"the mean over {span['start']} to {span['end']}")
-    path = _best(fields, TIMES, now)
+    named = _best(fields, TIMES, now)
+    path = _by_value(fields, now) if named is None else named
     if path is not None:
         fields.used.add(path)
         zone, said = _zone(fields, path)
@@ -54,7 +58,8 @@ def timing(fields: Fields, now: float) -> Timing:
         keys["time"] = path
         if zone:
             keys["time_zone"] = zone
-        return Timing(keys, [*why, f"{path} is the time{said}"])
+        by_value = ", because it moves with the arrival" if named is None else ""
+        return Timing(keys, [*why, f"{path} is the time{by_value}{said}"])
     if "end" in keys:
         return Timing(keys, why)
     what = "the payload states no time: the time of arrival is taken"
@@ -62,20 +67,65 @@ def timing(fields: Fields, now: float) -> Timing:
 
 
 def _best(fields: Fields, words: tuple[str, ...], now: float) -> str | None:
-    """Return the path that is a time in all messages; of several, the most usual name.
+    """Return the path that is a time in all messages; of several, the most usual name."""
+    found = [
+        (words.index(normal(name_at(path))), path.count("."), path)
+        for path, values in fields.paths.items()
+        if is_one_of(name_at(path), words)
+        and _is_in_reach(fields, path)
+        and all(_is_time(each, now) for each in values)
+    ]
+    return min(found)[2] if found else None
+
+
+def _is_in_reach(fields: Fields, path: str) -> bool:
+    """Return whether a path may be the time of the values.
 
     A payload whose values are below a root has its time there or at its top: what stands beside
     may be of those who passed it on, such as a counter of a gateway.
     """
     root = fields.family.root
-    found = [
-        (words.index(normal(name_at(path))), path.count("."), path)
-        for path, values in fields.paths.items()
-        if is_one_of(name_at(path), words)
-        and (not root or "." not in path or path.startswith(f"{root}."))
-        and all(_is_time(each, now) for each in values)
-    ]
-    return min(found)[2] if found else None
+    return not root or "." not in path or path.startswith(f"{root}.")
+
+
+def _by_value(fields: Fields, now: float) -> str | None:
+    """Return the path whose values are nearest to the arrival and move with it, whatever its name.
+
+    What stays as it was while messages come is no time of theirs, such as that of the last start.
+    """
+    distances: dict[str, float] = {}
+    for path, values in fields.paths.items():
+        is_known = path in fields.used or is_housekeeping(name_at(path))
+        if is_known or not _is_in_reach(fields, path) or any(map(_is_day, values)):
+            continue
+        live = [each for each in _holders(fields, path) if not each.heard.retained]
+        if live and all(_is_time(each, now) for each in values) and _moves(live, path):
+            distances[path] = median(_distance(each, path) for each in live)
+    near = [path for path, distance in distances.items() if distance < _AHEAD_SECONDS]
+    return min(near, key=lambda path: (distances[path], path), default=None)
+
+
+def _moves(messages: Sequence[Said], path: str) -> bool:
+    """Return whether on each topic that was heard for a while the value changed."""
+    stated: dict[str, set[str]] = defaultdict(set)
+    arrivals: dict[str, list[float]] = defaultdict(list)
+    for each in messages:
+        stated[each.heard.topic].add(str(each.leaves[path]))
+        arrivals[each.heard.topic].append(each.heard.time)
+    return all(
+        len(stated[topic]) > 1 or max(times) - min(times) < _STILL_SECONDS
+        for topic, times in arrivals.items()
+    )
+
+
+def _distance(message: Said, path: str) -> float:
+    """Return the seconds between a time and its arrival, whole hours aside if it has no zone."""
+    gap = _READ_UTC(message.leaves[path], "it") - message.heard.time
+    try:
+        _READ(message.leaves[path], "it")
+    except Rejected:
+        gap -= 3600.0 * round(gap / 3600.0)
+    return abs(gap)
 
 
 def _is_time(stated: object, now: float) -> bool:
@@ -98,8 +148,7 @@ def _zone(fields: Fields, path: str) -> tuple[str, str]:
         pass
     else:
         ahead = [
-            _READ(stated, "it") - heard
-            for stated, heard in zip(fields.paths[path], _arrivals(fields, path), strict=False)
+            _READ(each.leaves[path], "it") - each.heard.time for each in _holders(fields, path)
         ]
         if ahead and max(ahead) > _AHEAD_SECONDS:
             return "arrival", f"{path} is ahead of the arrival: the time of arrival is taken"
@@ -118,16 +167,16 @@ def _zone(fields: Fields, path: str) -> tuple[str, str]:
     return zone, said + "change in summer, such as Europe/Berlin"
 
 
-def _arrivals(fields: Fields, path: str) -> list[float]:
-    return [each.heard.time for each in fields.family.said if path in each.leaves]
+def _holders(fields: Fields, path: str) -> list[Said]:
+    return [each for each in fields.family.said if path in each.leaves]
 
 
 def _gaps(fields: Fields, path: str) -> list[float]:
     """Return by how much zoneless times, read as UTC, are ahead of the arrival of live messages."""
     return [
         _naive(each.leaves[path]) - each.heard.time
-        for each in fields.family.said
-        if path in each.leaves and not each.heard.retained
+        for each in _holders(fields, path)
+        if not each.heard.retained
     ]
 
 

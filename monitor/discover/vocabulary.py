@@ -90,6 +90,7 @@ EXPANDED: Final = ("U", "U95", "expanded", "expandeduncertainty", "expandedU")
 LOWER: Final = ("lower", "lo", "low", "lowerlimit", "cilow", "cilower")
 UPPER: Final = ("upper", "hi", "high", "upperlimit", "cihigh", "ciupper")
 AROUND: Final = ("plusminus", "accuracy", "margin", "errorbound")
+ERRORS: Final = ("err", "error", "e")  # or what went wrong: a question, never taken for u
 LEVELS: Final = ("p", "level", "prob", "coverageprobability", "confidence")
 FACTORS: Final = ("k", "coveragefactor")
 DEVICE_FIELDS: Final = (

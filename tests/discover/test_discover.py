@@ -31,13 +31,14 @@ from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery
 from monitor.cli import main
 from monitor.commands.broker_address import broker_keys
 from monitor.config import load, parse
+from monitor.core.model import Reading
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.discover import Broker, Heard, Proposal, propose
 from monitor.discover.proposal import _concerned
 from monitor.discover.settings_text import Joining
-from monitor.discover.trial import Content
+from monitor.discover.trial import Content, content_of
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.report.recorded import InMemoryNetwork
 from monitor.simulate.trades import TRADES
@@ -111,6 +112,13 @@ def proposed(messages: list[Heard]) -> Proposal:
     found = propose(messages, NOW + 60.0, BROKER)
     parse(found.text.encode(), "proposal.yaml")
     return found
+
+
+def readings_of(text: str, body: object) -> list[Reading]:
+    """Return what a changed proposal reads on the topic of its only device."""
+    changed = parse(text.encode(), "changed.yaml")
+    found = content_of(changed, heard(sent("shed/a1/up", body)))
+    return [reading for readings in found.readings.values() for reading in readings]
 
 
 # -- each family by itself, and all of them -------------------------------------------------------
@@ -309,6 +317,78 @@ def test_a_day_without_an_hour_is_no_time():
     ((reading,),) = found.trial.content.readings.values()
     assert reading.time == NOW
     assert "date is a day without an hour: the time of arrival is taken" in found.text
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        lambda time: time,
+        lambda time: int(time * 1e3),
+        lambda time: str(int(time * 1e6)),
+        lambda time: at(time, "+00:00"),
+        lambda time: at(time - 5 * 3600.0, ""),
+    ],
+    ids=["s", "ms", "us in a text", "ISO 8601", "without a zone"],
+)
+def test_a_time_is_known_by_its_values_under_any_name(stated):
+    messages = []
+    for moment in (NOW, NOW + 30.0):
+        body = {"began": NOW - 100.0, "zeit_der_probe": stated(moment - 2.0), "temperature": 21.0}
+        messages += heard(sent("garden/shed-1/weather", body), time=moment)
+
+    found = proposed(messages)
+
+    ((first, second),) = found.trial.content.readings.values()
+    assert (first.time, second.time) == (NOW - 2.0, NOW + 28.0)
+    assert "zeit_der_probe is the time, because it moves with the arrival" in found.text
+
+
+def test_what_stays_while_messages_come_or_is_far_from_now_is_no_time():
+    body = {"began": NOW - 100.0, "due": at(NOW + 7200.0), "temperature": 21.0}
+    found = proposed(
+        [
+            each
+            for moment in (NOW, NOW + 30.0)
+            for each in heard(sent("garden/shed-1/weather", body), time=moment)
+        ]
+    )
+
+    ((first, second),) = found.trial.content.readings.values()
+    assert (first.time, second.time) == (NOW, NOW + 30.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [("sigma", "u"), ("std", "u"), ("err", "u"), ("U95", "U"), ("accuracy", "plus_minus")],
+)
+def test_an_uncertainty_beside_several_quantities_is_a_question(name, key):
+    body = {"temperature": 21.0, "humidity": 45.0, name: 0.4}
+    found = proposed(heard(sent("shed/a1/up", body)))
+
+    text = " ".join(found.text.replace("#", " ").split())
+    assert f"QUESTION: is {name} the {key} of temperature or of humidity?" in text
+    assert f"Then write {key}: {name} into its line in place of assumed" in text
+    assert "1 question in the file, marked QUESTION" in found.findings
+    changed = re.sub(r', assumed: "0.5"', f", {key}: {name}", found.text)
+    (reading, *_) = readings_of(changed, body)
+    assert (reading.quantity, reading.assumed) == ("temperature", False)
+
+
+def test_a_word_that_may_be_an_error_code_is_a_question_beside_one_quantity_too():
+    found = proposed(heard(sent("shed/a1/up", {"temperature": 21.0, "err": 0})))
+
+    assert "QUESTION: is err the u of temperature?" in found.text
+    ((reading,),) = found.trial.content.readings.values()
+    assert reading.assumed
+
+
+def test_numbers_that_are_left_over_are_a_question():
+    body = {"temperature": 21.0, "zaehlrate": 31.5, "battery": 97}
+    found = proposed(heard(sent("shed/a1/up", body)))
+
+    text = " ".join(found.text.replace("#", " ").split())
+    assert "QUESTION: is a measurement among zaehlrate? Then give it a line of its own" in text
+    assert "* numbers left out: battery" in found.text
 
 
 def test_a_counter_of_a_gateway_is_no_time():
