@@ -27,7 +27,7 @@ from monitor.core.snapshot.details import (
     Occasion,
 )
 from monitor.http.published import Page, Published
-from monitor.http.selection import ORDERS, ROWS, STATES, WORDS, SeriesQuery
+from monitor.http.selection import FIGURE_ORDERS, ORDERS, ROWS, STATES, WORDS, SeriesQuery
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
@@ -62,6 +62,7 @@ MissNumber = Annotated[
 ]
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 RowsNumber = Annotated[int, Query(ge=1, le=ROWS_SHOWN_MAX)]
+FiguresText = Annotated[Literal["", "all"], Query(description="all: with all figures.")]
 GroupName = Annotated[str, Query(max_length=128)]
 
 
@@ -72,10 +73,12 @@ def page_query(  # a query as the page's form sends it: an empty group is any gr
     sort: SortText = "state",
     page: PageNumber = 1,
     rows: RowsNumber = ROWS,
+    figures: FiguresText = "",
 ) -> SeriesQuery:
-    """Return the query of the page's form."""
-    descending = sort.startswith("-")
-    return SeriesQuery(state, group or None, text, sort.removeprefix("-"), descending, page, rows)
+    """Return the query of the page's form; who sorts by a figure sees the figures."""
+    descending, order = sort.startswith("-"), sort.removeprefix("-")
+    shown = bool(figures) or order in FIGURE_ORDERS
+    return SeriesQuery(state, group or None, text, order, descending, page, rows, shown)
 
 
 PageQuery = Annotated[SeriesQuery, Depends(page_query)]

@@ -19,7 +19,7 @@ from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import svg
 from monitor.http.plots import NAMED_MAX, empty, robust_axis
-from monitor.http.selection import statistic
+from monitor.http.selection import state_word, statistic
 from monitor.http.svg import Chart
 
 DOTS_MAX: Final = 2000
@@ -63,7 +63,7 @@ def dot(name: SeriesName, known: tuple[str, str], at: tuple[float, float], href:
     """Return a dot; ``known`` are state and sentence, ``at`` offset and spread."""
     state, said = known
     place = f"offset {at[0]:+.2f} u, spread {at[1]:.2f} u".replace("-", "\N{MINUS SIGN}")
-    title = f"{name.sensor} {name.quantity}, {state}: {said} ({place})"
+    title = f"{name.sensor} {name.quantity}, {state_word(state)}: {said} ({place})"
     return Dot(name, title, href, state, *at)
 
 

@@ -41,6 +41,7 @@ from monitor.http.published import Published
 from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.rendering import PAIRS_SHOWN, HistoryFilter, Renderer
 from monitor.http.selection import (
+    FIGURE_ORDERS,
     STATES,
     Selection,
     SeriesQuery,
@@ -50,7 +51,7 @@ from monitor.http.selection import (
 
 _COLUMNS: Final = (
     ("sensor", "sensor", "Name, quantity and group"),
-    ("state", "what is known", "State, diagnosis, and what would fix it"),
+    ("state", "what is known", "State, what would fix it, and the verdict"),
     ("evidence", "evidence", "Evidence that it is not as right as it says"),
     ("bias", "bias", "Error now while something is wrong, else the mean error; sorted by its size"),
     ("score", "score / expected", "Mean score over the one its claim predicts; above 1 is worse"),
@@ -67,7 +68,12 @@ _COLUMNS: Final = (
     ),
     ("availability", "available", "Share of references that came with a usable reading"),
     ("pairs", "pairs", "Pairs in the window"),
-    ("last_pair", "last pair", "Event time of the last pair, UTC"),
+    (
+        "",
+        "last errors",
+        "The last twenty errors over their uncertainty; the band is \N{PLUS-MINUS SIGN}2",
+    ),
+    ("last_pair", "last checked", "Event time of the last pair with a reference, UTC"),
 )
 _LARGEST_FIRST: Final = frozenset(
     ("evidence", "bias", "score", "zms", "availability", "pairs", "last_pair")
@@ -117,7 +123,7 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "warnings": warnings,
             "selection": shown.selection,
             "query": query,
-            "columns": _COLUMNS,
+            "columns": [each for each in _COLUMNS if query.figures or each[0] not in FIGURE_ORDERS],
             "largest_first": _LARGEST_FIRST,
             # Rendered by templates that escape.
             "summary": Markup(shown.summary),  # noqa: S704

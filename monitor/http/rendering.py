@@ -34,9 +34,18 @@ from monitor.http.lines import brief, lines, percent_or_dash, placed
 from monitor.http.metrics import METRICS
 from monitor.http.page_files import STATIC, static_file, templates
 from monitor.http.published import Page, Published
-from monitor.http.selection import ROWS, Selection, SeriesQuery, select, statistic
+from monitor.http.selection import (
+    ROWS,
+    Selection,
+    SeriesQuery,
+    select,
+    state_word,
+    statistic,
+)
 
 _NAMED: Final = re.compile(r"\bdocs/([a-z0-9/-]+)\.md(#[a-z0-9-]+)?")
+
+_SAVING: Final = re.compile(r" \(mean CRPS [^)]*\)")
 
 
 def _with_links(sentence: str) -> Markup:
@@ -49,6 +58,11 @@ def _link(named: re.Match[str]) -> str:
     if name not in _names():
         return named[0]
     return f'<a href="/docs/{name}{section}">{named[0]}</a>'
+
+
+def _with_saving(advice: str) -> Markup:
+    """Return an advice with what it saved where it was tried marked as a figure."""
+    return Markup(_SAVING.sub(r"<small>\g<0></small>", str(escape(advice))))  # noqa: S704 - it is escaped
 
 
 @cache
@@ -118,9 +132,9 @@ HISTORY_SHOWN: Final = 100
 
 
 def fleet_title(selection: Selection) -> str:
-    """Return the title of a part of the fleet: how many need a look, of those in any state."""
-    states = selection.states
-    return f"{states['firing']} of {sum(states.values())} need a look · monitor"
+    """Return the title of a part of the fleet: how many need work, of those in any state."""
+    states, firing = selection.states, selection.states["firing"]
+    return f"{firing} of {sum(states.values())} {state_word('firing', firing)} · monitor"
 
 
 def warnings_mark(notices: Sequence[str], unpaired: Sequence[str]) -> str:
@@ -266,9 +280,10 @@ def address(query: SeriesQuery) -> str:
         "sort": f"-{query.order}" if query.descending else query.order,
         "page": query.page,
         "rows": query.rows,
+        "figures": "all" if query.figures else "",
     }
-    usual = {"state": "", "group": "", "text": "", "sort": "state", "page": 1, "rows": ROWS}
-    told = urlencode({key: value for key, value in fields.items() if value != usual[key]})
+    usual = {"sort": "state", "page": 1, "rows": ROWS}
+    told = urlencode({key: value for key, value in fields.items() if value != usual.get(key, "")})
     return f"/?{told}" if told else "/"
 
 
@@ -294,7 +309,9 @@ class Renderer:
             placed=placed,
             brief=brief,
         )
-        self._templates.filters["with_links"] = _with_links
+        self._templates.filters.update(
+            with_links=_with_links, with_saving=_with_saving, state_word=state_word
+        )
         self._page: Page | None = None
         self._changes: Changes | None = None
         self._fleets: dict[SeriesQuery, Rendered] = {}
@@ -322,6 +339,6 @@ class Renderer:
         found = lines(page.snapshot, chosen.rows.tolist())
         above: dict[str, Any] = {"selection": chosen, "query": query, "not_ready": page.not_ready}
         above["changes"] = self._changes
-        rows = {each.key: template.render(each=each) for each in found}
+        rows = {each.key: template.render(each=each, figures=query.figures) for each in found}
         mark = hashlib.blake2b("".join(rows.values()).encode(), digest_size=12).hexdigest()
         return Rendered(rows, self.text("summary.html", above), chosen, mark)

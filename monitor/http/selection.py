@@ -16,7 +16,14 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 
-STATES: Final = ("firing", "pending", "stale", "unknown", "ok")  # the most urgent first
+STATE_WORDS: Final = {  # as pages call the states of series, the most urgent first
+    "firing": "needs work",
+    "pending": "may be wrong",
+    "stale": "silent",
+    "unknown": "not known",
+    "ok": "fine",
+}
+STATES: Final = tuple(STATE_WORDS)
 ROWS: Final = 100
 _LASTING_MOST: Final = 1e6
 _SEVERITY: Final = {state: float(at) for at, state in enumerate(STATES)}
@@ -25,7 +32,8 @@ _SEVERITY: Final = {state: float(at) for at, state in enumerate(STATES)}
 class SeriesQuery(NamedTuple):
     """What to show: ``state`` and ``group`` empty for all, ``text`` as part of a name or a word.
 
-    ``order`` is one of ``ORDERS`` or ``WORDS``; ``page`` counts from 1 and has ``rows`` lines.
+    ``order`` is one of ``ORDERS`` or ``WORDS``; ``page`` counts from 1 and has ``rows`` lines, each
+    with all its ``figures`` if these are wanted.
     """
 
     state: str = ""
@@ -35,6 +43,7 @@ class SeriesQuery(NamedTuple):
     descending: bool = False
     page: int = 1
     rows: int = ROWS
+    figures: bool = False
 
 
 class Selection(NamedTuple):
@@ -68,6 +77,12 @@ def select(now: Snapshot, query: SeriesQuery) -> Selection:
         states=counts,
         groups=tuple(sorted({name.group for name in names_shown(now)})),
     )
+
+
+def state_word(state: str, count: int = 1) -> str:
+    """Return how pages call a state that so many series are in; of an alert's end, its name."""
+    word = STATE_WORDS.get(state, state)
+    return word if count == 1 else word.replace("needs", "need")
 
 
 def names_shown(now: Snapshot) -> list[SeriesName]:
@@ -171,6 +186,9 @@ def coverage_gap(now: Snapshot) -> Float:
     return statistic(now, "calibration_coverage_ratio") - stated
 
 
+FIGURE_ORDERS: Final = frozenset(
+    ("evidence", "bias", "score", "zms", "coverage", "information", "availability", "pairs")
+)
 WORDS: Final = ("sensor", "quantity", "group")
 ORDERS: Final[dict[str, Callable[[Snapshot], Float]]] = {
     "known": lambda now: np.arange(float(len(now.names))),

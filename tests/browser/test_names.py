@@ -14,6 +14,7 @@ from harness.cases import further
 from harness.yard import RULES, START, Yard, fleet
 from shell.transitions import transition
 
+from monitor.alerts.transition import Transition
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.published import Page
@@ -43,23 +44,23 @@ CUT = """names => {
     const range = document.createRange();
     range.selectNodeContents(node);
     const boxes = [...range.getClientRects()].filter((box) => box.width > 1.5);
-    texts.push({node, holder, boxes, said: node.data.trim()});
+    texts.push({node, holder, boxes, text: node.data.trim()});
   }
-  const close = 1.5, wrong = [];
+  const close = 1.5, cut = [];
   const inside = (box, frame) => box.left >= frame.left - close && box.right <= frame.right + close
     && box.top >= frame.top - close && box.bottom <= frame.bottom + close;
   const view = {left: 0, right: innerWidth, top: -Infinity, bottom: Infinity};
-  let seen = 0;
-  for (const {node, holder, boxes, said} of texts) {
-    if (!names.some((name) => said.includes(name))) continue;
-    seen += 1;
-    if (!boxes.every((box) => inside(box, view))) wrong.push(`out of sight: ${said}`);
+  let read = 0;
+  for (const {node, holder, boxes, text} of texts) {
+    if (!names.some((name) => text.includes(name))) continue;
+    read += 1;
+    if (!boxes.every((box) => inside(box, view))) cut.push(`out of sight: ${text}`);
     for (let at = holder; at !== document.body; at = at.parentElement) {
       const style = getComputedStyle(at);
       const frames = style.overflowX !== 'visible' || at.matches('td, th, dd, svg');
       const frame = at.getBoundingClientRect();
       if (frames && !boxes.every((box) => inside(box, frame)))
-        wrong.push(`beyond its ${at.localName}: ${said}`);
+        cut.push(`beyond its ${at.localName}: ${text}`);
     }
     const near = holder.closest('tr, svg, main') || document.body;
     for (const other of texts) {
@@ -67,12 +68,12 @@ CUT = """names => {
       const covered = boxes.some((a) => other.boxes.some((b) =>
         Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
         && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4));
-      if (covered) wrong.push(`covered: ${said} | ${other.said}`);
+      if (covered) cut.push(`covered: ${text} | ${other.text}`);
     }
   }
   for (const field of document.querySelectorAll('select, input'))
-    if (!inside(field.getBoundingClientRect(), view)) wrong.push(`out of sight: ${field.name}`);
-  return [seen, wrong];
+    if (!inside(field.getBoundingClientRect(), view)) cut.push(`out of sight: ${field.name}`);
+  return [read, cut];
 }"""
 
 
@@ -91,27 +92,36 @@ def named(sensors: int) -> Snapshot:
     return replace(drawn, names=names)
 
 
+def begun(shown: Snapshot) -> tuple[Transition, ...]:
+    """Return the alerts of the first eight, begun within seconds."""
+    return tuple(
+        transition(at, sensor=name.sensor, quantity=name.quantity, notified=START - at)
+        for at, name in enumerate(shown.names[:8])
+    )
+
+
 def assert_whole(tab, path: str, least: int) -> None:
     """At least so many names are on the page, and each is read whole at every width."""
     for width, height in SIZES:
         tab.set_viewport_size({"width": width, "height": height})
         shoot(tab, f"names-{path}-{width}", whole=False)
-        seen, wrong = tab.evaluate(CUT, NAMES)
-        assert wrong == [], (path, width)
-        assert seen >= least, (path, width)
+        read, cut = tab.evaluate(CUT, NAMES)
+        assert cut == [], (path, width)
+        assert read >= least, (path, width)
 
 
 @pytest.mark.parametrize("visit", [LIGHT, DARK], indirect=True)
 @pytest.mark.parametrize("sensors", [12, 200])
 def test_no_name_is_cut_in_a_fleet_however_many_sensors(visit, service, sensors):
     shown = named(sensors)
-    told = [
-        transition(at, sensor=name.sensor, quantity=name.quantity, notified=START - at)
-        for at, name in enumerate(shown.names[:8])
-    ]
-    service.publish(Page(shown, history=tuple(told)))
+    service.publish(Page(shown, history=begun(shown)))
     firing = shown.states.count("firing")
-    for path, least in (("/", min(sensors, 100)), ("/picture", 0), ("/alerts", 8 + firing)):
+    for path, least in (
+        ("/", min(sensors, 100)),
+        ("/?figures=all", 12),
+        ("/picture", 0),
+        ("/alerts", 8 + firing),
+    ):
         assert_whole(visit.open(path), path, least)
 
 
@@ -145,11 +155,7 @@ def test_no_name_is_cut_on_the_pages_of_a_series_and_of_those_that_compare(visit
 @pytest.mark.parametrize("sensors", [12, 200])
 def test_on_a_phone_the_first_sensor_is_near_the_top(visit, service, sensors):
     shown = named(sensors)
-    told = [
-        transition(at, sensor=name.sensor, quantity=name.quantity, notified=START - at)
-        for at, name in enumerate(shown.names[:8])
-    ]
-    service.publish(Page(shown, history=tuple(told)))
+    service.publish(Page(shown, history=begun(shown)))
     top = visit.open().locator("#rows tr").first.bounding_box()["y"]
 
     assert top <= 300

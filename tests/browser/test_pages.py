@@ -48,24 +48,29 @@ def test_the_fleet_says_what_is_wrong_and_what_would_mend_it(visit, yard):
     tab = visit.open()
     row = tab.locator("tr[data-key='cart-03/mass']")
 
-    expect(row.locator(".chip")).to_have_text("firing")
+    expect(row.locator(".chip")).to_have_text("needs work")
     expect(row.locator(".told")).to_contain_text("heavy")
     expect(row.locator(".advice")).to_contain_text("subtract")
     assert len(names(tab)) == len(CARTS)
     assert tab.locator("#summary .chip.firing").inner_text() == (
-        f"{yard.service.page().snapshot.states.count('firing')} firing"
+        f"{yard.service.page().snapshot.states.count('firing')} need work"
     )
+    expect(row.locator(".advice")).not_to_contain_text("CRPS", use_inner_text=True)
     shoot(tab, "fleet")
+    tab.get_by_role("link", name="figures").click()
+    expect(row.locator(".advice")).to_contain_text("CRPS", use_inner_text=True)
+    expect(row.locator("td[data-of='evidence']")).to_be_visible()
+    shoot(tab, "figures")
 
 
 def test_an_injected_fault_appears_by_itself(visit, yard):
     tab = visit.open()
     row = tab.locator("tr[data-key='cart-01/mass']")
-    expect(row.locator(".chip")).to_have_text("ok")
+    expect(row.locator(".chip")).to_have_text("fine")
     yard.offsets["cart-01"] = 25.0
     yard.run()
 
-    expect(row.locator(".chip")).to_have_text("firing", timeout=20_000)
+    expect(row.locator(".chip")).to_have_text("needs work", timeout=20_000)
     expect(row.locator(".told")).to_contain_text("heavy")
     expect(tab.locator("#asof")).not_to_contain_text("not live")
 
@@ -506,7 +511,7 @@ def test_a_page_whose_stream_is_refused_says_so_and_is_asked_for_until_it_is_not
     yard.run()
 
     chip = tab.locator("tr[data-key='cart-01/mass'] .chip")
-    expect(chip).to_have_text("firing", timeout=20_000)
+    expect(chip).to_have_text("needs work", timeout=20_000)
     expect(tab.locator("#asof")).to_contain_text("not live")
     tab.unroute("**/live/**")
     expect(tab.locator("#asof")).not_to_contain_text("not live", timeout=20_000)
