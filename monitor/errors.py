@@ -69,6 +69,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "unknown_topic": TOPIC,
     "not_allowed": "docs/settings.md#series",
     "series_limit": "docs/settings.md#series",
+    "new_series_limit": "docs/settings.md#series",
     "quality": _FIELDS,
     "maintenance": "docs/settings.md#maintenance",
     "unknown_alias": "docs/formats.md#sparkplug",

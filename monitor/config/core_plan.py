@@ -174,7 +174,9 @@ def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
         concerns_of=concerns_of(settings),
         match_on=frozenset(settings.pairing.match_on),
         limits=Limits(
-            settings.series.max, settings.series.max_new_per_minute, tuple(settings.series.allow)
+            settings.series.max,
+            settings.series.max_new_per_minute or settings.series.max,
+            tuple(settings.series.allow),
         ),
         window_pairs_max=max(settings.windows.pairs, *sizes, 0),
         window_precision=settings.windows.precision,

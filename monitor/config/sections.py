@@ -294,8 +294,10 @@ class Series(Section):
     """Limits on the number of series (one quantity of one sensor), and when one is stale."""
 
     max: int = setting(10_000, "Maximum number of series.", ge=1, le=10_000_000)
-    max_new_per_minute: int = setting(
-        100, "Maximum number of new series per minute.", ge=1, le=10_000_000
+    max_new_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] | None = setting(
+        None,
+        "Maximum number of new series per minute; the readings of further ones wait in the "
+        "journal. null for as many as max allows, so that a whole network can start at once.",
     )
     allow: Globs = setting(("*",), "Patterns of the sensors to accept.")
     stale_after_seconds: float = setting(

@@ -25,7 +25,7 @@ from monitor.daemon.covariate_keeper import CovariateKeeper, WhereCheck
 from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.self_check import SelfCheck
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.explain.doctor import LETTERS_EXAMINED, Examined
+from monitor.explain.doctor import LETTERS_EXAMINED, Examined, limit_notices
 from monitor.journal.journal import Journal
 from monitor.journal.store import Batch
 from monitor.mqtt.connection import MqttSettings, Subscription, tls_context
@@ -102,7 +102,7 @@ def examined(parts: Parts, now: float) -> Examined:
     intake = parts.intake
     return Examined(
         parts.settings,
-        parts.network.pairing,
+        parts.network,
         intake.counts,
         intake.delays.medians(),
         parts.journal.dead_letters(LETTERS_EXAMINED),
@@ -113,6 +113,7 @@ def examined(parts: Parts, now: float) -> Examined:
 def notices_of(parts: Parts, now: float) -> Iterator[str]:
     """Yield sentences on what needs somebody at ``now``, s since 1970 UTC."""
     yield from certificate_notices(parts.certified, now)
+    yield from limit_notices(parts.network, parts.intake.counts.rejected)
     if parts.intake.covariates is not None:
         yield from parts.intake.covariates.notices()
 

@@ -72,7 +72,7 @@ class CovariateKeeper:
                 self.refused[key] = self.refused.get(key, 0) + 1
                 self._details[key] = each.detail
                 continue
-            if each.quantity and self._registry.get(each.sensor, each.quantity) is None:
+            if each.quantity and not self._registry.is_known(each.sensor, each.quantity):
                 continue  # its reading was refused
             if not each.quantity:
                 own.add(message)

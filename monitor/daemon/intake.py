@@ -147,7 +147,7 @@ class Intake:
         self._note_delays(topics, decoded, received)
         return Batch(
             received=received,
-            observations=[*kept.measured, *numbers.samples],
+            observations=[*kept.measured, *outcome.waiting.values(), *numbers.samples],
             pairs=outcome.pairs,
             covariates=numbers.beside,
             series=outcome.series,
@@ -160,7 +160,7 @@ class Intake:
             notes={
                 **self._notes(received),
                 **held.notes,
-                **self._correct(kept.measured, outcome.pairs),
+                **self._correct([*kept.measured, *outcome.begun], outcome.pairs),
             },
         )
 
@@ -311,11 +311,11 @@ class _Sorted(NamedTuple):
 
 
 def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
-    """Return those that were accepted, sorted."""
+    """Return those that were accepted and do not wait, sorted."""
     others = batch.others
-    if outcome.duplicates or outcome.refused:
+    if outcome.duplicates or outcome.refused or outcome.waiting:
         first = len(batch.plain)
-        gone = outcome.gone
+        gone = outcome.gone.union(outcome.waiting)
         others = [each for at, each in enumerate(others, first) if at not in gone]
     measured: list[Durable] = [] if outcome.packed is None else [outcome.packed]
     if _MEASURED.issuperset(map(type, others)):

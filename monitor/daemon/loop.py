@@ -133,7 +133,7 @@ class Daemon:
 
     def _work(self) -> None:
         messages = self._source.receive(0.0 if self._publisher.is_busy else _RECEIVE_SECONDS)
-        if messages:
+        if messages or self._parts.network.registry.may_begin(self._now()):
             batch = self._parts.intake.prepare(messages, self._now())
             self._is_durable = self._commit(self._with_last_messages(batch))
             if not self._is_durable:

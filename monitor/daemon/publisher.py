@@ -276,9 +276,10 @@ class Publisher:
                 for topics, at in connection.last_message.items()
             },
             delays=parts.intake.delays.medians(),
-            pending_readings=pairing.readings,
+            pending_readings=pairing.readings + parts.network.waiting.readings,
             pending_references=len(pairing.references),
             series=len(parts.network.registry),
+            series_waiting=len(parts.network.waiting.by_series),
             series_forgotten=parts.network.eviction.evictions,
             commit_seconds=parts.intake.commit_seconds,
             commits=parts.intake.commits,

@@ -77,8 +77,11 @@ REASONS: Final[Mapping[str, str]] = {
     "oversize": "the payload is larger than mqtt.max_packet_bytes",
     "not_allowed": "the sensor is not on the allow-list (series.allow)",
     "series_limit": (
-        "there are too many series, too many new ones in a minute, or too many events or "
-        "collocations"
+        "there are as many series as series.max allows, or too many events or collocations"
+    ),
+    "new_series_limit": (
+        "more new series came than series.max_new_per_minute allows, and as many readings of such "
+        "series wait as may wait"
     ),
     "quality": "a field that tells the quality has a value that the source does not allow",
     "maintenance": "the sensor is under maintenance at that time (maintenance in the settings)",
@@ -95,6 +98,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "oversize": "mqtt.max_packet_bytes",
     "not_allowed": "series.allow",
     "series_limit": "series.max",
+    "new_series_limit": "series.max_new_per_minute",
     "maintenance": "maintenance",
 }
 

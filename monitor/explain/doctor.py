@@ -6,7 +6,7 @@ is plain values, so that it can be served, printed, and read by a program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isnan
 from typing import Any, Final, NamedTuple, Protocol
@@ -14,9 +14,9 @@ from typing import Any, Final, NamedTuple, Protocol
 from monitor.config.settings import Settings
 from monitor.config.sources import ByHand
 from monitor.core.formatting import count_of, duration
-from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
 from monitor.core.pairing.unpaired_members import Member, examine_members
+from monitor.core.state.network import Network
 from monitor.decode.checks import REASONS
 from monitor.errors import (
     CONNECTION,
@@ -58,7 +58,7 @@ class Examined(NamedTuple):
     """
 
     settings: Settings
-    pairing: Pairing
+    network: Network
     counts: Counted
     delays: Mapping[str, float]
     letters: Sequence[DeadLetter]
@@ -122,9 +122,9 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
     """Return the report on a daemon; ``connection`` is None if none is running."""
     filters = tuple(_filters(examined, connection))
     refusals = tuple(_refusals(examined))
-    quantities = tuple(examine(examined.pairing))
-    members = tuple(standing_out(examine_members(examined.pairing), quantities))
-    counts = examined.counts
+    held, counts = examined.network.pairing, examined.counts
+    quantities = tuple(examine(held))
+    members = tuple(standing_out(examine_members(held, _lacking_series(examined)), quantities))
     lacking = [_of_quantity(each) for each in quantities if each.cause != "paired"]
     pairing = (*lacking, *member_findings(members))
     findings = [
@@ -142,16 +142,36 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
         tuple(findings),
         counts.received,
         counts.committed,
-        examined.pairing.readings,
-        len(examined.pairing.references),
-        examined.pairing.expired_unpaired,
-        examined.pairing.limited_references,
+        held.readings + examined.network.waiting.readings,
+        len(held.references),
+        held.expired_unpaired,
+        held.limited_references,
         filters,
         refusals,
         quantities,
         members,
         pairing,
     )
+
+
+def limit_notices(network: Network, rejected: Mapping[str, int]) -> Iterator[str]:
+    """Yield a sentence for each limit that keeps sensors without a series."""
+    limits = network.settings.limits
+    if waiting := len(network.waiting.by_series):
+        yield (
+            f"{waiting} new series wait, as series.max_new_per_minute is {limits.new_per_minute}: "
+            "their readings are in the journal, and pair once they begin"
+        )
+    if _is_refusing(network, rejected):
+        yield (
+            f"series.max is reached ({limits.maximum}): readings of further sensors are rejected, "
+            "so their references find no reading; raise series.max, or name the sensors in "
+            "series.allow"
+        )
+
+
+def _is_refusing(network: Network, rejected: Mapping[str, int]) -> bool:
+    return network.registry.is_full and rejected["series_limit"] > 0
 
 
 def text(found: Report) -> str:
@@ -172,6 +192,13 @@ def text(found: Report) -> str:
 
 
 # -- what was found ------------------------------------------------------------------------------
+
+
+def _lacking_series(examined: Examined) -> Callable[[str], bool]:
+    """Return whether a sensor may send readings that have no series, because of a limit."""
+    if _is_refusing(examined.network, examined.counts.rejected):
+        return lambda _sensor: True
+    return {sensor for sensor, _ in examined.network.waiting.by_series}.__contains__
 
 
 def _filters(examined: Examined, connection: Connection | None) -> Iterable[Filter]:

@@ -65,6 +65,7 @@ class Figures:
     pending_readings: int = 0
     pending_references: int = 0
     series: int = 0
+    series_waiting: int = 0
     series_forgotten: int = 0
     commit_seconds: float = 0.0
     commits: int = 0
@@ -164,6 +165,11 @@ def _work(now: Figures) -> Iterator[Family]:
     yield gauge("pending_readings", "Readings held.", now.pending_readings)
     yield gauge("pending_references", "References held.", now.pending_references)
     yield gauge("series", "Series known.", now.series)
+    yield gauge(
+        "series_waiting",
+        "New series that wait because of series.max_new_per_minute; their readings are held.",
+        now.series_waiting,
+    )
     yield counter(
         "series_forgotten",
         "Series evicted because they were silent.",

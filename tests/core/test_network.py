@@ -402,6 +402,7 @@ def test_a_journal_that_kept_a_flood_is_held_again_within_the_limit():
             yield 0.0 if minute < 30 else 60.0 * minute, flood
             assert network.pairing.readings <= 1000 + 50
 
+    network.restore_series([KnownSeries(0, "s", "weight", "kg", 0.0)])
     network.restore(kept())
     assert 750 <= network.pairing.readings <= 1000 + 50
 

@@ -54,10 +54,7 @@ class Town:
     def take(self, observations, received=0.0):
         outcome = self.network.observe(observations, received)
         self.store.append(
-            Batch(
-                observations=observations,
-                pairs=outcome.pairs,
-            )
+            Batch(observations=observations, pairs=outcome.pairs, series=outcome.series)
         )
         self.network.apply(outcome.pairs)
         return outcome.pairs
@@ -154,6 +151,7 @@ def test_a_restart_changes_nothing_of_what_is_said_of_references():
     before = town.network.evaluate(0.0).suspects
 
     again = town.started()
+    again.restore_series(town.store.series())
     again.restore([(0.0, observations)])
     again.recall(town.store.pairs())
     town.network = again

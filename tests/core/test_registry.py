@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.registry import Limits, Registry, SeriesKey
+from monitor.core.registry import WAITS, Limits, Registry, SeriesKey
 
 
 def registry_of(**limits) -> tuple[Registry, list[tuple[int, SeriesKey]]]:
@@ -125,7 +125,7 @@ def test_who_is_not_allowed_uses_up_none_of_the_rate():
 
     assert refused == {"not_allowed"}
     assert registry.admit("a", "x", 0.0) == 0
-    assert registry.admit("a2", "x", 0.0) == "series_limit"
+    assert registry.admit("a2", "x", 0.0) == WAITS
 
 
 def test_what_a_journal_knows_comes_in_whatever_the_limits_and_stays_welcome():
@@ -138,14 +138,32 @@ def test_what_a_journal_knows_comes_in_whatever_the_limits_and_stays_welcome():
     assert registry.admit("s3", "x", 0.0) == "not_allowed"
 
 
-def test_a_series_that_a_journal_restores_comes_back_whatever_the_limits():
-    registry, _ = registry_of(maximum=2, new_per_minute=2)
-    assert [registry.admit(name, "x", 0.0) for name in ("a", "b")] == [0, 1]
-    gone = {0, 1}
-    evicted = Registry(Limits(maximum=2, new_per_minute=1), lambda *_: None, evicted=gone)
-    for name in ("a", "b"):
-        evicted.add(name, "x")
+def test_an_evicted_series_comes_back_if_there_is_room_and_never_waits():
+    gone = {0, 1, 2}
+    registry = Registry(Limits(maximum=2, new_per_minute=1), lambda *_: None, evicted=gone)
+    for name in ("a", "b", "c"):
+        registry.add(name, "x")
 
-    assert evicted.admit("a", "x", 0.0) == 0
-    assert evicted.admit("b", "x", 0.0) == "series_limit"
-    assert evicted.admit_again("b", "x", 0.0) == 1
+    for name, row in (("a", 0), ("b", 1)):
+        assert registry.admit(name, "x", 0.0) == row
+        gone.discard(row)
+    assert registry.admit("c", "x", 0.0) == "series_limit"
+    assert registry.admit_again("c", "x", 0.0) == 2  # a journal restores it: limits were asked
+
+
+def test_series_that_wait_have_their_places():
+    waiting: dict[SeriesKey, dict] = {}
+    registry = Registry(Limits(3, 1), lambda *_: None, waiting=waiting)
+
+    assert [registry.admit(name, "x", 0.0) for name in "abcda"] == [
+        *(0, WAITS, WAITS),
+        *("series_limit", 0),
+    ]
+    assert registry.is_full
+    assert (len(registry), [*waiting]) == (1, [("b", "x"), ("c", "x")])
+    assert [registry.is_known(name, "x") for name in "abd"] == [True, True, False]
+    assert not registry.may_begin(0.0)
+    assert registry.may_begin(60.0)
+    del waiting[registry.begin()]
+    assert not registry.may_begin(60.0)
+    assert registry.get("b", "x") == 1

@@ -161,7 +161,7 @@ CATALOGUE: Final = (
     ),
     Row(
         "invented sensors",
-        "at most so many series, so many new ones a minute; one counter, no memory",
+        "at most `series.max` series; beyond it one counter, no memory",
         (
             "shell/test_bad_input.py::test_invented_sensors_cost_a_counter_and_no_series",
             "trial too much",

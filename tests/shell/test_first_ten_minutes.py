@@ -251,7 +251,7 @@ def pairs_by_time(daemon: Daemon) -> dict[float, dict]:
 
 
 def test_j_five_hundred_sensors_of_two_quantities_fit_the_page_of_metrics(mosquitto, begun):
-    daemon = begun("series: {max_new_per_minute: 2000}")
+    daemon = begun()
     chance = np.random.default_rng(1)
     with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
         for at in range(12):

@@ -7,7 +7,7 @@ in detail only at members without a pair. :mod:`unpaired` covers what holds for 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from statistics import median
 from typing import Final, NamedTuple
@@ -65,15 +65,22 @@ class _Held(NamedTuple):
     subjects: dict[str, list[ReferenceBuffer]]
 
 
-def examine_members(pairing: Pairing) -> list[Member]:
-    """Return what stands out, by quantity, cause and name."""
+def examine_members(
+    pairing: Pairing, lacks_series: Callable[[str], bool] = lambda _sensor: False
+) -> list[Member]:
+    """Return what stands out, by quantity, cause and name.
+
+    A subject of references is no stranger if its sensor ``lacks_series`` that it might have.
+    """
     found: list[Member] = []
     for quantity, held in _by_quantity(pairing).items():
         late = {sensor: _late(buffers) for sensor, buffers in held.sensors.items()}
         orphans = {
             subject: references
             for subject, references in held.subjects.items()
-            if subject and not any(each.scope.series for each in references)
+            if subject
+            and not any(each.scope.series for each in references)
+            and not lacks_series(subject)
         }
         off = _clocks(quantity, held, late)
         silent = [

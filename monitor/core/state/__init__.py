@@ -2,8 +2,8 @@
 
 ``Network.observe`` ingests a batch and returns its outcome: duplicates, refusals, changes of pairs.
 The shell makes that durable, then calls ``apply``; ``evaluate`` returns a snapshot. ``ingest``
-takes a batch apart, ``pipeline`` owns everything derived from pairs, ``core_settings`` holds the
-settings as plain values.
+takes a batch apart, ``waiting`` holds the readings of series that have yet to begin, ``pipeline``
+owns everything derived from pairs, ``core_settings`` holds the settings as plain values.
 
 Invariants:
 

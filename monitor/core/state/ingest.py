@@ -17,10 +17,14 @@ from monitor.core.pairing import staging
 from monitor.core.pairing.buffers import ReadingBuffer
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.observations import Observed, PlainReadings, in_order
+from monitor.core.registry import WAITS
 
 
 class IngestResult(NamedTuple):
-    """The series of each plain reading, -1 if refused, and the places of what was not accepted."""
+    """The series of each plain reading, -1 for none, and the places of what was not accepted.
+
+    ``refused`` has those that wait, too.
+    """
 
     rows: Int
     duplicates: list[int]
@@ -38,7 +42,7 @@ class _Recorded(NamedTuple):
 class Callbacks(NamedTuple):
     """What ingest asks of the network.
 
-    ``admit(sensor, quantity, received)`` returns the row of a series or why it is refused,
+    ``admit(sensor, quantity, received)`` returns the row of a series or why its readings have none,
     ``record(rows, times, assumed)`` is called with the accepted readings, and ``add(other)``
     ingests what is no reading and returns ``accepted``, ``duplicate`` or the reason of a refusal.
     """
@@ -67,7 +71,7 @@ class Ingest:
         self._record(result.rows, plain.times)
         readings: Iterable[tuple[int, Observation]] = ()
         if self._pairing.is_recalling:
-            self._hold_again(batch, left)
+            self._hold_again(batch, left, result)
         else:
             readings = _readings(batch, left)
         for at, observation in chain(readings, self._references(batch)):
@@ -99,11 +103,14 @@ class Ingest:
             if not isinstance(others[at], Reading):
                 yield len(batch.plain) + at, others[at]
 
-    def _hold_again(self, batch: Observed, left: Int) -> None:
+    def _hold_again(self, batch: Observed, left: Int, result: IngestResult) -> None:
         """Hold readings again that a journal gives back, and that are not taken by the column."""
         readings = [batch.plain.reading(at) for at in left.tolist()]
         readings += [each for each in batch.others if isinstance(each, Reading)]
         rows = self._pairing.hold_again(readings, self._buffer_of, self._received)
+        if rows.size and rows.min() < 0:
+            places = [at for at, _ in _readings(batch, left)]
+            result.refused.extend((places[at], WAITS) for at in np.flatnonzero(rows < 0).tolist())
         assumed = np.array([each.assumed for each in readings], dtype=np.bool_)[rows >= 0]
         self._record(rows, np.array([each.time for each in readings]), assumed)
 

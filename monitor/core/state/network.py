@@ -7,8 +7,9 @@ only after the shell has made them durable. There is no clock: times are handed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -29,6 +30,7 @@ from monitor.core.model import (
     Float,
     Int,
     Observation,
+    Reading,
     Records,
     Reference,
     event_order,
@@ -37,6 +39,7 @@ from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.observations import (
+    NOTHING,
     Durable,
     Observed,
     PackedReadings,
@@ -53,18 +56,21 @@ from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.ingest import Callbacks, Ingest, IngestResult
 from monitor.core.state.pipeline import Context, Pipeline
 from monitor.core.state.self_check import Compared
+from monitor.core.state.waiting import Waiting
 from monitor.core.steps import Steps, finish
 from monitor.core.windows.windows import Epochs, Windows
 
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
 _RESTORED_BATCHES: Final = 256  # whose references are looked up at once
+_WAITING_SHARE: Final = 10  # one of so many that may be held
 
 
 class Outcome(NamedTuple):
     """The outcome of a batch: what was not accepted, by place, and what a journal must write.
 
     ``packed`` are the plain readings. ``series`` are new ones, and those whose first reading turned
-    out earlier.
+    out earlier. ``waiting`` are the readings accepted to wait until their series begins, by place,
+    ``begun`` those of former batches whose series began.
     """
 
     duplicates: list[int]
@@ -72,6 +78,8 @@ class Outcome(NamedTuple):
     packed: PackedReadings | None
     pairs: Records
     series: list[KnownSeries]
+    waiting: Mapping[int, Reading] = {}
+    begun: Sequence[Reading] = ()
 
     @property
     def gone(self) -> set[int]:
@@ -100,8 +108,13 @@ class Network:
         self._history_from = -math.inf  # pairs from this event time on are all in the store
         self._begun_again: Final[dict[str, float]] = {}
         self._without_series: Final[set[str]] = set()  # sensors of events and collocations
+        self.waiting: Final = Waiting()
         self.registry: Final = Registry(
-            settings.limits, self._on_new, capacity, self.eviction.evicted
+            settings.limits,
+            self._on_new,
+            capacity,
+            self.eviction.evicted,
+            self.waiting.by_series,
         )
         self._collocations: dict[str, list[Concern]] = {}
         self._shared_rules: dict[SeriesRules, SeriesRules] = {}
@@ -136,13 +149,17 @@ class Network:
         """Ingest a batch that arrived at ``received`` (s since 1970 UTC); return its outcome."""
         self._evict_excess()
         self._held_from = min(self._held_from, received)
+        begun = self._begin_series(received) if self.waiting.readings else []
         batch = observed(observations)
         self.pairing.look_up(batch.others)
         result = self._ingest(batch, received, recalled=False)
+        most = self.settings.max_pending // _WAITING_SHARE
+        waiting = self.waiting.take(batch, result, received, most) if result.refused else {}
         packed = pack(result.rows, batch.plain)
         changes = self._keep(self.pairing.drain_changes())
         self._pipeline.foresee(changes)
-        return Outcome(result.duplicates, result.refused, packed, changes, self._drain_new_series())
+        series = self._drain_new_series()
+        return Outcome(result.duplicates, result.refused, packed, changes, series, waiting, begun)
 
     def concerns_of(self, sensor: str) -> list[Concern]:
         """Return whose references concern a sensor besides its own, by areas and collocations."""
@@ -157,6 +174,17 @@ class Network:
             lambda other: self._add(other, received),
         )
         return Ingest(self.pairing, callbacks, received).ingest(batch)
+
+    def _begin_series(self, now: float) -> list[Reading]:
+        """Begin the series that waited long enough; return their readings."""
+        begun: list[Reading] = []
+        while self.registry.may_begin(now):
+            arrived = self.waiting.pop(self.registry.begin())
+            for received, group in groupby(arrived, itemgetter(0)):
+                readings = [reading for _, reading in group]
+                self._ingest(Observed(NOTHING, readings), received, recalled=False)
+                begun += readings
+        return begun
 
     def _record(
         self, rows: Int, times: Float, assumed: Bool | None, received: float, *, recalled: bool
@@ -213,7 +241,9 @@ class Network:
                 for received, batch in unpacked:
                     self._evict_excess()
                     self._held_from = min(self._held_from, received)
-                    self._ingest(batch, received, recalled=True)
+                    result = self._ingest(batch, received, recalled=True)
+                    if result.refused:
+                        self.waiting.take(batch, result, received)
         for sensor, time in self._begun_again.items():
             self._begin_epochs(sensor, time)
         self._begun_again.clear()
@@ -247,7 +277,7 @@ class Network:
 
     def expire(self, now: float) -> None:
         """Evict observations that have waited too long, or are too many."""
-        self.pairing.expire(now - self.settings.max_wait_seconds)
+        self._expire(now - self.settings.max_wait_seconds)
         self._evict_excess()
 
     @property
@@ -368,7 +398,11 @@ class Network:
         pairing = self.pairing
         if pairing.readings + len(pairing.references) > self.settings.max_pending:
             self._held_from = math.nextafter(pairing.oldest(0.25), math.inf)
-            pairing.expire(self._held_from)
+            self._expire(self._held_from)
+
+    def _expire(self, received_before: float) -> None:
+        self.pairing.expire(received_before)
+        self.pairing.expired_unpaired += self.waiting.expire(received_before)
 
     def _rules_of(self, sensor: str, quantity: str) -> SeriesRules:
         """Return the rules of a series: one object for all that have the same."""
