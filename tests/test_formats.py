@@ -373,7 +373,7 @@ def test_history_comes_by_its_own_times_and_bad_quality_is_refused():
     assert [each.time for each in (first, second)] == [T - 0.001, T - 0.002]
 
 
-def test_signed_integers_have_their_sign_and_nulls_no_value():
+def test_signed_integers_have_their_sign_and_nulls_are_no_reading():
     daemon = router()
     metrics = [{"name": "x", "datatype": 3, "int_value": 2**32 - 5}]
 
@@ -381,7 +381,8 @@ def test_signed_integers_have_their_sign_and_nulls_no_value():
     nothing = sparkplug([{"name": "x", "datatype": 3, "is_null": True}])
 
     assert (found.sensor, found.value) == ("e", -5)
-    assert daemon.decode("spBv1.0/g/NDATA/e", nothing, RECEIVED) == []
+    (refused,) = daemon.decode("spBv1.0/g/NDATA/e", nothing, RECEIVED)
+    assert (refused.reason, refused.place) == ("no_reading", "$.values.x")
 
 
 @pytest.mark.parametrize("message", ["NDEATH", "NCMD", "STATE"])

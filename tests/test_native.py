@@ -195,11 +195,12 @@ HOSTILE = [
         ("event", spoilt(event=name), "bad_name", "event")
         for name in ("", " ", "a b", "<script>", 'q"', "\n", "x" * 129)
     ),
+    *((kind, b"", "no_reading", "empty") for kind in KINDS),
     # not JSON, not an object, not UTF-8
     *(
         (kind, payload, "bad_payload", "not JSON")
         for kind in KINDS
-        for payload in (b"", b" ", b"{", b'{"time"', b"\0", b"\xff", b"\xff\xfe{\0}\0", b"hello")
+        for payload in (b" ", b"{", b'{"time"', b"\0", b"\xff", b"\xff\xfe{\0}\0", b"hello")
     ),
     ("reading", b"\xef\xbb\xbf" + spoilt(), "bad_payload", "not JSON"),
     ("reading", spoilt() + spoilt(), "bad_payload", f"byte {len(spoilt())}"),

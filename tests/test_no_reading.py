@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 
+import cbor2
+import msgspec
 import pytest
 
 from monitor.config import parse
 from monitor.config.core_plan import router_of
 from monitor.core.model import Reading
 from monitor.decode import Rejected
+from monitor.decode.formats.sparkplug_payload import Payload
 
 NOW = 1.8e9
 SETTINGS = b"""
@@ -28,10 +32,36 @@ sources:
     map:
       time: arrival
       series: [{quantity: t, value: t, u: 1}, {quantity: h, value: h, u: 1}]
+  - topic: "optional/{sensor}"
+    kind: reading
+    decoder: json
+    map:
+      time: arrival
+      optional: true
+      series: [{quantity: t, value: t, u: 1}, {quantity: q, samples: m}]
+  - topic: "packed/{sensor}"
+    kind: reading
+    decoder: msgpack
+    map: {time: arrival, series: [{quantity: t, value: t, u: 1}]}
+  - topic: "senml/{sensor}"
+    kind: reading
+    decoder: senml
+    map: {series: [{quantity: t, value: value, u: 1}]}
+  - topic: "spBv1.0/{group}/{message}/{edge}/{sensor}"
+    kind: reading
+    decoder: sparkplug
+    map: {time: arrival, optional: true, series: [{quantity: t, value: values.t, u: 1}]}
   - {topic: "monitor/{sensor}/{quantity}/reading", kind: reading}
   - {topic: "monitor/{sensor}/{quantity}/reference", kind: reference}
 """
 NATIVE = {"time": "2026-01-01T00:00:00Z", "value": 1.0, "u": 1.0}
+
+
+def sparkplug(**metric: object) -> bytes:
+    """Return a message with one metric."""
+    payload = Payload(timestamp=int(NOW * 1000.0) - 1000, seq=1)
+    payload.metrics.add(name="t", **metric)
+    return payload.SerializeToString()
 
 
 def decoded(topic: str, payload: str | bytes) -> list[Reading | Rejected]:
@@ -66,6 +96,60 @@ def test_null_alone_is_no_reading():
     (found,) = decoded("plain/a", "null")
 
     assert found.reason == "no_reading"
+
+
+@pytest.mark.parametrize(
+    "topic", ["plain/a", "optional/a", "packed/a", "senml/a", "monitor/a/t/reading",
+              "monitor/a/t/reference", "spBv1.0/g/DDATA/e/a"]
+)  # fmt: skip
+def test_an_empty_payload_clears_a_topic_and_is_no_reading(topic):
+    (found,) = decoded(topic, b"")
+
+    assert found.reason == "no_reading"
+
+
+@pytest.mark.parametrize(
+    ("payload", "place"),
+    [('{"t": null}', "$.t"), ('{"m": null}', "$.m"), ('{"t": null, "m": null}', "$.t")],
+)
+def test_optional_values_that_are_all_null_are_no_reading(payload, place):
+    (found,) = decoded("optional/a", payload)
+
+    assert (found.reason, found.place) == ("no_reading", place)
+    assert decoded("optional/a", '{"other": 1}') == []
+    assert [each.quantity for each in decoded("optional/a", '{"t": null, "m": [4, 5]}')] == ["q"]
+
+
+def test_several_values_that_are_all_null_are_no_reading():
+    (found,) = decoded("object/a", '{"t":null,"h":null}')
+
+    assert found.reason == "no_reading"
+
+
+@pytest.mark.parametrize(
+    ("topic", "payload"),
+    [
+        ("packed/a", msgspec.msgpack.encode({"t": math.nan})),
+        ("packed/a", msgspec.msgpack.encode({"t": None})),
+        ("senml/a", cbor2.dumps([{0: "x", 2: math.nan}])),
+        ("senml/a", b'[{"n": "x", "v": null}]'),
+        ("spBv1.0/g/DDATA/e/a", sparkplug(double_value=math.nan)),
+        ("spBv1.0/g/DDATA/e/a", sparkplug(float_value=math.nan)),
+        ("spBv1.0/g/DDATA/e/a", sparkplug(is_null=True)),
+    ],
+)
+def test_nan_and_null_are_no_reading_in_every_format(topic, payload):
+    (found,) = decoded(topic, payload)
+
+    assert found.reason == "no_reading"
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_a_value_that_is_infinite_is_a_fault(value):
+    (packed,) = decoded("packed/a", msgspec.msgpack.encode({"t": value}))
+    (metric,) = decoded("spBv1.0/g/DDATA/e/a", sparkplug(double_value=value))
+
+    assert packed.reason == metric.reason == "not_finite"
 
 
 def test_of_several_values_the_others_are_read():

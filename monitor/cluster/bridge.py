@@ -21,7 +21,7 @@ from monitor.cluster.placing import Placing
 from monitor.daemon.clock_guard import TOPICS_MAX, ClockGuard, decode_guarded, stamps_of
 from monitor.daemon.redeliveries import Redeliveries
 from monitor.daemon.runtime import Signals
-from monitor.mqtt.inbox import InboxMessage, topics_and_payloads
+from monitor.mqtt.inbox import InboxMessage, retained_among, topics_and_payloads
 from monitor.mqtt.source import MessageSource
 
 _log: Final = logging.getLogger("monitor.bridge")
@@ -133,7 +133,8 @@ class Bridge:
         topics, payloads = topics_and_payloads(messages)
         guard, placing = self.guard, self._placing
         router, now = placing.router, guard.now
-        decoded, received = decode_guarded(router, guard, topics, payloads, now)
+        retained = retained_among(messages)
+        decoded, received = decode_guarded(router, guard, topics, payloads, now, retained)
         guard.hear(stamps_of(topics, decoded, len(decoded.sources) // TOPICS_MAX + 1))
         clock = IN_DOUBT if guard.doubt else UNPROVEN
         if guard.may_expire(placing.wait_seconds):
@@ -143,6 +144,6 @@ class Bridge:
         for at, (topic, payload, blocks) in enumerate(zip(topics, payloads, places, strict=True)):
             if at in again:
                 continue
-            message = LogMessage(received, topic, bytes(payload), clock)
+            message = LogMessage(received, topic, bytes(payload), clock, at in retained)
             for partition, named in partitioned(blocks).items():
                 yield partition, dump_record(named, message)

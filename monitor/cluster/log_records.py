@@ -30,13 +30,15 @@ IN_DOUBT: Final = 2  # messages disagree: nothing expires or is refused as futur
 class LogMessage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A message that came from the broker at ``received``, s since 1970 UTC.
 
-    ``clock`` says whether that time is reliable: TRUSTED, UNPROVEN or IN_DOUBT.
+    ``clock`` says whether that time is reliable: TRUSTED, UNPROVEN or IN_DOUBT; ``retain`` whether
+    the broker had kept the message, which a log written before this flag does not say.
     """
 
     received: float
     topic: str
     payload: bytes
     clock: int = TRUSTED
+    retain: bool = False
 
 
 class LogRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):

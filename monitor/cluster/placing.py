@@ -9,7 +9,7 @@ not know, since the blocks may. A copy that no sensor of a block needs does no h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -187,9 +187,10 @@ class OwnRouter(Router):
         payloads: Sequence[bytes],
         received: float,
         clock: float | None = None,
+        retained: Collection[int] = (),
     ) -> Decoded:
         """Return what messages say about sensors of this block, and all references."""
-        decoded = super().decode_all(topics, payloads, received, clock)
+        decoded = super().decode_all(topics, payloads, received, clock, retained)
         plain, others = decoded.observations.plain, decoded.observations.others
         owners = [plain.names[which][0] for which in plain.which.tolist()]
         kept = [at for at, sensor in enumerate(owners) if self._is_own(sensor)]

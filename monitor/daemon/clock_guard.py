@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median, median_low
 from typing import Final, NamedTuple
 
@@ -305,19 +305,23 @@ def decode_guarded(
     topics: Sequence[str],
     payloads: Sequence[bytes],
     received: float,
+    retained: Collection[int] = (),
 ) -> tuple[Decoded, float]:
     """Return the content of messages and their arrival (s since 1970 UTC), which they may correct.
 
     While the clock is in doubt, or if they put it in doubt, none is refused as ``future``.
     """
-    decode_all = router.decode_all
+
+    def decoded_at(arrival: float, latest: float | None) -> Decoded:
+        return router.decode_all(topics, payloads, arrival, latest, retained)
+
     if clock.doubt:
-        decoded = decode_all(topics, payloads, received, ERA_END)
+        decoded = decoded_at(received, ERA_END)
         clock.hear(stamps_of(topics, decoded, len(decoded.sources) // TOPICS_MAX + 1))
         if abs(clock.now - received) <= NEAR_SECONDS:
             return decoded, received
-        return decode_all(topics, payloads, clock.now, ERA_END), clock.now
-    decoded = decode_all(topics, payloads, received)
+        return decoded_at(clock.now, ERA_END), clock.now
+    decoded = decoded_at(received, None)
     if not clock.can_be_doubted:
         return decoded, received
     ahead = list(dict.fromkeys(at for at, why in decoded.refused if why.reason == "future"))
@@ -327,8 +331,9 @@ def decode_guarded(
     clock.hear(stamps_of(topics, decoded, step))
     some = ahead[::step]
     names = [topics[at] for at in some]
-    early = decode_all(names, [payloads[at] for at in some], received, ERA_END)
+    old = [place for place, at in enumerate(some) if at in retained]
+    early = router.decode_all(names, [payloads[at] for at in some], received, ERA_END, old)
     clock.hear(stamps_of(names, early, 1), are_accepted=False)
     if not clock.doubt:
         return decoded, received
-    return decode_all(topics, payloads, clock.now, ERA_END), clock.now
+    return decoded_at(clock.now, ERA_END), clock.now

@@ -32,7 +32,7 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded, Router
 from monitor.decode.units import Units
 from monitor.journal.store import Batch, DeadLetter, Store
-from monitor.mqtt.inbox import Incoming, topics_and_payloads
+from monitor.mqtt.inbox import Incoming, retained_among, topics_and_payloads
 
 _DEAD_LETTER_BYTES: Final = 1024
 _TOPIC_CHARACTERS: Final = 1000  # of a dead letter
@@ -132,11 +132,12 @@ class Intake:
             gone = frozenset(held.again)
             messages = [each for at, each in enumerate(messages) if at not in gone]
         topics, payloads = topics_and_payloads(messages)
+        retained = retained_among(messages)
         if latest is None:
             router, clock = self._router, self._clock
-            decoded, received = decode_guarded(router, clock, topics, payloads, received)
+            decoded, received = decode_guarded(router, clock, topics, payloads, received, retained)
         else:
-            decoded = self._router.decode_all(topics, payloads, received, latest)
+            decoded = self._router.decode_all(topics, payloads, received, latest, retained)
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))

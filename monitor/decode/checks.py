@@ -60,7 +60,10 @@ REASONS: Final[Mapping[str, str]] = {
     "bad_payload": "the payload is not of the format that the source's decoder reads",
     "bad_field": "a field has the wrong type",
     "missing_field": "a required field is missing",
-    "no_reading": "the sensor says that it has no value: null, nan, unavailable or unknown",
+    "no_reading": (
+        "the sensor says that it has no value: null, nan, unavailable, unknown or an empty payload"
+    ),
+    "retained": "the broker had kept the message, and nothing in it says how old it is",
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",
     "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
     "not_finite": "a number is not finite",
@@ -89,7 +92,7 @@ REASONS: Final[Mapping[str, str]] = {
     "unexpected": "the decoder failed in a way it should not; please report this payload",
 }
 # Reasons that are no fault of the sensor: no alert counts them.
-NO_FAULT: Final = frozenset(("maintenance", "no_reading", "quality"))
+NO_FAULT: Final = frozenset(("maintenance", "no_reading", "quality", "retained"))
 
 
 # Places of refusals that concern no part of the payload.
@@ -146,6 +149,15 @@ class Rejected(Exception):  # noqa: N818 - it is a verdict about a message, not 
 def refusal(reason: str) -> Rejected:
     """Return a refusal whose reason says everything."""
     return Rejected(reason, REASONS[reason])
+
+
+def unknown_age() -> Rejected:
+    """Return the refusal of a record without a time in a retained message."""
+    detail = (
+        "a retained message without a time of its own may be days old; the next one that the "
+        "sensor sends is used"
+    )
+    return Rejected("retained", detail)
 
 
 def check_name(what: str, name: str) -> str:

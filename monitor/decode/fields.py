@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -11,6 +12,7 @@ from monitor.decode.checks import (
     Rejected,
     check_era,
     check_key,
+    unknown_age,
 )
 from monitor.decode.paths import (
     MISSING,
@@ -58,7 +60,7 @@ def named(spec: MapSpec, kind: Kind, known: Collection[str]) -> Compose:
 def instant_reader(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
     """Return the function that finds a record's time, of a reference its end; s since 1970 UTC."""
     if spec.time == ARRIVAL:
-        return lambda _root, _record, received: received
+        return _arrival
     paths = (spec.time,) if isinstance(spec.time, str) else tuple(spec.time)
     if not paths or not all(paths):
         raise MapError(("time",), "is empty; write a path, or arrival")
@@ -77,6 +79,12 @@ def instant_reader(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
         return _at(paths[0], seconds, stated, "time")
 
     return read
+
+
+def _arrival(_root: object, _record: object, received: float) -> float:
+    if math.isnan(received):
+        raise unknown_age()
+    return received
 
 
 def _joined(paths: Sequence[str], found: Sequence[object]) -> str:

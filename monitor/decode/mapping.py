@@ -179,6 +179,10 @@ class Mapped:
             or one.quantity.present(root, record) is not MISSING
         ]
         if not wanted:
+            for one in self._series:
+                if one.quantity.is_null(root, record):
+                    name = one.quantity.name
+                    raise Rejected("no_reading", f"value at `{name}` is null", name)
             if self.spec.optional:
                 return
             names = ", ".join(f"`{one.quantity.name}`" for one in self._series)
@@ -259,7 +263,7 @@ class Mapped:
         try:
             time, own_key = self._common(root, record, arrival.received)
         except Rejected as error:
-            if error.reason != "missing_field" or not identity:
+            if error.reason not in ("missing_field", "retained") or not identity:
                 raise
             time, own_key = NAN, ""
         if not math.isnan(time):

@@ -131,6 +131,10 @@ class Fetchers:
         self._defaults: Final = defaults
         self._number_texts: Final = number_texts
 
+    def raw(self, path: str, place: Place) -> Fetch:
+        """Return the function that finds ``path``, also where it is null, or MISSING."""
+        return _find(path, place)
+
     def fetch(self, path: str, place: Place) -> Fetch:
         """Return the function that finds ``path``, its default or MISSING."""
         find = _find(path, place)
@@ -148,7 +152,7 @@ class Fetchers:
             constant = float(path)
             return lambda _root, _record: constant
         fetch, texts, name = self.fetch(path, place), self._number_texts, shown(path)
-        what, raw = place[-1], _find(path, place)
+        what, raw = place[-1], self.raw(path, place)
 
         def number(root: object, record: object) -> float:
             found = fetch(root, record)
@@ -161,6 +165,8 @@ class Fetchers:
             try:
                 return to_number(f"{what} at `{name}`", found, texts=texts)
             except Rejected as error:
+                if what == "value" and isinstance(found, float) and math.isnan(found):
+                    raise Rejected("no_reading", f"value at `{name}` is nan", name) from None
                 raise error.at(name) from None
 
         return number
@@ -172,7 +178,7 @@ class Fetchers:
         number = self.number(path, place)
         if not isinstance(path, str):
             return number
-        fetch, raw, is_value = self.fetch(path, place), _find(path, place), place[-1] == "value"
+        fetch, raw, is_value = self.fetch(path, place), self.raw(path, place), place[-1] == "value"
 
         def stated(root: object, record: object) -> float:
             if fetch(root, record) is MISSING and not (is_value and raw(root, record) is None):

@@ -58,6 +58,7 @@ class Quantity:
         self._wanted: Final = spec.to_unit or unit or spec.unit
         self._unit: Final = _stated_unit(spec, self._wanted, fetchers, place)
         self.present: Final = presence(spec, fetchers, place)
+        self._raw: Final = [fetchers.raw(path, place) for path in _numbers_of(spec)]
         self.name: Final = shown(spec.value or spec.samples or spec.lower or "quantiles")
         self._paths: Final = _paths(spec, place)
         self._fetchers: Final = fetchers
@@ -85,6 +86,10 @@ class Quantity:
             u = self._assume(stated.value)
             return Measured(stated._replace(u=u), assumed=True, unit=kept)
         return Measured(stated, assumed=False, unit=kept)
+
+    def is_null(self, root: object, record: object) -> bool:
+        """Return whether a record names the quantity, and says that it has no value."""
+        return any(find(root, record) is None for find in self._raw)
 
     def place_of(self, field: str, root: object, record: object) -> str:
         """Return the path from which a field was read; of several, one that exists.
@@ -125,8 +130,7 @@ def u_of_reference(stated: Stated) -> float:
 
 def presence(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Fetch:
     """Return what finds the first of a quantity's numbers, MISSING if the record has none."""
-    paths = [spec.value, spec.samples, spec.lower, *spec.quantiles.values()]
-    fetches = [fetchers.fetch(path, place) for path in paths if path]
+    fetches = [fetchers.fetch(path, place) for path in _numbers_of(spec)]
 
     def find(root: object, record: object) -> object:
         for fetch in fetches:
@@ -136,6 +140,12 @@ def presence(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Fetch:
         return MISSING
 
     return find
+
+
+def _numbers_of(spec: SeriesSpec) -> list[str]:
+    """Return the paths of the numbers of which a quantity has at least one."""
+    paths = [spec.value, spec.samples, spec.lower, *spec.quantiles.values()]
+    return [path for path in paths if path]
 
 
 def _paths(spec: SeriesSpec, place: Place) -> Mapping[str, Sequence[str]]:

@@ -134,9 +134,9 @@ class Seen(NamedTuple):
 class Arrival(NamedTuple):
     """What is known of a message besides its payload.
 
-    ``fields`` are those of its topic; ``received`` is s since 1970 UTC; ``units`` are those in
-    which quantities are kept, None to keep each as stated; ``clock`` is the latest time it may
-    state, None for ``received``.
+    ``fields`` are those of its topic; ``received`` is s since 1970 UTC, NaN for a retained message,
+    whose arrival is no time of its content; ``units`` are those in which quantities are kept, None
+    to keep each as stated; ``clock`` is the latest time it may state, None for ``received``.
     """
 
     fields: Fields

@@ -51,7 +51,7 @@ class Route(NamedTuple):
 class Call(NamedTuple):
     """One message: its payload, the fields of its topic, its source and when it came.
 
-    Its times may not be ahead of ``clock``, None for ``received``; both in s since 1970 UTC.
+    ``received`` and ``clock`` are those of :class:`Arrival`.
     """
 
     payload: bytes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple, cast
 
 import numpy as np
 
-from monitor.core.model import Int, Sample
+from monitor.core.model import NAN, Int, Sample
 from monitor.core.pairing.identities import NONE, Interner
 from monitor.core.pairing.observations import (
     Name,
@@ -129,19 +129,23 @@ class Router:
         payloads: Sequence[bytes],
         received: float,
         clock: float | None = None,
+        retained: Collection[int] = (),
     ) -> Decoded:
         """Return the content of messages that arrived at ``received`` (s since 1970 UTC).
 
-        Their times may not be ahead of ``clock``, which defaults to ``received``.
+        Their times may not be ahead of ``clock``, which defaults to ``received``. ``retained`` are
+        the places of messages that the broker had kept: they did not come about when they arrived.
         """
-        found = self._gather(topics, payloads, received, clock)
+        found = self._gather(topics, payloads, received, clock, retained)
         found.lay_out(self._which)
         observed = found.observed()
         return Decoded(observed, found.places + found.sources, found.refused, found.samples)
 
-    def decode(self, topic: str, payload: bytes, received: float) -> list[Found]:
+    def decode(
+        self, topic: str, payload: bytes, received: float, *, is_retained: bool = False
+    ) -> list[Found]:
         """Return the content of one message, its records in order, then refusals in order."""
-        found = self._gather([topic], [payload], received)
+        found = self._gather([topic], [payload], received, None, (0,) * is_retained)
         return [*found.observed(), *(refused for _, refused in found.refused)]
 
     def _gather(
@@ -149,14 +153,17 @@ class Router:
         topics: Sequence[str],
         payloads: Sequence[bytes],
         received: float,
-        clock: float | None = None,
+        clock: float | None,
+        retained: Collection[int],
     ) -> Gathered:
         self._make_room()
         self._revise_learned()
         found, known, bodies = Gathered(self._names), topics_of(topics), payloads_of(payloads)
-        for at in self._accelerate(found, known, bodies, received if clock is None else clock):
+        clock = received if clock is None else clock
+        for at in self._accelerate(found, known, bodies, clock):
+            arrived = NAN if at in retained else received
             try:
-                seen = self._decode(known[at], bodies[at], received, clock=clock)
+                seen = self._decode(known[at], bodies[at], arrived, clock=clock)
             except Rejected as error:
                 found.refused.append((at, error.bare()))
                 continue
@@ -170,7 +177,7 @@ class Router:
         return found
 
     def trace(
-        self, topic: str, payload: bytes, received: float
+        self, topic: str, payload: bytes, received: float, *, is_retained: bool = False
     ) -> tuple[list[Seen], Rejected | None]:
         """Return the records of one message with their content, and why all of it is refused.
 
@@ -178,7 +185,7 @@ class Router:
         """
         seen: list[Seen] = []
         try:
-            self._decode(topic, payload, received, seen)
+            self._decode(topic, payload, NAN if is_retained else received, seen, received)
         except Rejected as error:
             return seen, error.bare()
         flat(seen)
@@ -232,6 +239,8 @@ class Router:
         number = self._number_of(topic)
         if number == NONE:
             self._find(topic)  # says why
+        if not payload:
+            raise Rejected("no_reading", "the payload is empty, as that which clears a topic is")
         known = self._known[number]
         call = Call(payload, known.fields, known.route, received, clock)
         seen = [] if seen is None else seen

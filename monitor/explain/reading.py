@@ -127,7 +127,8 @@ class MappedRecord:
         kept = utc(time_of(observation))
         spelled = self.time()
         if len(spelled) == 1 and spelled[0].path == ARRIVAL:
-            yield Read("time", "", "", "settings", kept, "time of arrival")
+            note = "time of arrival; what the broker had retained is not used"
+            yield Read("time", "", "", "settings", kept, note)
         for each in spelled:
             if each.path != ARRIVAL and each.there:
                 yield each.read("time", kept)

@@ -138,6 +138,7 @@ _QOS: Final = 6  # the bits of the first byte of a PUBLISH that say its quality 
 _QOS_2: Final = 4
 _QOS_0: Final = b"\x30\x31\x38\x39"  # retained or not, duplicate or not
 _QOS_1: Final = b"\x32\x33\x3a\x3b"
+_NOT_RETAINED: Final = bytes(range(0, 256, 2))
 NO_MID: Final = b"\0\0"
 
 
@@ -160,7 +161,11 @@ class InboxMessage:
 
     @property
     def retain(self) -> bool:
-        """Whether it is a retained message."""
+        """Whether the broker had kept it, and sends it because a subscription is new.
+
+        What is published to a subscription that exists comes without this flag (MQTT 3.1.1 section
+        3.3.1.3; in MQTT 5 unless it is asked for).
+        """
         return bool(self.flags & 1)
 
     @property
@@ -257,6 +262,17 @@ def topics_and_payloads(
     if isinstance(messages, Inbox):
         return messages.topics, messages.payloads
     return [message.topic for message in messages], [message.payload for message in messages]
+
+
+def retained_among(messages: Sequence[Incoming]) -> frozenset[int]:
+    """Return the places of those that the broker had kept for new subscribers; files tell none."""
+    if not isinstance(messages, Inbox):
+        retained = (at for at, each in enumerate(messages) if getattr(each, "retain", False))
+        return frozenset(retained)
+    if not messages.flags.translate(None, _NOT_RETAINED):
+        return frozenset()
+    flags = np.frombuffer(messages.flags, np.uint8)
+    return frozenset(np.flatnonzero(flags & 1).tolist())
 
 
 def owed(messages: Sequence[InboxMessage]) -> int:

@@ -178,6 +178,25 @@ def test_a_packet_without_a_time_that_comes_again_is_on_the_log_once(version):
     assert come(two, again) == 4
 
 
+@pytest.mark.parametrize("version", [Version.V3_1_1, Version.V5])
+def test_a_block_knows_what_the_broker_had_retained(version):
+    """Else a dead sensor's last value would be a reading of now."""
+    settings = parse(TIMELESS.encode(), "t")
+    receiver, source, log = Receiver(version, 65_536), Lined([]), Listing()
+    bridge = Bridge(source, log, Placing(settings), clock=lambda: START)
+    properties = b"" if version == Version.V5 else None
+    for flags in (1, 0):
+        payload = b'{"v": 1.0, "u": 0.5}'
+        receiver.feed(publish(b"now/a/x", payload, 0, 0, properties=properties, flags=flags))
+    source.bring(receiver.take())
+    bridge.work(0.0)
+    messages = [load_record(body).message for _, body in log.records]
+    totals = Block(recipe_of(settings)).apply(messages).totals
+
+    assert [each.retain for each in messages] == [True, False]
+    assert (totals["received"], totals["committed"], totals["rejected.retained"]) == (2, 1, 1)
+
+
 def test_a_record_says_its_blocks_and_what_came():
     log, source = Listing(), Lined(arrived(1))
     bridge_of(source, log).work(0.0)

@@ -156,6 +156,38 @@ def test_retained_messages_count_once_whatever_is_begun_anew(protocol, tmp_path,
         daemon.kill()
 
 
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_dead_sensors_retained_value_is_no_reading_of_now(protocol, tmp_path, broker):
+    """A leading slash, no time, a first connection and a second: only fresh values pair."""
+    more = """
+sources:
+  - {topic: "/{sensor}/state", kind: reading, decoder: json,
+     map: {time: arrival, series: [{quantity: x, value: $, unit: degC, assumed: "0.5"}]}}
+  - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+areas: [{subject: hall, sensors: ["*"]}]
+"""
+    for sensor in ("dead", "alive"):
+        publish(broker.port, f"/{sensor}/state", b"31.5", retain=True)
+    daemon = Daemon(tmp_path, broker.port, more, protocol=protocol)
+    refused = 'monitor_messages_rejected_total{reason="retained"}'
+    try:
+        for connection in (1.0, 2.0):
+            daemon.start()
+            until("both came", lambda c=connection: daemon.value(refused) == 2.0 * c)
+            publish(broker.port, "/alive/state", b"20.1", retain=True)
+            body = json.dumps({"time": datetime.now(UTC).isoformat(), "value": 20.0, "u": 0.1})
+            publish(broker.port, "monitor/hall/x/reference", body.encode())
+            alive = '{sensor="alive",quantity="x"}'
+            paired = f"monitor_window_pairs{alive}"
+            until("it paired", lambda c=connection, p=paired: daemon.value(p) >= c)
+            assert abs(daemon.value(f"monitor_calibration_bias{alive}")) < 0.5
+            assert not any('"dead"' in name for name in daemon.metrics())
+            assert daemon.stop() == 0
+            forget_session(broker.port, "test")
+    finally:
+        daemon.kill()
+
+
 def _committed(daemon: Daemon) -> float:
     return daemon.value("monitor_messages_committed_total")
 

@@ -2,9 +2,9 @@
 
 Rules of this file: alone is what the decoder says of one message after the other, with no
 accelerator between; together is what a router says that met the topics before, in reads of any
-size. Of every message observations and refusals must be the same, bit for bit, with reason,
-sentence, place and record; so must be what both learned, births and units. ``monitor explain`` must
-say of a message alone what a daemon without a past says of it.
+size, some of them retained by the broker. Of every message observations and refusals must be the
+same, bit for bit, with reason, sentence, place and record; so must be what both learned, births and
+units. ``monitor explain`` must say of a message alone what a daemon without a past says of it.
 
 Batches are made by chance of one seed: mostly good messages of a few topics, among them hostile
 times, numbers, doubled members, escapes, byte order marks, units, and mutated inputs of the other
@@ -14,7 +14,7 @@ formats.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -59,6 +59,10 @@ _SOURCES: Final = """sources:
    map: {each: data, series: [{value: value, u: u}]}}
 - {topic: "stated/{sensor}/{quantity}", kind: reading, decoder: json,
    map: {key: key, defaults: {key: ""}, series: [{value: value, u: u, unit_path: unit}]}}
+- {topic: "arrival/{sensor}/{quantity}", kind: reading, decoder: json,
+   map: {time: arrival, series: [{value: value, u: u}]}}
+- {topic: "arrivalref/{subject}/{quantity}", kind: reference, decoder: json,
+   map: {each: $, time: arrival, series: [{value: value, u: u}]}}
 """
 _MAINTENANCE: Final = """maintenance:
 - {sensor: "s1*", start: 2026-02-01T00:00Z, end: 2026-03-01T00:00Z}
@@ -72,6 +76,7 @@ _TOPICS: Final = (
 _MAPPED: Final = (
     *("one/s1/mass", "oneref/s1/mass", "ms/s2/mass", "lb/s1/mass", "many/s1/mass", "data/s1/mass"),
     *("dataref/s1/mass", "stated/s2/mass", "stated/s3/heat", "many/s3/heat"),
+    *("arrival/s1/mass", "arrivalref/s1/mass"),
 )
 _TIMES: Final = (
     *('"2026-02-28T24:00:00Z"', '"2026-02-28T23:59:60Z"', '"2026-02-30T10:00:00Z"', '""', '"x"'),
@@ -170,22 +175,26 @@ class Daemon(NamedTuple):
         """Return births and units."""
         return self.births.dump(), self.units_dump()
 
-    def alone(self, sent: Sequence[Sent]) -> list[list[str]]:
+    def alone(self, sent: Sequence[Sent], retained: Collection[int] = ()) -> list[list[str]]:
         """Return what each message says to the decoder."""
         found = []
-        for topic, payload in sent:
-            seen, error = self.router.trace(topic, payload, RECEIVED)
+        for at, (topic, payload) in enumerate(sent):
+            seen, error = self.router.trace(topic, payload, RECEIVED, is_retained=at in retained)
             said = [error] if error is not None else [one for each in seen for one in each.found]
             found.append(sorted(map(written, said)))
         return found
 
-    def together(self, sent: Sequence[Sent], size: int) -> list[list[str]]:
+    def together(
+        self, sent: Sequence[Sent], size: int, retained: Collection[int] = ()
+    ) -> list[list[str]]:
         """Return what each message says among so many."""
         found = []
         for first in range(0, len(sent), size):
             part = sent[first : first + size]
             topics, payloads = [topic for topic, _ in part], [payload for _, payload in part]
-            found += by_message(self.router.decode_all(topics, payloads, RECEIVED), len(part))
+            old = [at for at in range(len(part)) if first + at in retained]
+            decoded = self.router.decode_all(topics, payloads, RECEIVED, None, old)
+            found += by_message(decoded, len(part))
         return found
 
 
@@ -206,12 +215,15 @@ def written(found: Found) -> str:
     return f"{type(found).__name__} {msgspec.msgpack.encode(found).hex()}"
 
 
-def compare(one: Daemon, all_: Daemon, sent: Sequence[Sent], size: int) -> int:
+def compare(
+    one: Daemon, all_: Daemon, sent: Sequence[Sent], size: int, retained: Collection[int] = ()
+) -> int:
     """Compare messages alone with messages together, on daemons that had the same before.
 
-    Returns how many observations were accepted; raises Difference.
+    ``retained`` are the places of those that the broker had kept. Returns how many observations
+    were accepted; raises Difference.
     """
-    alone, together = one.alone(sent), all_.together(sent, size)
+    alone, together = one.alone(sent, retained), all_.together(sent, size, retained)
     for message, mine, theirs in zip(sent, alone, together, strict=True):
         if mine != theirs:
             raise Difference(f"{message}: alone {mine}, in reads of {size} {theirs}")
@@ -302,10 +314,12 @@ def payload_of(chance: random.Random, topic: str, hostile: float) -> bytes:
     """Return a payload for a source of native messages or of mapped JSON."""
     count = chance.choice((1, 1, 1, 2, 5))
     text = record(chance, hostile)
-    if topic.startswith(("many", "data")):
+    if topic.startswith(("many", "data", "arrivalref")):
         text = f"[{','.join(record(chance, hostile / count) for _ in range(count))}]"
     if topic.startswith("data"):
         text = f'{{"data": {text}}}'
+    if topic.startswith("arrival") and chance.random() < 0.5:
+        text = text.replace('"time"', '"arrival"')  # a member of that name is no time
     raw = text.encode("utf-8", "surrogateescape")
     if chance.random() < 0.2 * hostile:
         at = chance.randrange(len(raw))
@@ -400,7 +414,9 @@ def campaign(
         size = chance.choices(sizes or SIZES, None if sizes else (600, 390, 9, 1))[0]
         sent = batch(chance, max(1, int(size * chance.uniform(0.5, 1.5))), pools)
         messages += len(sent)
-        accepted += compare(one, all_, sent, size)
+        share = chance.choice((0.0, 0.0, 0.1, 1.0))
+        retained = frozenset(at for at in range(len(sent)) if chance.random() < share)
+        accepted += compare(one, all_, sent, size, retained)
         if chance.random() < explained:
             compare_explained(settings, chance.choice(sent))
     return Tally(batches, messages, accepted)

@@ -31,6 +31,7 @@ from monitor.decode.accelerators import (
     are_good,
 )
 from monitor.decode.checks import Rejected
+from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats import mapped_json
 from monitor.decode.spec import MapSpec, SeriesSpec
 from monitor.decode.time import Instant, divisors
@@ -154,7 +155,7 @@ def arrays(spec: MapSpec, unit: str) -> Arrays | None:
     series = spec.series[0] if len(spec.series) == 1 else SeriesSpec()
     plain = SeriesSpec(value=series.value, unit=series.unit, to_unit=series.to_unit, u=series.u)
     wanted = MapSpec(series=(plain,), each=spec.each, time=spec.time, time_unit=spec.time_unit)
-    if spec != wanted or not _is_same_unit(series, unit):
+    if spec != wanted or spec.time == ARRIVAL or not _is_same_unit(series, unit):
         return None
     stated = {"time": spec.time, "value": series.value, "u": series.u}
     keys = {name: key for name, key in stated.items() if isinstance(key, str) and _KEY.match(key)}

@@ -5,12 +5,13 @@ A line without a timestamp has the time of its arrival, as the protocol says (in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Final
 
 from line_protocol_parser import LineFormatError, parse_line
 
-from monitor.decode.checks import Rejected
+from monitor.decode.checks import Rejected, unknown_age
 from monitor.decode.route import Call, Decoder, mapping_of
 
 _UNITS_A_SECOND: Final = {"auto": 1.0, "s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
@@ -39,6 +40,8 @@ def _record(line: str, arrival: float) -> object:
     except (LineFormatError, ValueError, TypeError, OverflowError) as error:
         return Rejected("bad_payload", f"line {line[:60]!r} is not line protocol: {error}")
     if record.get("time") is None:
+        if math.isnan(arrival):
+            return unknown_age()
         record["time"] = arrival
     return record
 

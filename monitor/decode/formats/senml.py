@@ -8,12 +8,13 @@ the same base name and time by their local names, one of which may be an uncerta
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import cbor2
 
-from monitor.decode.checks import Rejected
+from monitor.decode.checks import Rejected, unknown_age
 from monitor.decode.formats import mapped_json
 from monitor.decode.paths import to_number, to_text, type_of
 from monitor.decode.route import Call, Decoder
@@ -47,6 +48,8 @@ def parse(call: Call) -> Iterator[object]:
     for at, record in enumerate(pack):
         try:
             resolved = _resolved(_entries(record), base, call.received)
+            if resolved is not None and math.isnan(resolved["time"]):  # type: ignore[arg-type]
+                raise unknown_age()
         except Rejected as error:
             detail = f"record [{at}]: {error.detail}"
             found.append(Rejected(error.reason, detail, error.place))
@@ -145,7 +148,7 @@ def _resolved(
     if unit:
         resolved["unit"] = _UNITS.get(unit, unit)
     if "v" in record or ("bv" in base and not {"vs", "vb", "vd", "s", "bs"} & record.keys()):
-        resolved["value"] = _number(base, "bv") + _number(record, "v")
+        resolved["value"] = _value(base, record)
     else:
         given = [name for name in ("vs", "vb") if name in record]
         if given:
@@ -153,6 +156,14 @@ def _resolved(
     if "s" in record:
         resolved["sum"] = _number(base, "bs") + _number(record, "s")
     return resolved if "value" in resolved or "sum" in resolved else None
+
+
+def _value(base: Mapping[str, object], record: Mapping[str, object]) -> float | None:
+    """Return the value of a record, None if it is null or not a number: the sensor has none."""
+    stated = record.get("v", 0.0)
+    if stated is None or (isinstance(stated, float) and math.isnan(stated)):
+        return None
+    return _number(base, "bv") + _number(record, "v")
 
 
 def _number(record: Mapping[str, object], name: str, default: float = 0.0) -> float:

@@ -129,7 +129,7 @@ def _record(seq: int, time: int, stated: BirthValues, *, is_historical: bool) ->
 
 def _add(record: dict[str, Any], name: str, metric: Any, datatype: int) -> None:  # noqa: ANN401
     value = _value(metric, datatype)
-    if name and value is not None:  # a metric without a name cannot be mapped
+    if name and (value is not None or metric.is_null):  # without a name it cannot be mapped
         record["values"][name] = value
     record["quality"][name] = _quality(metric)
     if name and (numbers := _numbers(metric)):
