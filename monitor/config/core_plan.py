@@ -111,15 +111,20 @@ def _unit(settings: Settings, quantity: str) -> str:
 
 
 def _units(source: Source, quantity: str) -> Iterator[str]:
-    named = "quantity" in Template.parse(source.topic).names
     if source.map is None:
-        if named or quantity == UNNAMED_QUANTITY:
+        if may_carry(source, "", quantity):
             yield source.unit
         return
     for each in source.map.series:
-        own = each.quantity or ("{quantity}" if named else UNNAMED_QUANTITY)
-        if "{" in own or own == quantity:
+        if may_carry(source, each.quantity, quantity):
             yield each.to_unit or source.unit or each.unit
+
+
+def may_carry(source: Source, named: str, quantity: str) -> bool:
+    """Return whether values that a source gives the name ``named`` may be of ``quantity``."""
+    in_topic = "quantity" in Template.parse(source.topic).names
+    own = named or ("{quantity}" if in_topic else UNNAMED_QUANTITY)
+    return "{" in own or own == quantity
 
 
 def check_units(settings: Settings, file: str) -> None:

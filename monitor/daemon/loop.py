@@ -323,7 +323,7 @@ class ReloadingDaemon:
         daemon = Daemon(
             parts,
             source,
-            Publisher(parts, service, sinks, topics, corrected),
+            Publisher(parts, service, sinks, topics, corrected, file=self._path),
             supervisor=supervisor,
             signals=self._signals,
             reload=self.reload,

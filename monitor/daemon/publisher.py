@@ -26,6 +26,7 @@ from monitor.core.state.network import Network
 from monitor.core.steps import Steps
 from monitor.daemon.assembly import Parts, examined, notices_of
 from monitor.explain.doctor import doctor_report, text
+from monitor.http.by_hand import LinesByHand
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
@@ -69,7 +70,7 @@ class Show(Protocol):
 class Publisher:
     """Evaluates the network and publishes the results.
 
-    It starts ``outlets``, ``topics`` and ``corrected``.
+    It starts ``outlets``, ``topics`` and ``corrected``. The settings are those of ``file``, if any.
     """
 
     def __init__(
@@ -79,12 +80,15 @@ class Publisher:
         outlets: Sequence[Outlet] = (),
         topics: VerdictTopics | None = None,
         corrected: CorrectedTopics | None = None,
+        *,
+        file: str = "",
     ) -> None:
         self._parts: Final = parts
         self._show: Final = show
         self._dispatch: Final = Dispatch(parts.journal.alerts, outlets)
         self._hash: Final = settings_hash(parts.settings)
         self._settings: Final = shown_settings(parts.settings)
+        self._by_hand: Final = LinesByHand(parts.settings, file)
         self._kinds: Final[dict[str, str]] = {
             Template.parse(each.topic).filter: "by_hand" if isinstance(each, ByHand) else each.kind
             for each in parts.settings.sources
@@ -225,6 +229,7 @@ class Publisher:
             settings=self._settings,
             settings_hash=self._hash,
             history=self._dispatch.history,
+            by_hand=self._by_hand,
         )
         self._show.publish(self._page)
 

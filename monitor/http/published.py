@@ -22,6 +22,7 @@ from monitor.alerts.transition import Transition
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.http.by_hand import LinesByHand
 from monitor.http.telemetry import Figures, OtlpFigures
 from monitor.journal.store import DeadLetter
 
@@ -37,7 +38,7 @@ class Page:
     written on request (:mod:`monitor.http.application`). ``details``, ``occasions`` and
     ``contenders`` are the requested ones; ``settings`` are in force and hold no credentials,
     ``settings_hash`` identifies them. ``history`` are the last transitions of alerts, the newest
-    first; ``notices`` are sentences on what needs attention.
+    first; ``notices`` are sentences on what needs attention. ``by_hand`` knows what to type.
     """
 
     snapshot: Snapshot
@@ -52,6 +53,7 @@ class Page:
     settings_hash: str = ""
     history: tuple[Transition, ...] = ()
     notices: tuple[str, ...] = ()
+    by_hand: LinesByHand | None = None
 
     @cached_property
     def rows(self) -> dict[SeriesKey, int]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import time
 from collections.abc import Callable, Iterable
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +19,11 @@ from harness.programs import need, until, written
 
 from monitor.cli import main
 from monitor.commands.init import STARTERS, TRADES, starter
+from monitor.config import load, parse
 from monitor.core.formatting import series_path
 from monitor.discover import Broker, Heard, propose
+from monitor.errors import UNAVAILABLE
+from monitor.http.by_hand import LinesByHand
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.simulate import trades
 
@@ -82,8 +88,17 @@ def here(text: str, folder: Path, port: int) -> str:
     return text
 
 
+def copied(daemon: Daemon, page: str) -> list[list[str]]:
+    """Return the lines that the page of a sensor shows, split into words as a shell does."""
+    shown = re.findall(r'<code class="break">(monitor [^<]*)</code>', daemon.get(page)[1].decode())
+    filled = {"VALUE": "5.0", "U": "0.1", "KEY": "982000412345678"}
+    return [[filled.get(word, word) for word in shlex.split(unescape(line))] for line in shown]
+
+
 @pytest.mark.parametrize("name", FILES)
-def test_both_work_with_every_file_that_is_handed_out(name, tmp_path, mosquitto, capsys):
+def test_the_lines_of_a_sensors_page_work_with_every_file_that_is_handed_out(
+    name, tmp_path, mosquitto, capsys
+):
     text, messages = FILES[name]
     daemon = Daemon(tmp_path, mosquitto.port)
     written(tmp_path, "settings.yaml", here(text(), tmp_path, mosquitto.port))
@@ -95,19 +110,28 @@ def test_both_work_with_every_file_that_is_handed_out(name, tmp_path, mosquitto,
         until("a series is known", lambda: daemon.json("/api/v1/series")["series"])
         known = daemon.json("/api/v1/series")["series"][0]
         sensor, quantity = known["sensor"], known["quantity"]
-        by = ["--config", str(daemon.settings)]
-
-        assert main(["event", *by, sensor, "adjusted", "--note", "set to zero"]) == 0
-        assert main(["reference", *by, sensor, quantity, "5.0", "--u", "0.1"]) == 0
-
-        said = capsys.readouterr()
-        assert not said.err
         page = series_path(sensor, quantity)
-        until("the page shows the event", lambda: b"set to zero" in daemon.get(page)[1])
+        assert b'<details id="to-type"' in daemon.get(page)[1]  # a refresh leaves it open
+        lines = copied(daemon, page)
+        if name == "air":  # an hour's mean, which no single value is
+            own = ["--config", str(daemon.settings), sensor, quantity, "5.0"]
+            lines.append(["monitor", "reference", *own])
+        assert [words[1] for words in lines] == ["event", "reference"]
+
+        for _, *words in lines:
+            assert main(words) == 0, words
+
+        assert not capsys.readouterr().err
+        until("the page shows the event", lambda: b": adjusted" in said(daemon, page))
         until("the reference is held", lambda: daemon.value("monitor_pending_references") == 1)
         assert daemon.stop() == 0
     finally:
         daemon.kill()
+
+
+def said(daemon: Daemon, page: str) -> bytes:
+    """Return a page without the markup of its times."""
+    return re.sub(rb"<[^>]*>", b"", daemon.get(page)[1])
 
 
 DENYING = {
@@ -225,3 +249,76 @@ sources:
 
     assert main(["event", "--config", str(settings), "cart", "adjusted"]) == 2
     assert "would reject monitor/cart/event" in capsys.readouterr().err
+
+
+OWN_NAMES = """\
+mqtt: {username: daemon}
+sources:
+  - topic: "a/{site}/{sensor}"
+    kind: reading
+    decoder: json
+    map:
+      sensor: "{site}.{sensor}"
+      series:
+        - {quantity: mass, value: kg, assumed: "0.5"}
+        - {quantity: temperature, value: t,
+           assumed: "0.02 * abs(value)"}
+  - {topic: "b/{sensor}/{quantity}", kind: reading, decoder: json,
+     map: {series: [{value: v, assumed: "1"}]}}
+"""
+
+
+def test_the_lines_quote_names_and_name_the_settings_file_and_the_line_of_an_assumed_u(tmp_path):
+    file = written(tmp_path, "my settings.yaml", OWN_NAMES)
+    shown = LinesByHand(load(file), str(file))
+
+    begin = f"--config '{file}'"
+    assert shown.event("It's") == f"""monitor event {begin} 'It'"'"'s' adjusted"""
+    assert shown.event("-1") == f"monitor event {begin} -- -1 adjusted"
+    assert shown.reference("a", "mass") == f"monitor reference {begin} --u U a mass VALUE"
+    assert shown.has_account
+    assert shown.assumed("north.p3", "mass") == [
+        f"{file}:9: sources[0].map.series[0].assumed: 0.5",
+        f"{file}:13: sources[1].map.series[0].assumed: 1",
+    ]
+    assert shown.assumed("north.p3", "temperature")[0].startswith(f"{file}:11: ")
+    assert len(shown.assumed("p3", "mass")) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        ("pairing: {match_on: [key]}", "--key KEY --u U"),
+        ("pairing: {mode: key, match_on: [subject, key]}", "--key KEY --u U"),
+        ("", "--u U"),
+    ],
+)
+def test_the_line_of_a_reference_has_what_it_pairs_by(more, wanted):
+    shown = LinesByHand(parse(more.encode(), "s.yaml"))
+
+    assert shown.reference("a", "mass") == f"monitor reference --config FILE {wanted} a mass VALUE"
+
+
+def test_no_line_is_shown_that_would_do_nothing():
+    by_hour = "pairing: {mode: mean_over_reference_interval, reading_seconds: 60}"
+    unread = """
+by_hand: false
+sources:
+  - {topic: "s/{sensor}/{quantity}", kind: reading}
+  - {topic: "r/{subject}/{quantity}", kind: reference, decoder: json, map: {series: [{value: v}]}}
+"""
+    assert not LinesByHand(parse(by_hour.encode(), "s.yaml")).reference("a", "mass")
+    assert not LinesByHand(parse(unread.encode(), "s.yaml")).reference("a", "mass")
+    assert not LinesByHand(parse(unread.encode(), "s.yaml")).event("a")
+
+
+@pytest.mark.parametrize("sensor", ["-1", "-a", "--", "It's", "$HOME", "Küche Süd"])
+def test_any_name_of_a_sensor_can_be_typed_as_shown(sensor, tmp_path, capsys):
+    file = written(tmp_path, "s.yaml", "mqtt: {port: 1}\n")
+    shown = LinesByHand(load(file), str(file))
+
+    assert main(shlex.split(shown.event(sensor))[1:]) == UNAVAILABLE
+    _, command, *words = shlex.split(shown.reference(sensor, "mass"))
+    filled = [{"VALUE": "-5", "U": "1"}.get(word, word) for word in words]
+    assert main([command, "--dry-run", *filled]) == 0
+    assert capsys.readouterr().out.startswith(f"monitor/{sensor}/mass/reference ")
