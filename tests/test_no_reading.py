@@ -51,6 +51,14 @@ sources:
     kind: reading
     decoder: sparkplug
     map: {time: arrival, optional: true, series: [{quantity: t, value: values.t, u: 1}]}
+  - topic: "codes/{sensor}"
+    kind: reading
+    decoder: json
+    map:
+      {time: arrival, number_texts: true,
+       series: [{quantity: t, value: t, u: 1, unit: degF, to_unit: degC,
+                 error_values: [-127, 327.67]},
+                {quantity: h, value: h, u: 1}]}
   - {topic: "monitor/{sensor}/{quantity}/reading", kind: reading}
   - {topic: "monitor/{sensor}/{quantity}/reference", kind: reference}
 """
@@ -150,6 +158,23 @@ def test_a_value_that_is_infinite_is_a_fault(value):
     (metric,) = decoded("spBv1.0/g/DDATA/e/a", sparkplug(double_value=value))
 
     assert packed.reason == metric.reason == "not_finite"
+
+
+@pytest.mark.parametrize("value", ["-127", "-127.00", "327.67", '"-127,0"'])
+def test_an_error_value_as_it_was_sent_is_no_reading_and_the_others_are_read(value):
+    found = decoded("codes/a", f'{{"t":{value},"h":4}}')
+
+    (refused,) = [each for each in found if isinstance(each, Rejected)]
+    (reading,) = [each for each in found if isinstance(each, Reading)]
+    assert (refused.reason, refused.place) == ("no_reading", "$.t")
+    assert "one of error_values" in refused.detail
+    assert (reading.quantity, reading.value) == ("h", 4.0)
+
+
+def test_a_value_beside_error_values_is_read():
+    values = [each.value for each in decoded("codes/a", '{"t":-126.99,"h":-127}')]
+
+    assert values == [pytest.approx((-126.99 - 32.0) / 1.8), -127.0]
 
 
 def test_of_several_values_the_others_are_read():

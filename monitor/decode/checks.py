@@ -61,7 +61,8 @@ REASONS: Final[Mapping[str, str]] = {
     "bad_field": "a field has the wrong type",
     "missing_field": "a required field is missing",
     "no_reading": (
-        "the sensor says that it has no value: null, nan, unavailable, unknown or an empty payload"
+        "the sensor says that it has no value: null, nan, unknown, an error value or an empty "
+        "payload"
     ),
     "retained": "the broker had kept the message, and nothing in it says how old it is",
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",

@@ -50,6 +50,7 @@ class Quantity:
     def __init__(self, spec: SeriesSpec, unit: str, fetchers: Fetchers, place: Place) -> None:
         number = fetchers.number_if_stated if spec.stated else fetchers.number
         self._value: Final = number(spec.value, (*place, "value")) if spec.value else None
+        self._errors: Final = frozenset(spec.error_values)
         stating = forms(spec, fetchers, place)
         self._forms: Final = [_or_nothing(form) for form in stating] if spec.assumed else stating
         if self._value is None and not (spec.samples or spec.lower or spec.quantiles):
@@ -67,7 +68,11 @@ class Quantity:
         self, root: object, record: object, key: tuple[str, str], units: Units | None
     ) -> Measured:
         """Return a quantity of a record, ``key`` being (name, quantity); raises Rejected."""
-        stated = Stated(NAN if self._value is None else self._value(root, record))
+        value = NAN if self._value is None else self._value(root, record)
+        if value in self._errors:
+            what = f"value at `{self.name}` is {value:.12g}, one of error_values"
+            raise Rejected("no_reading", what, self.name)
+        stated = Stated(value)
         for form in self._forms:
             stated = form(root, record, stated)
         if math.isnan(stated.value):

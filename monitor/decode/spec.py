@@ -81,6 +81,11 @@ class SeriesSpec(NamedTuple):
             "given."
         ),
     ] = ""
+    error_values: Annotated[
+        tuple[float, ...],
+        MaxLen(20),
+        doc("Values by which a sensor says that it has none, such as [-127, 85]; in its unit."),
+    ] = ()
     unit: Annotated[Unit, doc("Unit of the payload.")] = ""
     unit_path: Annotated[Path, doc("Path of the unit, where the payload states it.")] = ""
     to_unit: Annotated[

@@ -18,6 +18,8 @@ from monitor.discover.families import TopicFamily
 from monitor.discover.heard import above, name_at, number_of
 from monitor.discover.vocabulary import (
     AROUND,
+    ERROR_VALUES,
+    ERROR_VALUES_OF,
     ERRORS,
     EXPANDED,
     FACTORS,
@@ -67,7 +69,7 @@ class Series(NamedTuple):
     """One quantity of a family: keys of the settings' ``series`` entry, and why."""
 
     quantity: str
-    keys: dict[str, str | float]
+    keys: dict[str, str | float | list[float]]
     why: list[str]
     known: Known = UNKNOWN
 
@@ -303,10 +305,13 @@ def _whole(found: dict[str, str]) -> dict[str, str]:
 
 def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
     known = _known(fields, path, stated) or _named_after(fields, path)
-    keys: dict[str, str | float] = {"quantity": known.name}
-    keys["value"] = path
+    keys: dict[str, str | float | list[float]] = {"quantity": known.name, "value": path}
     at = "the payload" if path == "$" else path
     why = [f"{known.name.strip('{}')} is {at}{_reason(fields, path)}"]
+    errors, values = _errors_and_values(known, fields.paths[path])
+    if errors:
+        keys["error_values"] = errors
+        why.append(f"{', '.join(f'{each:g}' for each in errors)} say that there is no value")
     why += _unit(fields, path, known, keys)
     for key, beside in stated.items():
         keys[key] = beside
@@ -319,7 +324,7 @@ def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
         keys["p"], reason = _level(fields, path)
         why.append(reason)
     is_stated = bool(stated.keys() & _FORMS.keys())
-    assumed = assumed_u(known, fields.paths[path])
+    assumed = assumed_u(known, values)
     if is_stated and not fields.family.is_reference and _is_missing(fields, path, stated):
         keys["assumed"] = assumed
         why.append(f"ASSUMED u = {assumed} where a message states none: put yours here")
@@ -331,6 +336,25 @@ def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
     if not is_stated and fields.family.is_reference:
         why.append("no uncertainty is stated: it is taken as negligible beside the sensors'")
     return Series(known.name, keys, why, known)
+
+
+def _errors_and_values(
+    known: Known, stated: Sequence[object]
+) -> tuple[list[float], Sequence[object]]:
+    """Return the usual codes of errors that are far from all other values, and those others."""
+    codes = ERROR_VALUES | ERROR_VALUES_OF.get(known.name, frozenset())
+    others = [each for each in stated if number_of(each) not in codes]
+    numbers = [number for each in others if (number := number_of(each)) is not None]
+    if not numbers:
+        return [], stated
+    least, largest = min(numbers), max(numbers)
+    room = max(largest - least, 0.5 * max(abs(least), abs(largest)))
+    errors = {
+        number
+        for each in stated
+        if (number := number_of(each)) in codes and not least - room <= number <= largest + room
+    }
+    return sorted(errors), others if errors else stated
 
 
 def _level(fields: Fields, path: str) -> tuple[float, str]:
@@ -392,7 +416,9 @@ def _reason(fields: Fields, path: str) -> str:
     return ""
 
 
-def _unit(fields: Fields, path: str, known: Known, keys: dict[str, str | float]) -> Iterator[str]:
+def _unit(
+    fields: Fields, path: str, known: Known, keys: dict[str, str | float | list[float]]
+) -> Iterator[str]:
     """Set the unit of a series, and yield the reason."""
     unit_path = _unit_path(fields, path)
     if unit_path is not None:

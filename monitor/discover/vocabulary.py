@@ -51,6 +51,12 @@ _QUANTITIES: Final[Mapping[Known, str]] = {
     Known("level", "", "0.01 * abs(value) + {least}"): "level waterlevel",
     Known("power", "W", "0.5 + 0.01 * abs(value)"): "power apower activepower",
 }
+# What sensors send in place of a value: the ends of their numbers, and what chips say when they
+# start or have lost their probe.
+ERROR_VALUES: Final = frozenset(
+    (65535.0, 32767.0, -32768.0, 6553.5, 3276.7, -3276.8, 655.35, 327.67, -327.68, -999.0, -9999.0)
+)
+ERROR_VALUES_OF: Final = {"temperature": frozenset((-127.0, 85.0, 850.0))}
 UNKNOWN: Final = Known("", "", "0.02 * abs(value) + {least}")
 _BY_WORD: Final = {word: known for known, words in _QUANTITIES.items() for word in words.split()}
 _BY_UNIT: Final = {"°C": "temperature", "degC": "temperature", "hPa": "pressure", "ppm": "co2"}

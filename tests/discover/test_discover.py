@@ -382,6 +382,41 @@ def test_a_word_that_may_be_an_error_code_is_a_question_beside_one_quantity_too(
     assert reading.assumed
 
 
+@pytest.mark.parametrize(
+    ("quantity", "code", "values"),
+    [
+        ("temperature", -127, (21.0, 21.5)),
+        ("temperature", 85.0, (-9.5, 30.0)),
+        ("temperature", 327.67, (21.0, 21.5)),
+        ("co2", 65535, (420, 512)),
+        ("temperature", "850.0", ("21.0", "20.5")),
+    ],
+)
+def test_a_number_that_says_there_is_no_value_is_no_reading(quantity, code, values):
+    found = proposed(heard(*(sent("shed/a1/up", {quantity: each}) for each in (*values, code))))
+
+    ((*readings,),) = found.trial.content.readings.values()
+    assert [each.value for each in readings] == [float(each) for each in values]
+    assert f"error_values: [{float(code)}]" in found.text
+    assert not any("refused" in each for each in found.missing)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "values"),
+    [
+        ("temperature", (71.0, 85.0)),
+        ("co2", (420, 850)),
+        ("humidity", (40, 85)),
+        ("temperature", (85.0,)),
+    ],
+)
+def test_a_number_among_others_of_its_size_is_a_reading(quantity, values):
+    found = proposed(heard(*(sent("shed/a1/up", {quantity: each}) for each in values)))
+
+    ((*readings,),) = found.trial.content.readings.values()
+    assert [each.value for each in readings] == [float(each) for each in values]
+
+
 def test_numbers_that_are_left_over_are_a_question():
     body = {"temperature": 21.0, "zaehlrate": 31.5, "battery": 97}
     found = proposed(heard(sent("shed/a1/up", body)))

@@ -32,7 +32,7 @@ SETTINGS: Final = b"""sources:
            {quantity: c, samples: c.x},
            {quantity: d, quantiles: {"0.05": "d[0]", "0.5": "d[1]", "0.95": "d[2]"}},
            {quantity: e, value: e, assumed: "sqrt(abs(value)) / (value - 1)", unit: lb},
-           {quantity: f, value: f.v, plus_minus: f.pm, p: f.p},
+           {quantity: f, value: f.v, plus_minus: f.pm, p: f.p, error_values: [-127, 5]},
            {quantity: "{quantity}", value: g.v, u: g.u, unit: degC, to_unit: K}]}}
 - {topic: "done/{sensor}", kind: event, decoder: json,
    map: {time: at, event: what, note: why, time_layout: "%d.%m.%Y %H:%M:%S%z"}}
