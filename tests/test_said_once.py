@@ -41,9 +41,10 @@ FAULTS["ringing"] = replace(
     FAULTS["stuck"],
     means="it swings about the measurand",
     words=lambda found, unit, _verbs: f"rings by {found.size.value:g} {unit}",
+    estimate_means="how far it swings",
     rule="SensorRinging",
-    summary="rings",
-    description="It is {calibration_bias:%+.3g} {unit} off.",
+    summaries=("rings by {estimate:%.3g} {unit}",),
+    description="It swings about the measurand.",
 )
 
 import numpy as np
@@ -87,8 +88,10 @@ def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     assert told["active"] == [True]
     assert "there is already an alert of this name" in told["refused"]
     assert "| `ringing` | it swings about the measurand |" in told["docs"]
+    assert "| `ringing` | unit | how far it swings |" in told["docs"]
     assert "outliers, drift, stuck, gain, lag, sign, ringing," in told["api"]
     assert "      - alert: SensorRinging\n" in told["rules"]
+    assert '{{ if print "monitor_fault_estimate" $fault | query }}rings by ' in told["rules"]
     assert "/docs/runbook#sensorringing'\n" in told["rules"]
     assert re.search(r'alert!~"[^"]*\|ringing\|', told["rules"])
     assert re.search(r'alertname =~ "[^"]*\|SensorRinging"', told["quiet"])

@@ -1,8 +1,9 @@
 """Writes into the files of alerts what follows from the table of faults (core/verdict/faults.py).
 
-Between the marks in alerts.yml stands one rule a fault, written anew; SensorThreshold leaves out
-the names that are alerts already, and Alertmanager keeps quiet the warnings of a sensor that
-somebody is called for. Run it after a change of the table, then kubernetes/operator/rules.py:
+Between the marks in alerts.yml stands one rule a fault, written anew, and SensorPage for each fault
+that may call somebody, with the same text. SensorThreshold leaves out the names that are alerts
+already, and Alertmanager keeps quiet what only a score says of a fault that has a name. Run it
+after a change of the table, then kubernetes/operator/rules.py:
 ``python deploy/prometheus/fault_rules.py``. Everything else in the files is written by hand.
 """
 
@@ -28,12 +29,23 @@ _RULE: Final = """\
     * on (job, instance, sensor, quantity) group_left (unit, group) monitor_series_info
   keep_firing_for: 5m
   labels: {{severity: {severity}}}
-  annotations:
-    summary: "{{{{ $labels.sensor }}}} ({{{{ $labels.quantity }}}}) {summary}{size}{since}"
+  annotations: &{label}
+    summary: '{summary}'
     description: >-
 {description}
     page_url: {page}
     runbook_url: '{base}/docs/runbook#{runbook}'
+"""
+# The same alert once the evidence of the whole fleet calls somebody.
+_PAGE_RULE: Final = """\
+- alert: SensorPage
+  expr: >-
+    (monitor_alert_active{{alert="{label}"}} == 1
+    and on (job, instance, sensor, quantity) monitor_alert_page == 1)
+    * on (job, instance, sensor, quantity) group_left (unit, group) monitor_series_info
+  keep_firing_for: 5m
+  labels: {{severity: critical, alert: {label}}}
+  annotations: *{label}
 """
 # Where people reach the daemon: what http.public_url says, else where Prometheus scrapes it.
 BASE: Final = (
@@ -47,74 +59,85 @@ PAGE: Final = (
     + "/".join(_ESCAPED.format(label=label) for label in ("sensor", "quantity"))
     + "'"
 )
-# How large a fault is, of which the description shows a metric.
-_SIZES: Final = {
-    "drift_per_day": ": {error_now:%+.3g} {unit}, {drift_per_day:%+.3g} {unit} a day",
-    "error_now": ": {error_now:%+.3g} {unit}",
-    "calibration_zms": ": mean of z squared {calibration_zms:%.2f}",
-}
-_VALUE: Final = re.compile(r"\{(\w+):(%[^}]+)\}")
-_ON_ITS_OWN: Final = re.compile(r" (\{\w+:%[^}]+\}\S*) ")  # a query makes a long line
-_OF_SERIES: Final = "job=%q,instance=%q,sensor=%q,quantity=%q"
+# The series of an alert, and its fault, as every query of its text asks for them.
+_SERIES: Final = "job=%q,instance=%q,sensor=%q,quantity=%q"
 _LABELS: Final = "$labels.job $labels.instance $labels.sensor $labels.quantity"
+_OF: Final = (
+    f'{{{{ $of := printf "{{{_SERIES}}}" {_LABELS} }}}}'
+    f'{{{{ $fault := printf "{{{_SERIES},fault=%q}}" {_LABELS} $labels.alert }}}}'
+)
+_WHO: Final = "{{ $labels.sensor }} ({{ $labels.quantity }}) "
+_SINCE: Final = (
+    '{{ with print "monitor_fault_since_timestamp_seconds" $of | query }}'
+    ", not right since {{ . | first | value | humanizeTimestamp }}{{ end }}"
+)
+# The evidence says that something is wrong, the newest pairs do not say what: the alert is new, or
+# the fault is over and the alert has not ended yet.
+_UNCLEAR: Final = "is not as right as it says; its last pairs do not show in which way"
+_UNIT: Final = "{{ with $labels.unit }} {{ . }}{{ end }}"
+_VALUE: Final = re.compile(r"\{(1/|100\*)?(\w+):([^}]+)\}")
+_METRICS: Final = {
+    "estimate": ("monitor_fault_estimate", "$fault"),
+    "lower": ("monitor_fault_estimate_lower", "$fault"),
+    "upper": ("monitor_fault_estimate_upper", "$fault"),
+    "error_now": ("monitor_error_now", "$of"),
+}
 
 
 def rule(label: str, fault: Fault) -> str:
     """Return the rule that passes a fault's alert on to Prometheus."""
-    lines = _ON_ITS_OWN.sub(r"\n\1\n", fault.description).splitlines()
-    description = "\n".join(fill(line, 90) for line in lines)
-    description = _VALUE.sub(_queried, description).replace("{unit}", "{{ $labels.unit }}")
     return _RULE.format(
         label=label,
         rule=fault.rule,
         severity=fault.severity,
-        summary=fault.summary,
-        size=_size(fault).replace('"', '\\"'),
-        since=_since().replace('"', '\\"'),
+        summary=f"{_OF}{_WHO}{_first_known(*fault.summaries)}{_SINCE}",
         base=BASE,
         page=PAGE,
-        description=indent(description, "      "),
+        description=indent(fill(fault.description, 90), "      "),
         runbook=fault.runbook,
     )
 
 
-def _size(fault: Fault) -> str:
-    """Return what a summary says of a fault's size: with its sign and unit, where there are."""
-    for metric, text in _SIZES.items():
-        if f"{{{metric}:" in fault.description:
-            return _VALUE.sub(_queried, text).replace("{unit}", "{{ $labels.unit }}")
-    return ""
+def _first_known(text: str, *others: str) -> str:
+    """Return the template of the first text of which all numbers are known."""
+    names = dict.fromkeys(name for _, name, _ in _VALUE.findall(text))
+    shown = _VALUE.sub(_number, text).replace(" {unit}", _UNIT)
+    if not names:
+        return shown
+    known = " ".join(_asked(" and on () " if at else "", name) for at, name in enumerate(names))
+    rest = _first_known(*(others or (_UNCLEAR,)))
+    return f"{{{{ if print {known} | query }}}}{shown}{{{{ else }}}}{rest}{{{{ end }}}}"
 
 
-def _since() -> str:
-    """Return what a summary says of a fault's beginning; nothing where the metric is absent."""
-    query = f'printf "monitor_fault_since_timestamp_seconds{{{_OF_SERIES}}}" {_LABELS} | query'
-    shown = ", not right since {{ . | first | value | humanizeTimestamp }}"
-    return f"{{{{ with {query} }}}}{shown}{{{{ end }}}}"
+def _number(value: re.Match[str]) -> str:
+    """Return the template that shows a number of the alert's series in the form that is asked."""
+    scale, name, form = value.groups(default="")
+    shown = f'printf "{form}"' if form.startswith("%") else form
+    asked = _asked(scale, name)
+    return f"{{{{ range print {asked} | query }}}}{{{{ .Value | {shown} }}}}{{{{ end }}}}"
 
 
-def _queried(value: re.Match[str]) -> str:
-    """Return the template that asks for a metric of the alert's series; "?" if it is absent."""
-    metric, form = value.groups()
-    query = f'printf "monitor_{metric}{{{_OF_SERIES}}}" {_LABELS} | query'
-    shown = f'. | first | value | printf "{form}"'
-    return f"{{{{ with {query} }}}}{{{{ {shown} }}}}{{{{ else }}}}?{{{{ end }}}}"
+def _asked(before: str, name: str) -> str:
+    """Return the part of a query that asks for a number, after what stands before it."""
+    metric, labels = _METRICS[name]
+    return f'"{before}{metric}" {labels}'
 
 
 def alerts(text: str) -> str:
     """Return alerts.yml with the rules of all faults."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    rules = "".join(rule(label, fault) for label, fault in FAULTS.items())
-    text = before + BEGIN + indent(rules, "      ") + END + after
+    rules = [rule(*each) for each in FAULTS.items()]
+    rules += [_PAGE_RULE.format(label=label) for label, of in FAULTS.items() if of.calls_people]
+    text = before + BEGIN + indent("".join(rules), "      ") + END + after
     return re.sub(r'(?<=alert!~")[^"]+', "|".join(alert_meanings()), text)
 
 
 def inhibitions(text: str) -> str:
-    """Return alertmanager.yml, which keeps the warning of each fault quiet beside SensorPage."""
-    rules = "|".join(fault.rule for fault in FAULTS.values())
-    start = text.index("[alertname = SensorPage]")
-    return text[:start] + re.sub(r'(?<=alertname =~ ")[^"]+', rules, text[start:], count=1)
+    """Return alertmanager.yml, in which an alert of a fault keeps the scores' alerts quiet."""
+    names = "|".join(fault.rule for fault in FAULTS.values())
+    start = text.index("said by a score as well")
+    return text[:start] + re.sub(r'(?<=alertname =~ ")[^"]+', names, text[start:], count=1)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,13 @@ from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import STATE_MEANINGS, Snapshot
-from monitor.core.verdict import REFERENCE_STALE, REJECTED_SHARE
+from monitor.core.verdict import (
+    FAULT,
+    FAULTS,
+    REFERENCE_STALE,
+    REJECTED_SHARE,
+    fault_estimate,
+)
 from monitor.http.text_format import Family, escape, family_header, labelled, render
 
 
@@ -50,6 +56,12 @@ OTHERS: Final[dict[str, str]] = {
     "monitor_series_last_pair_timestamp_seconds": "Event time of the last pair.",
     "monitor_series_state": "1 for the state a series is in.",
     "monitor_alert_active": "1 while an alert fires.",
+    "monitor_fault_estimate": (
+        "How large the fault of a verdict is, in the unit of the fault: the number that the "
+        "sentence and the alerts state."
+    ),
+    "monitor_fault_estimate_lower": "Lower end of that number's 95 % interval.",
+    "monitor_fault_estimate_upper": "Upper end of that number's 95 % interval.",
     "monitor_alert_page": (
         "1 while the evidence of the whole fleet is strong enough to page a person; on average, "
         "at most a share fleet.q of these series is honest."
@@ -70,6 +82,7 @@ ESSENTIAL: Final = frozenset(
         *("monitor_score_crps_mean", "monitor_score_crps_expected_ratio"),
         *("monitor_score_quadratic_expected_ratio", "monitor_window_pairs_effective"),
         *("monitor_error_now", "monitor_drift_per_day", "monitor_due_seconds"),
+        *("monitor_fault_estimate", "monitor_fault_estimate_lower", "monitor_fault_estimate_upper"),
         *("monitor_fault_since_timestamp_seconds", "monitor_window_pairs"),
         "monitor_series_last_reading_timestamp_seconds",
         "monitor_series_last_pair_timestamp_seconds",
@@ -78,6 +91,7 @@ ESSENTIAL: Final = frozenset(
     )
 )
 STATES: Final = tuple(STATE_MEANINGS)
+_ESTIMATES: Final = tuple(name for name in OTHERS if name.startswith("monitor_fault_estimate"))
 
 _Numbers = np.ndarray[Any, np.dtype[Any]]
 _PIECE: Final = 64  # series whose lines are written together
@@ -244,10 +258,26 @@ def _families(
             )
             for alert, active in snapshot.alerts.items()
         ),
+        **_estimates(snapshot, told),
         "monitor_alert_page": [] if paged is None else [_Column(paged.view(np.uint8), told)],
     }
     for name, columns in others.items():
         yield name, OTHERS[name], columns
+
+
+def _estimates(snapshot: Snapshot, shown: Bool) -> dict[str, list[_Column]]:
+    """Return how large faults are, a column a fault: only series that have it have a sample."""
+    names, faults = (*FAULTS,), np.full(shown.size, -1)
+    numbers = np.full((len(_ESTIMATES), shown.size), np.nan)
+    for row, report in snapshot.reports.items():
+        if report.verdict.state == FAULT:
+            faults[row] = names.index(report.verdict.fault)
+            numbers[:, row] = fault_estimate(report.verdict)
+    present = [(at, b',fault="%b"' % names[at].encode()) for at in np.unique(faults[faults >= 0])]
+    return {
+        name: [_Column(values, shown & (faults == at), label) for at, label in present]
+        for name, values in zip(_ESTIMATES, numbers, strict=True)
+    }
 
 
 def _states(snapshot: Snapshot, every: Bool, *, essential: bool) -> Iterator[_Column]:

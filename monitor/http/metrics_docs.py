@@ -11,7 +11,7 @@ from monitor.alerts.outlet import SinkFigures
 from monitor.core.scores.entries import Statistic, Unit
 from monitor.core.scores.statistics import STATISTICS
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
-from monitor.core.verdict import alert_meanings
+from monitor.core.verdict import FAULTS, alert_meanings
 from monitor.decode import REASONS
 from monitor.http.metrics import ESSENTIAL, METRICS, OTHERS
 from monitor.http.telemetry import CorrectedFigures, Figures, OtlpFigures, VerdictFigures, families
@@ -80,6 +80,14 @@ _STATES: Final = """\
 
 `alert` may also be the name of one of the `thresholds` in the settings. While a suspect reference
 explains an offset, the alert `offset` is 0. An alert has a sample if its state is known.
+
+A series has a sample of `monitor_fault_estimate` while its verdict states a fault, whose name is
+the label `fault`, and samples of the ends of the 95 % interval where it has one. The verdict of
+`/api/v1` has the same numbers as `fault_estimate`. They are:
+
+| fault | unit | estimate |
+|---|---|---|
+{estimates}
 """
 _REASONS: Final = """\
 ### Reasons for a rejection
@@ -111,6 +119,9 @@ _GOOD: Final = {
 _LABELS: Final = {
     "monitor_series_state": "sensor, quantity, state",
     "monitor_alert_active": "sensor, quantity, alert",
+    "monitor_fault_estimate": "sensor, quantity, fault",
+    "monitor_fault_estimate_lower": "sensor, quantity, fault",
+    "monitor_fault_estimate_upper": "sensor, quantity, fault",
     "monitor_reference_suspect": "reference, quantity",
     "monitor_reference_bias": "reference, quantity",
     "monitor_series_info": "sensor, quantity, unit, group",
@@ -138,7 +149,9 @@ def metrics_page() -> str:
                 "## Of a series\n",
                 _table(series),
                 _STATES.format(
-                    states=_meanings(STATE_MEANINGS), alerts=_meanings(alert_meanings())
+                    states=_meanings(STATE_MEANINGS),
+                    alerts=_meanings(alert_meanings()),
+                    estimates=_estimates(),
                 ),
                 "## Of the daemon\n",
                 _table(own),
@@ -193,6 +206,13 @@ def _every_figure() -> Figures:
 
 def _meanings(of: Mapping[str, str]) -> str:
     return "\n".join(f"| `{name}` | {meaning} |" for name, meaning in of.items())
+
+
+def _estimates() -> str:
+    return "\n".join(
+        f"| `{label}` | {of.estimate_unit.format(unit='unit')} | {of.estimate_means} |"
+        for label, of in FAULTS.items()
+    )
 
 
 def _table(rows: Iterable[str]) -> str:

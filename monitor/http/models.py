@@ -39,6 +39,15 @@ class Remedy(TypedDict):
     crps_after: Number
 
 
+class Estimate(TypedDict):
+    """A number with its 95 % interval; only the upper end for a factor on u that may be 0."""
+
+    value: Number
+    lower: Number
+    upper: Number
+    unit: str
+
+
 class Verdict(TypedDict):
     """What is wrong, how large, since when, and what would fix it; null where not known."""
 
@@ -61,6 +70,13 @@ class Verdict(TypedDict):
     lower: Number
     upper: Number
     unit: Annotated[str, about("Of the estimate; empty for a factor or a share.")]
+    fault_estimate: Annotated[
+        Estimate | None,
+        about(
+            "The number that the sentence is about, as monitor_fault_estimate: the estimate, but "
+            "of a drift the change a day and of a lag the seconds. Null without a fault."
+        ),
+    ]
     slope_per_day: Annotated[Number, about("Of a drift, in the unit of the quantity a day.")]
     since: Annotated[str | None, about("When the fault began.")]
     changed: Annotated[
@@ -297,15 +313,6 @@ class Alert(TypedDict):
     evidence: Number
     sentence: str
     advice: str
-
-
-class Estimate(TypedDict):
-    """A number with its 95 % interval; only the upper end for a factor on u that may be 0."""
-
-    value: Number
-    lower: Number
-    upper: Number
-    unit: str
 
 
 Transition = TypedDict(

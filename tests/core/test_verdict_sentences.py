@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +51,18 @@ def test_a_drift_is_told_with_rate_size_and_date_when_due():
     left = 5.0 - verdict.level.value
     days = left / verdict.slope_per_day.value
     assert verdict.due == pytest.approx(START + HOUR * (N - 1) + 86_400.0 * days)
+
+
+def test_a_lag_is_told_with_the_usual_time_of_as_many_pairs():
+    """Pairs come every twenty seconds, but for a night after each hundred."""
+    p = sensor(4, N, slow=0.9, fault=since(ONSET, lambda value, _: np.roll(value, 3)))
+    at = np.arange(N)
+    p = replace(p, time=START + 20.0 * at + 50_000.0 * (at // 100))
+    verdict = judge(p, alarm=ALARM + 40)
+    without = judge(replace(p, timed=False), alarm=ALARM + 40)
+
+    assert verdict.sentence.startswith("is late by 1 min: it shows what was 3 pairs before, since ")
+    assert without.sentence.startswith("is late: it shows what was 3 pairs before")
 
 
 def test_a_drift_beyond_its_tolerance_has_no_date():

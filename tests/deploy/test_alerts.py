@@ -21,8 +21,9 @@ ALERTS = PROMETHEUS / "alerts.yml"
 TESTS = sorted(PROMETHEUS.glob("*_test.yml"))
 RUNBOOK = PROJECT / "docs" / "runbook.md"
 GROUPS = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
-RULES = {rule["alert"]: rule for group in GROUPS for rule in group["rules"]}
-rules = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+EVERY = [rule for group in GROUPS for rule in group["rules"]]
+RULES = {rule["alert"]: rule for rule in EVERY}
+rules = pytest.mark.parametrize("rule", EVERY, ids=[rule["alert"] for rule in EVERY])
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_promtool_accepts_configuration_and_rules():
     done = run(need("promtool"), "check", "config", "prometheus.yml", cwd=PROMETHEUS)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"{len(RULES)} rules found" in done.stdout
+    assert f"{len(EVERY)} rules found" in done.stdout
 
 
 def test_the_rules_of_the_faults_are_what_the_script_makes_of_the_table(fault_rules):
@@ -60,18 +61,43 @@ def test_the_rules_of_the_faults_are_what_the_script_makes_of_the_table(fault_ru
     assert fault_rules.inhibitions(quiet) == quiet
 
 
-def test_nobody_is_called_because_of_an_overstated_uncertainty():
-    """Its own rule warns; of the critical ones, the one that a fault can raise leaves it out."""
-    own = RULES[FAULTS["overstated"].rule]
-    critical = [rule for rule in RULES.values() if rule["labels"]["severity"] == "critical"]
+def test_a_page_has_the_text_of_its_fault_and_an_overstated_uncertainty_calls_nobody():
+    pages = {
+        re.search(r'alert="(\w+)"', rule["expr"])[1]: rule
+        for rule in EVERY
+        if "monitor_alert_page" in rule["expr"]
+    }
 
-    assert own["labels"]["severity"] == "warning"
-    for rule in critical:
-        if "monitor_alert_page" in rule["expr"] or "monitor_calibration_zms" in rule["expr"]:
-            assert (
-                'unless on (job, instance, sensor, quantity) monitor_alert_active{alert="over'
-                in (rule["expr"])
-            )
+    assert {*FAULTS} - {*pages} == {"overstated"}
+    for label, rule in pages.items():
+        assert (rule["alert"], rule["labels"]) == (
+            "SensorPage",
+            {"severity": "critical", "alert": label},
+        )
+        assert rule["annotations"] == RULES[FAULTS[label].rule]["annotations"]
+
+
+def test_no_alert_keeps_quiet_the_one_that_names_the_fault():
+    """But for those by which the fault is the reference's, and MonitorDrift, which says more."""
+    named = {fault.rule for fault in FAULTS.values()}
+    sources = {
+        name
+        for rule in alertmanager()["inhibit_rules"]
+        if named & names_of(rule["target_matchers"])
+        for name in names_of(rule["source_matchers"])
+    }
+
+    assert sources == {"SensorReferenceSuspect", "MonitorSensorsAgree", "MonitorDrift"}
+
+
+def test_an_alert_of_a_sensor_names_no_setting_and_shows_no_number_as_a_question_mark():
+    keys = re.findall(r"^## `(\w+)", (PROJECT / "docs" / "settings.md").read_text(), re.MULTILINE)
+    assert len(keys) > 10
+    for rule in EVERY:
+        text = "".join(rule["annotations"].values())
+        assert "}}?" not in text
+        if rule["alert"].startswith("Sensor"):
+            assert not re.search(rf"\b(?:{'|'.join(keys)})[.]\w+", text)
 
 
 def test_every_fault_has_a_rule_that_passes_its_alert_on():
@@ -153,10 +179,11 @@ def test_an_alert_says_whom_what_and_where_to_read_on(rule):
     assert "{{" in annotations["summary"] or rule["alert"] == "MonitorAbsent"
     assert annotations["description"].endswith(".")
     section = rule["alert"].lower()
-    if rule["alert"] in ("MonitorAbsent", "MonitorDown"):  # no daemon can show it
-        assert annotations["runbook_url"] == f"docs/runbook.md#{section}"
-    else:
-        assert annotations["runbook_url"].endswith(f"{{{{ end }}}}/docs/runbook#{section}")
+    if section == "sensorpage":
+        section = FAULTS[rule["labels"]["alert"]].rule.lower()
+    link = annotations["runbook_url"].removesuffix("{{ end }}")  # of MonitorAbsent: if one is known
+    assert link.endswith(f"/docs/runbook#{section}")
+    assert link.startswith("{{ with ")
 
 
 @rules

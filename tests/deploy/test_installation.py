@@ -92,9 +92,11 @@ def test_faults_are_told_in_one_notification_a_kind_with_the_way_to_the_runbook(
     alert = told()["cart-03"]
     assert {cart.sensor for cart in CARTS if cart.fault(0, 1).alert} >= told().keys()
     assert alert["labels"]["unit"] == "kg"
-    said = r"^offset: it is \+\d+(\.\d+)? kg off now, mean of z squared is \d"
-    assert re.search(said, alert["annotations"]["description"])
-    assert alert["annotations"]["runbook_url"].endswith("/docs/runbook#sensorpage")
+    said = r"cart-03 \(mass\) reads too high or too low: \+\d+(\.\d+)? kg \(\+.* to \+"
+    assert re.match(said, alert["annotations"]["summary"])
+    links = [alert["annotations"][name] for name in ("page_url", "runbook_url")]
+    ends = ("/series/cart-03/mass", "/docs/runbook#sensoroffset")
+    assert links == [f"http://127.0.0.1:9108{end}" for end in ends]  # what compose opens
 
 
 def test_a_healthy_daemon_is_not_complained_about(watched):

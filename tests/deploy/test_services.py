@@ -204,6 +204,15 @@ def test_services_of_compose_find_each_other():
     assert {settings.mqtt.password_file, settings.mqtt.tls.ca_file} == secrets
 
 
+def test_alerts_of_compose_link_to_the_port_that_it_opens():
+    (port,) = compose()["services"]["monitor"]["ports"]
+    outside, _, inside = port.rpartition(":")
+    settings = load(DEPLOY / "compose" / "monitor.yaml")
+
+    assert inside == str(settings.http.port)
+    assert settings.http.public_url == f"http://{outside}"
+
+
 def test_compose_asks_for_health_as_the_image_does():
     assert compose()["services"]["monitor"]["healthcheck"]["test"] == ["CMD", *healthcheck()]
 
@@ -309,6 +318,18 @@ def test_the_pod_finds_journal_settings_and_secrets_where_the_settings_say(rende
     )
     assert container["args"][-1] == f"{mounted['settings']}/monitor.yaml"
     assert list(one(rendered, "ConfigMap")["data"]) == ["monitor.yaml"]
+
+
+def test_alerts_on_kubernetes_link_to_where_the_command_beside_the_setting_leads(rendered):
+    file = DEPLOY / "kubernetes" / "base" / "monitor.yaml"
+    service = one(rendered, "Service")["metadata"]
+    words = " ".join(file.read_text(encoding="utf-8").replace("\n  #", "").split())
+    (command,) = re.findall(r"`(kubectl .* port-forward [^`]+)`", words)
+    port = one(rendered, "Service")["spec"]["ports"][0]["port"]
+
+    to = f"--namespace {service['namespace']} port-forward service/{service['name']} {port}"
+    assert command == f"kubectl {to}"
+    assert load(file).http.public_url == f"http://127.0.0.1:{port}"
 
 
 def test_prometheus_operator_scrapes_the_service_under_the_rules_job(rendered):

@@ -19,15 +19,15 @@ scrape_configs:
 
 
 class Prometheus:
-    """A running Prometheus; ``query`` asks it. It may have settings of its own."""
+    """A running Prometheus; ``query`` asks it. It may have settings and options of its own."""
 
-    def __init__(self, folder: Path, target: str, settings: str = "") -> None:
+    def __init__(self, folder: Path, target: str, settings: str = "", *options: str) -> None:
         self._port = free_port()
         text = settings or SETTINGS.format(target=target)
         settings = str(written(folder, "prometheus.yml", text))
         command = [need("prometheus"), f"--config.file={settings}"]
         command += [f"--storage.tsdb.path={folder}/tsdb"]
-        command += [f"--web.listen-address=127.0.0.1:{self._port}"]
+        command += [f"--web.listen-address=127.0.0.1:{self._port}", *options]
         self._process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

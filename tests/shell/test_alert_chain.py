@@ -2,16 +2,19 @@
 
 A simulated cart reads heavy, its readings go through mosquitto to the daemon, Prometheus scrapes
 it with the shipped rules, the shipped Alertmanager's configuration posts to a receiver; then the
-cart is mended, and the receiver is told that it is over. Only intervals and addresses differ from
-what is shipped.
+cart is mended, and the receiver is told that it is over. A fleet with every fault shows that each
+alert's text is about the fault and the number of the verdict. Only intervals and addresses differ
+from what is shipped.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import time
 import urllib.request
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +25,8 @@ from harness.programs import WAIT_SECONDS, need, until
 from harness.prometheus import Prometheus
 from harness.receiver import Receiver
 
+from monitor.core.model import Observation, Reading, Reference
+from monitor.core.verdict import FAULTS
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.simulate.carts import Cart, CartFleet
 from monitor.simulate.playback import native_message
@@ -92,7 +97,7 @@ def prometheus(tmp_path: Path, daemon: Daemon, alertmanager: Alertmanager) -> It
         (r"alertmanager:9093", alertmanager.target),
         (r"monitor:9108", daemon.url.removeprefix("http://")),
     )
-    running = Prometheus(folder, "", settings)
+    running = Prometheus(folder, "", settings, "--rules.alert.resend-delay=1s")
     until("the daemon is scraped", lambda: running.query('up{job="monitor"} == 1'))
     yield running
     running.stop()
@@ -114,7 +119,7 @@ def weigh(port: int, cart: Cart, start: float, animals: int, seed: int) -> float
 
 
 def alerts(receiver: Receiver, status: str) -> list[dict]:
-    """Return the pages that Alertmanager posted; they keep the warnings behind them quiet."""
+    """Return the pages that Alertmanager posted."""
     posts = [post.json for post in list(receiver.posts)]
     found = [alert for post in posts for alert in post["alerts"] if alert["status"] == status]
     return [alert for alert in found if alert["labels"]["alertname"] == "SensorPage"]
@@ -134,7 +139,8 @@ def test_a_fault_reaches_a_person_and_so_does_its_repair(mosquitto, daemon, prom
     assert opened(annotations["page_url"]).startswith("<!doctype html>")
     page, _, section = annotations["runbook_url"].partition("#")
     assert f'id="{section}"' in opened(page)
-    assert "offset: it is +" in told["annotations"]["description"]
+    size = r"cart-03 \(mass\) reads too high or too low: \+(\d+(?:\.\d+)?) kg \("
+    assert 9.0 < float(re.match(size, annotations["summary"])[1]) < 15.0
     found = daemon.json("/api/v1/alerts")["alerts"]
     assert [(each["sensor"], each["alert"]) for each in found] == [("cart-03", "offset")]
 
@@ -143,6 +149,7 @@ def test_a_fault_reaches_a_person_and_so_does_its_repair(mosquitto, daemon, prom
 
     over = alerts(receiver, "resolved")[0]
     assert over["fingerprint"] == told["fingerprint"]
+    assert re.match(rf"{size}|cart-03 \(mass\) is not as right", over["annotations"]["summary"])
     history = daemon.json("/api/v1/alerts?history=10")["history"]
     steps = [(each["alert"], each["to"]) for each in reversed(history)]
     assert [step for step in steps if step[1] != "pending"] == [
@@ -152,3 +159,143 @@ def test_a_fault_reaches_a_person_and_so_does_its_repair(mosquitto, daemon, prom
     assert {each["incident"] for each in history if each["from"] != "ok"} <= {
         each["id"] for each in history
     }
+
+
+# -- the text of every fault ----------------------------------------------------------------------
+
+PAIRS, HONEST, APART_SECONDS = 400, 150, 600.0
+
+
+def fleet_with_every_fault(end: float) -> Iterator[Observation]:
+    """Yield what a sensor a fault sends, honest at first, with its references; named as its fault.
+
+    What they measure varies by some 7 about 500; they state u = 1.
+    """
+    random = np.random.default_rng(5)
+    at = np.arange(PAIRS)
+    times = end - APART_SECONDS * (PAIRS - 1 - at)
+    for fault in FAULTS:
+        noise, steps = random.normal(size=(2, PAIRS))
+        truth = 500.0 + np.convolve(6.0 * steps, 0.5 ** np.arange(20))[:PAIRS]
+        far = np.where(random.random(PAIRS) < 0.1, 12.0, 0.0)
+        value = {
+            "offset": truth + 4.0 + noise,
+            "understated": truth + 2.5 * noise,
+            "overstated": truth + 0.3 * noise,
+            "outliers": truth + noise + far * np.sign(noise),
+            "drift": truth + noise + 0.02 * (at - HONEST),
+            "stuck": np.full(PAIRS, 507.5),
+            "gain": truth + noise + 0.3 * (truth - 500.0),
+            "lag": np.roll(truth, 3) + noise,
+            "sign": 1000.0 - truth + noise,
+        }[fault]
+        value = np.where(at < HONEST, truth + noise, value)
+        rows = zip(times.tolist(), value.tolist(), truth.tolist(), strict=True)
+        for key, (moment, said, true) in enumerate(rows):
+            yield Reading(fault, "mass", moment, said, u=1.0, key=str(key))
+            yield Reference(fault, "mass", moment, true, u=0.1, key=str(key))
+
+
+NUMBER = r"([+-]?\d+(?:\.\d+)?(?:e[+-]\d+)?)"
+SIZE = rf"{NUMBER}(?: kg)?(?: %)?(?: of its pairs| a day| heavy)? \({NUMBER} to {NUMBER}\)"
+# Of each fault: how its alert begins, and how its sentence does, with the same numbers.
+TEXTS = {
+    "offset": (
+        rf"reads too high or too low: {NUMBER} kg \({NUMBER} to {NUMBER}\)",
+        rf"reads {SIZE}",
+    ),
+    "understated": (rf"understates its uncertainty by a factor of {SIZE}",) * 2,
+    "overstated": (rf"overstates its uncertainty by a factor of {SIZE}",) * 2,
+    "outliers": (
+        rf"is far off in {SIZE}",
+        rf"is more than 4 standard uncertainties off in {SIZE}",
+    ),
+    "drift": (
+        rf"drifts {SIZE}, {NUMBER} kg off now",
+        rf"drifts {SIZE}, {NUMBER} heavy now",
+    ),
+    "stuck": (rf"is stuck at {NUMBER} kg",) * 2,
+    "gain": (rf"has an error that changes with the level: gain {SIZE}",) * 2,
+    "lag": (rf"is late by {NUMBER}m 0s", rf"is late by {NUMBER} min"),
+    "sign": ("has the wrong sign",) * 2,
+}
+
+
+def numbers(pattern: str, text: str) -> list[float]:
+    found = re.match(pattern, text)
+    assert found, f"{text!r} is not like {pattern!r}"
+    return [float(each) for each in found.groups()]
+
+
+def rounding(pattern: str, text: str) -> list[float]:
+    """Return half a unit in the last digit of each number."""
+    return [0.5 * 10.0 ** -len(each.partition(".")[2]) for each in re.match(pattern, text).groups()]
+
+
+def alerts_at(target: str) -> list[dict]:
+    """Return the alerts of sensors that Alertmanager has, those that others keep quiet too."""
+    found = json.loads(opened(f"http://{target}/api/v2/alerts"))
+    return [each for each in found if each["labels"]["alertname"].startswith("Sensor")]
+
+
+def as_stated(verdict: dict) -> list[float]:
+    """Return the numbers of a verdict as its alert states them: value, lower and upper end."""
+    estimate = verdict["fault_estimate"]
+    value = [estimate[name] for name in ("value", "lower", "upper") if estimate[name] is not None]
+    if verdict["fault"] == "stuck":  # has no interval
+        return value[:1]
+    if verdict["fault"] == "overstated":
+        return [1.0 / value[0], 1.0 / value[2], 1.0 / value[1]]
+    scale = {"outliers": 100.0, "lag": 1.0 / 60.0}.get(verdict["fault"], 1.0)
+    return [scale * each for each in value]
+
+
+def test_the_text_of_every_alert_is_about_the_fault_and_the_number_of_the_verdict(
+    mosquitto, daemon, prometheus, alertmanager
+):
+    with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+        for observation in fleet_with_every_fault(time.time() - 60.0):
+            out.publish(*native_message(observation, unit="kg"))
+
+    def documents() -> dict[str, dict]:
+        return {each["sensor"]: each for each in daemon.json("/api/v1/series")["series"]}
+
+    def are_there() -> bool:
+        return [each["pairs"] for each in documents().values()] == [PAIRS] * len(FAULTS)
+
+    until("all pairs are there", are_there)
+    told = documents()
+    assert {sensor: each["verdict"]["fault"] for sensor, each in told.items()} == {
+        fault: fault for fault in FAULTS
+    }
+    pairs = f"count(monitor_window_pairs == {PAIRS}) == {len(FAULTS)}"
+    until("Prometheus has it", lambda: prometheus.query(pairs))
+    since = datetime.fromtimestamp(time.time() + 2.0, UTC)
+
+    def sent() -> list[dict]:
+        found = alerts_at(alertmanager.target)
+        names = {(each["labels"]["sensor"], each["labels"]["alertname"]) for each in found}
+        own = {(label, fault.rule) for label, fault in FAULTS.items()}
+        later = [each for each in found if datetime.fromisoformat(each["updatedAt"]) > since]
+        return found if own <= names and len(later) == len(found) else []
+
+    for alert in until("all alerts are sent with the newest numbers", sent):
+        labels, summary = alert["labels"], alert["annotations"]["summary"]
+        fault, sensor = labels["alert"], labels["sensor"]
+        verdict = told[sensor]["verdict"]
+        assert labels["alertname"] in {FAULTS[verdict["fault"]].rule, "SensorPage"}
+        assert fault == verdict["fault"]
+        who, _, text = summary.partition(" (mass) ")
+        assert who == sensor
+        own, sentence = TEXTS[fault]
+        shown, stated = numbers(own, text), as_stated(verdict)
+        assert shown[: len(stated)] == pytest.approx(stated, rel=0.006)
+        said = numbers(sentence, verdict["sentence"])
+        for a, b, half in zip(shown, said, rounding(sentence, verdict["sentence"]), strict=True):
+            assert a == pytest.approx(b, abs=1.001 * half + 0.006 * abs(b))
+        assert ", not right since 20" in text
+        assert not alert["status"]["inhibitedBy"] or fault == "drift"
+    pages = [
+        each for each in alerts_at(alertmanager.target) if "Page" in each["labels"]["alertname"]
+    ]
+    assert {each["labels"]["alert"] for each in pages} == {*FAULTS} - {"overstated"}

@@ -13,18 +13,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from harness.programs import need
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
+from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_statistics
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.verdict import Estimate
+from monitor.core.verdict import Estimate, Verdict
 from monitor.decode import REASONS
 from monitor.http import metrics
+from monitor.http.documents import verdict_of_row
 from monitor.http.metrics import (
     ESSENTIAL,
     METRICS,
@@ -61,6 +64,10 @@ def snapshot(names=(("a", "x"), ("b", "x")), values=(1.25, math.nan), withdrawn=
     )
 
 
+def judged(fault: str, state: str = "fault", **numbers: object) -> FaultReport:
+    return FaultReport(fault, Verdict(state, fault, **numbers))
+
+
 def samples(page: bytes) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
@@ -94,6 +101,7 @@ def golden() -> bytes:
             states=("firing", "unknown", "stale"),
             paged=np.array([True, False, True]),
             suspects=(seen,),
+            reports={0: judged("offset", size=Estimate(3.0, 2.0, 4.0))},
         )
     )
 
@@ -175,6 +183,63 @@ def test_states_are_one_hot_and_alerts_say_which():
         "ok": 1.0,
     }
     assert value(page, "monitor_alert_active", alert="offset", **series) == 1.0
+
+
+SIZE, RATE = Estimate(3.0, 2.0, 4.0), Estimate(0.5, 0.25, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("report", "told", "unit"),
+    [
+        (judged("offset", size=SIZE), SIZE, "kg"),
+        (judged("understated", size=SIZE), SIZE, ""),
+        (judged("overstated", size=Estimate(math.nan, math.nan, 0.5)), (None, None, 0.5), ""),
+        (judged("outliers", size=RATE), RATE, ""),
+        (judged("drift", size=SIZE, slope_per_day=RATE), RATE, "kg/d"),
+        (judged("drift", size=SIZE), (None, None, None), "kg/d"),
+        (judged("stuck", size=Estimate(7.0, 7.0, 7.0)), (7.0, 7.0, 7.0), "kg"),
+        (judged("gain", size=SIZE), SIZE, ""),
+        (
+            judged("lag", size=Estimate(3.0, math.nan, math.nan), delay=30.0),
+            (30.0, None, None),
+            "s",
+        ),
+        (judged("lag", size=Estimate(0.0, math.nan, math.nan)), (None, None, None), "s"),
+        (judged("sign"), (None, None, None), ""),
+        (judged("offset", "undecided", size=SIZE), (None, None, None), None),
+    ],
+)
+def test_a_fault_is_published_with_its_own_size_as_the_verdict_of_the_interface_has_it(
+    report, told, unit
+):
+    now = replace(snapshot(), reports={0: report})
+    page = Exposition().render(now)
+    names = (
+        "monitor_fault_estimate",
+        "monitor_fault_estimate_lower",
+        "monitor_fault_estimate_upper",
+    )
+    of = {"sensor": "a", "quantity": "x", "fault": report.alert}
+
+    assert tuple(value(page, name, **of) for name in names) == tuple(told)
+    assert sum(name in names for name, _ in samples(page)) == sum(each is not None for each in told)
+    document = verdict_of_row(now, 0)["fault_estimate"]
+    if unit is None:
+        assert document is None
+    else:
+        assert tuple(document.values()) == (*told, unit)
+
+
+def test_a_fault_keeps_its_size_as_long_as_its_alert():
+    alerts = {"offset": np.array([True, True]), "reference_stale": np.array([True, False])}
+    stopped = replace(snapshot(withdrawn=(True, True)), alerts=alerts)
+    page = Exposition().render(
+        replace(stopped, reports=dict.fromkeys((0, 1), judged("offset", size=SIZE)))
+    )
+    both = ("monitor_alert_active", "monitor_fault_estimate")
+
+    assert {dict(labels)["sensor"] for name, labels in samples(page) if name in both} == {"a"}
+    assert value(page, "monitor_fault_estimate", sensor="a", quantity="x", fault="offset") == 3.0
 
 
 def test_a_page_remembers_series_only_as_long_as_they_are_the_same():

@@ -37,6 +37,7 @@ from monitor.core.verdict.faults import (
     Fault,
     alert_meanings,
     estimate_unit,
+    fault_estimate,
     noun_of,
     shows,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "alert_meanings",
     "document",
     "estimate_unit",
+    "fault_estimate",
     "judge",
     "judge_all",
     "judge_file",

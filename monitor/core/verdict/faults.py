@@ -17,8 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from monitor.core.model import NAN
 from monitor.core.verdict import words
-from monitor.core.verdict.verdict import Verdict
+from monitor.core.verdict.verdict import FAULT, NOTHING, Estimate, Verdict
 from monitor.core.verdict.words import Verbs
 
 LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has too
@@ -35,9 +36,15 @@ class Fault:
     several sensors agree on it. ``has_error_now``: the error is about the same from pair to pair,
     whatever the measurand does.
 
-    ``rule`` is the alert's name in Prometheus, from which the runbook's anchor is made; ``summary``
-    follows the sensor's name and quantity there, ``description`` is a text in which
-    ``{calibration_bias:%+.3g}`` stands for a metric's value and ``{unit}`` for the series' unit.
+    ``estimate`` is how large the fault is, ``estimate_means`` what that number says, and
+    ``estimate_unit`` its unit, in which ``{unit}`` stands for the series' unit.
+
+    ``rule`` is the alert's name in Prometheus, from which the runbook's anchor is made, and
+    ``description`` its text; ``calls_people``: the evidence of the whole fleet may page somebody.
+    ``summaries`` follow the sensor's name and quantity there: the first of which all numbers are
+    known. In them ``{estimate:%+.3g}`` stands for the number in a form of Prometheus' templates,
+    ``{lower:...}`` and ``{upper:...}`` for the ends of its interval, ``{error_now:...}`` for the
+    error now; ``1/`` or ``100*`` before a name changes the scale.
     """
 
     noun: str
@@ -45,12 +52,15 @@ class Fault:
     words: Callable[[Verdict, str, Verbs], str]
     shows: Callable[[Verdict], bool] = lambda _found: True
     look: str = "check the sensor; no adjustment has been shown to help"
-    estimate_has_unit: bool = False
+    estimate: Callable[[Verdict], Estimate] = lambda found: found.size
+    estimate_means: str
+    estimate_unit: str = ""
     mirrors: bool = False
     has_error_now: bool = True
     rule: str
     severity: str = "warning"
-    summary: str
+    calls_people: bool = True
+    summaries: tuple[str, ...]
     description: str
 
     @property
@@ -80,32 +90,49 @@ FAULTS: Final[dict[str, Fault]] = {
         means="it reads too high or too low on average",
         words=words.offset,
         shows=_is_level,
-        estimate_has_unit=True,
+        estimate_means="by how much it reads high, below 0 if it reads low",
+        estimate_unit="{unit}",
         mirrors=True,
         rule="SensorOffset",
-        summary="reads too high or too low",
-        description="It is {error_now:%+.3g} {unit} off now. The daemon's page says since when, "
-        "and what would fix it.",
+        summaries=(
+            ("reads too high or too low: {estimate:%+.3g} {unit} ({lower:%+.3g} to {upper:%+.3g})"),
+        ),
+        description="The daemon's page says what would fix it.",
     ),
     "understated": Fault(
         noun="understated uncertainty",
         means="its errors are larger than its uncertainty says",
         words=words.understated,
         shows=_is_factor,
+        estimate_means="the factor by which its uncertainty must be multiplied to be right",
         rule="SensorUnderstated",
-        summary="is less certain than it says",
-        description="The mean of z squared is {calibration_zms:%.2f}; 1 would be right. Its errors "
-        "are larger than the uncertainty it states.",
+        summaries=(
+            (
+                "understates its uncertainty by a factor of "
+                "{estimate:%.3g} ({lower:%.3g} to {upper:%.3g})"
+            ),
+        ),
+        description="Its errors are larger than the uncertainty it states. The daemon's page says "
+        "what would fix it.",
     ),
     "overstated": Fault(
         noun="overstated uncertainty",
         means="its errors are smaller than its uncertainty says",
         words=words.overstated,
         shows=_is_factor,
+        estimate_means="the factor by which its uncertainty must be multiplied to be right, so "
+        "0.25 where the sentence says 4; absent where only its upper end is known",
         rule="SensorOverstated",
-        summary="is more certain than it says",
-        description="The mean of z squared is {calibration_zms:%.2f}; 1 would be right. Its errors "
-        "are smaller than the uncertainty it states.",
+        calls_people=False,
+        summaries=(
+            (
+                "overstates its uncertainty by a factor of "
+                "{1/estimate:%.3g} ({1/upper:%.3g} to {1/lower:%.3g})"
+            ),
+            "overstates its uncertainty by a factor of at least {1/upper:%.3g}",
+        ),
+        description="Its errors are smaller than the uncertainty it states. The daemon's page says "
+        "what would fix it.",
     ),
     "outliers": Fault(
         noun="outliers",
@@ -113,8 +140,14 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.outliers,
         shows=lambda found: found.size.lower > LEAST_FAR,
         look="look at the readings that are far off, which may be misread, mismatched or disturbed",
+        estimate_means="the share of its pairs that are more than 4 standard uncertainties off",
         rule="SensorOutliers",
-        summary="is far off now and then",
+        summaries=(
+            (
+                "is far off in {100*estimate:%.3g} % of its pairs ({100*lower:%.3g} to "
+                "{100*upper:%.3g})"
+            ),
+        ),
         description="A few of its errors are far larger than all others; the rest is as it should "
         "be.",
     ),
@@ -124,13 +157,21 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.drift,
         shows=_is_drift,
         look="find what moves it, or calibrate it more often; no correction holds for long",
-        estimate_has_unit=True,
+        estimate=lambda found: found.slope_per_day,
+        estimate_means="the change of its error a day; `monitor_error_now` is the error",
+        estimate_unit="{unit}/d",
         mirrors=True,
         rule="SensorDrift",
-        summary="drifts",
-        description="It is {error_now:%+.3g} {unit} off now and still drifts by "
-        "{drift_per_day:%+.3g} {unit} a day. The daemon's page says since when, and when it leaves "
-        "its tolerance.",
+        summaries=(
+            (
+                "drifts {estimate:%+.3g} {unit} a day ({lower:%+.3g} to {upper:%+.3g}), "
+                "{error_now:%+.3g} {unit} off now"
+            ),
+            "drifts {estimate:%+.3g} {unit} a day ({lower:%+.3g} to {upper:%+.3g})",
+            "drifts",
+        ),
+        description="Its error keeps moving in one direction. The daemon's page says when it "
+        "leaves its tolerance.",
     ),
     "stuck": Fault(
         noun="stuck value",
@@ -138,9 +179,10 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.stuck,
         has_error_now=False,
         look="check the sensor, whose value does not move while the reference does",
-        estimate_has_unit=True,
+        estimate_means="the value that it repeats",
+        estimate_unit="{unit}",
         rule="SensorStuck",
-        summary="repeats one value",
+        summaries=("is stuck at {estimate:%.7g} {unit}",),
         description="The measurand changes, but the reading does not.",
     ),
     "gain": Fault(
@@ -148,8 +190,14 @@ FAULTS: Final[dict[str, Fault]] = {
         means="its error changes with the measured value",
         words=words.gain,
         shows=_is_factor,
+        estimate_means="its gain, where 1 is right",
         rule="SensorGain",
-        summary="has an error that changes with the value",
+        summaries=(
+            (
+                "has an error that changes with the level: gain "
+                "{estimate:%.3g} ({lower:%.3g} to {upper:%.3g})"
+            ),
+        ),
         description="It is right at one value and wrong in proportion to the distance from it: a "
         "matter of gain.",
     ),
@@ -159,8 +207,11 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.lag,
         has_error_now=False,
         look="check its filter, its place and its clock against the reference's",
+        estimate=lambda found: Estimate(found.delay, NAN, NAN),
+        estimate_means="how late it is; absent where it follows too slowly instead",
+        estimate_unit="s",
         rule="SensorLag",
-        summary="is late",
+        summaries=("is late by {estimate:humanizeDuration}", "follows what it measures too slowly"),
         description="Its error follows the rate at which the reference changes: it responds too "
         "slowly, or its clock is off.",
     ),
@@ -170,8 +221,9 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.sign,
         has_error_now=False,
         look="check its wiring and its scaling",
+        estimate_means="none",
         rule="SensorSign",
-        summary="has the wrong sign",
+        summaries=("has the wrong sign",),
         description="Its value falls when the reference rises.",
     ),
 }
@@ -192,6 +244,17 @@ def shows(found: Verdict) -> bool:
     return bool(found.fault) and FAULTS[found.fault].shows(found)
 
 
+def fault_estimate(found: Verdict) -> Estimate:
+    """Return how large the fault is that a verdict states, in the fault's own unit."""
+    return FAULTS[found.fault].estimate(found) if found.state == FAULT else NOTHING
+
+
+def fault_estimate_unit(found: Verdict, unit: str) -> str:
+    """Return the unit of that estimate, given the series' unit; empty for none."""
+    told = FAULTS[found.fault].estimate_unit.format(unit=unit) if found.state == FAULT else ""
+    return f"1{told}" if told.startswith("/") else told
+
+
 def noun_of(alert: str) -> str:
     """Return the name of an alert in a sentence."""
     return FAULTS[alert].noun if alert in FAULTS else alert.replace("_", " ")
@@ -203,5 +266,5 @@ def alert_meanings() -> dict[str, str]:
 
 
 def estimate_unit(alert: str, unit: str) -> str:
-    """Return the unit of an alert's estimate, given the series' unit; empty for none."""
-    return unit if alert in FAULTS and FAULTS[alert].estimate_has_unit else ""
+    """Return the unit of a verdict's size, given the series' unit; empty for none."""
+    return unit if alert in FAULTS and "{unit}" in FAULTS[alert].estimate_unit else ""

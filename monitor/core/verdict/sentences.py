@@ -15,7 +15,13 @@ import numpy as np
 from monitor.core.formatting import TO_THE_MINUTE, date_time, finite, instant
 from monitor.core.model import Float, Int
 from monitor.core.verdict import words
-from monitor.core.verdict.faults import FAULTS, estimate_unit, shows
+from monitor.core.verdict.faults import (
+    FAULTS,
+    estimate_unit,
+    fault_estimate,
+    fault_estimate_unit,
+    shows,
+)
 from monitor.core.verdict.pairs import FAR, Pairs
 from monitor.core.verdict.verdict import (
     FAULT,
@@ -46,12 +52,23 @@ def with_words(
     last = float(p.time[-1]) if p.n and p.timed else math.nan
     span = last - float(p.time[found.segment]) if p.n and p.timed else math.nan
     is_older = bool(p.n) and p.timed and found.began < float(p.time[0])
-    found = found._replace(typical=typical, span=span, last=last, is_older=is_older)
+    found = found._replace(
+        typical=typical, span=span, last=last, is_older=is_older, delay=_delay(found, p)
+    )
     apart = _apart(p.rows(slice(found.segment, None))) if found.state == IS_RIGHT else ""
     return found._replace(
         sentence=sentence(found, p.n, unit, apart, fired=fired),
         advice=advice(found, p, unit, fired=fired),
     )
+
+
+def _delay(found: Verdict, p: Pairs) -> float:
+    """Return the usual time of the pairs by which a sensor is late, s; NaN without such pairs."""
+    late = int(found.size.value) if found.fault == "lag" else 0
+    times = p.time[found.segment :]
+    if not (p.timed and 0 < late < times.size):
+        return math.nan
+    return float(np.median(times[late:] - times[:-late]))
 
 
 def sentence(found: Verdict, n: int, unit: str, apart: str = "", *, fired: bool = False) -> str:
@@ -308,6 +325,7 @@ def document(found: Verdict, unit: str) -> dict[str, Any]:
         "lower": finite(size.lower) if is_fault else None,
         "upper": finite(size.upper) if is_fault else None,
         "unit": estimate_unit(found.fault, unit) if is_fault else "",
+        "fault_estimate": _fault_estimate(found, unit) if is_fault else None,
         "slope_per_day": finite(found.slope_per_day.value) if is_fault else None,
         "since": instant(found.began) or None if is_fault else None,
         "changed": instant(found.changed) or None if is_fault else None,
@@ -316,6 +334,17 @@ def document(found: Verdict, unit: str) -> dict[str, Any]:
         "explained": finite(found.explained) if found.explained else None,
         "pairs": found.pairs,
         "remedy": None if found.remedy is None else _remedy(found.remedy),
+    }
+
+
+def _fault_estimate(found: Verdict, unit: str) -> dict[str, float | str | None]:
+    """Return the numbers of the metric, with their unit."""
+    own = fault_estimate(found)
+    return {
+        "value": finite(own.value),
+        "lower": finite(own.lower),
+        "upper": finite(own.upper),
+        "unit": fault_estimate_unit(found, unit),
     }
 
 

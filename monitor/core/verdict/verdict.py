@@ -273,6 +273,7 @@ class Verdict(NamedTuple):
     nothing else.
     ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs from
     ``segment`` on cover and ``last`` the time of the last one, s UTC; NaN if there are none.
+    ``delay`` is the usual time of the pairs by which it is late, s; NaN if it is not known.
     """
 
     state: str
@@ -300,6 +301,7 @@ class Verdict(NamedTuple):
     typical: float = NAN
     span: float = NAN
     last: float = NAN
+    delay: float = NAN
     code: ErrorCode | None = None
     sentence: str = ""
     advice: str = ""

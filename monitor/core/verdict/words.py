@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from monitor.core.formatting import amount, count_of
+from monitor.core.formatting import amount, count_of, duration
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
 from monitor.core.verdict.pairs import FAR, Spread
 from monitor.core.verdict.verdict import ErrorCode, Estimate, Verdict
@@ -279,12 +279,13 @@ def stuck(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
 
 
 def lag(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
-    """Return "is late: it shows what was 3 pairs before"."""
+    """Return "is late by 30 s: it shows what was 3 pairs before"."""
     late = found.size.value
     if not late > 0.0:
         return f"{verbs.follows} what it {verbs.measures} too slowly"
     before = counted(round(late))
-    return f"{verbs.is_} late: it {verbs.shows} what {verbs.earlier} {before} before"
+    by = f" by {duration(found.delay)}" if found.delay > 0.0 else ""
+    return f"{verbs.is_} late{by}: it {verbs.shows} what {verbs.earlier} {before} before"
 
 
 def sign(_found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
