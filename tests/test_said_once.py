@@ -91,7 +91,7 @@ def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     assert "| `ringing` | unit | how far it swings |" in told["docs"]
     assert "outliers, drift, stuck, gain, lag, sign, ringing," in told["api"]
     assert "      - alert: SensorRinging\n" in told["rules"]
-    assert '{{ if print "monitor_fault_estimate" $fault | query }}rings by ' in told["rules"]
+    assert '(monitor_fault_estimate" $fault | query }}rings by ' in told["rules"]
     assert "/docs/runbook#sensorringing'\n" in told["rules"]
     assert re.search(r'alert!~"[^"]*\|ringing\|', told["rules"])
     assert re.search(r'alertname =~ "[^"]*\|SensorRinging"', told["quiet"])

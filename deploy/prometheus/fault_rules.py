@@ -22,30 +22,34 @@ ALERTMANAGER: Final = HERE.parent / "alertmanager" / "alertmanager.yml"
 BEGIN: Final = "      # One rule a fault, written by fault_rules.py.\n"
 END: Final = "      # End of what fault_rules.py writes.\n"
 
-_RULE: Final = """\
-- alert: {rule}
+# What was last seen bridges a restart of the daemon. With keep_firing_for an alert would go on
+# beside that of the name which the fault has got meanwhile.
+_ACTIVE: Final = 'last_over_time(monitor_alert_active{{alert="{label}"}}[5m]) == 1'
+_INFO: Final = """\
+    * on (job, instance, sensor, quantity) group_left (unit, group) (monitor_series_info
+    or on (job, instance, sensor, quantity) last_over_time(monitor_series_info[5m]))"""
+_RULE: Final = f"""\
+- alert: {{rule}}
   expr: >-
-    (monitor_alert_active{{alert="{label}"}} == 1)
-    * on (job, instance, sensor, quantity) group_left (unit, group) monitor_series_info
-  keep_firing_for: 5m
-  labels: {{severity: {severity}}}
-  annotations: &{label}
-    summary: '{summary}'
+    ({_ACTIVE})
+{_INFO}
+  labels: {{{{severity: {{severity}}}}}}
+  annotations: &{{label}}
+    summary: '{{summary}}'
     description: >-
-{description}
-    page_url: {page}
-    runbook_url: '{base}/docs/runbook#{runbook}'
+{{description}}
+    page_url: {{page}}
+    runbook_url: '{{base}}/docs/runbook#{{runbook}}'
 """
 # The same alert once the evidence of the whole fleet calls somebody.
-_PAGE_RULE: Final = """\
+_PAGE_RULE: Final = f"""\
 - alert: SensorPage
   expr: >-
-    (monitor_alert_active{{alert="{label}"}} == 1
-    and on (job, instance, sensor, quantity) monitor_alert_page == 1)
-    * on (job, instance, sensor, quantity) group_left (unit, group) monitor_series_info
-  keep_firing_for: 5m
-  labels: {{severity: critical, alert: {label}}}
-  annotations: *{label}
+    ({_ACTIVE}
+    and on (job, instance, sensor, quantity) last_over_time(monitor_alert_page[5m]) == 1)
+{_INFO}
+  labels: {{{{severity: critical, alert: {{label}}}}}}
+  annotations: *{{label}}
 """
 # Where people reach the daemon: what http.public_url says, else where Prometheus scrapes it.
 BASE: Final = (
@@ -63,12 +67,12 @@ PAGE: Final = (
 _SERIES: Final = "job=%q,instance=%q,sensor=%q,quantity=%q"
 _LABELS: Final = "$labels.job $labels.instance $labels.sensor $labels.quantity"
 _OF: Final = (
-    f'{{{{ $of := printf "{{{_SERIES}}}" {_LABELS} }}}}'
-    f'{{{{ $fault := printf "{{{_SERIES},fault=%q}}" {_LABELS} $labels.alert }}}}'
+    f'{{{{ $of := printf "{{{_SERIES}}}[5m])" {_LABELS} }}}}'
+    f'{{{{ $fault := printf "{{{_SERIES},fault=%q}}[5m])" {_LABELS} $labels.alert }}}}'
 )
 _WHO: Final = "{{ $labels.sensor }} ({{ $labels.quantity }}) "
 _SINCE: Final = (
-    '{{ with print "monitor_fault_since_timestamp_seconds" $of | query }}'
+    '{{ with print "last_over_time(monitor_fault_since_timestamp_seconds" $of | query }}'
     ", not right since {{ . | first | value | humanizeTimestamp }}{{ end }}"
 )
 # The evidence says that something is wrong, the newest pairs do not say what: the alert is new, or
@@ -120,7 +124,7 @@ def _number(value: re.Match[str]) -> str:
 def _asked(before: str, name: str) -> str:
     """Return the part of a query that asks for a number, after what stands before it."""
     metric, labels = _METRICS[name]
-    return f'"{before}{metric}" {labels}'
+    return f'"{before}last_over_time({metric}" {labels}'
 
 
 def alerts(text: str) -> str:
