@@ -202,9 +202,15 @@ def _not_notified(family: TopicFamily, notified: set[tuple[str, str]]) -> Iterat
         yield family
         return
     for topic, said in topics.items():
-        names = Template.parse(family.template).match(topic) or {}
-        sensor = (family.sensor or "{sensor}").format_map(names)
-        yield family._replace(template=topic, said=tuple(said), sensor=sensor)
+        yield of_topic(family, topic, said)
+
+
+def of_topic(family: TopicFamily, topic: str, said: Sequence[Said]) -> TopicFamily:
+    """Return the family of one topic alone, whose sensor keeps its name."""
+    who = "{subject}" if family.is_reference else "{sensor}"
+    names = Template.parse(family.template).match(topic) or {}
+    sensor = (family.sensor or who).format_map(names) if names else family.sensor
+    return family._replace(template=topic, said=tuple(said), sensor=sensor)
 
 
 # -- shapes ---------------------------------------------------------------------------------------

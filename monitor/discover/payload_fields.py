@@ -420,7 +420,7 @@ def _unit(
     fields: Fields, path: str, known: Known, keys: dict[str, str | float | list[float]]
 ) -> Iterator[str]:
     """Set the unit of a series, and yield the reason."""
-    unit_path = _unit_path(fields, path)
+    unit_path = _unit_path(fields, path) or _differing(fields, known)
     if unit_path is not None:
         keys["unit_path"] = unit_path
         fields.used.add(unit_path)
@@ -443,6 +443,14 @@ def _unit(
         yield f"assumed to be in {known.unit}"
     else:
         yield "no unit is stated: if it has one, write it here as unit"
+
+
+def _differing(fields: Fields, known: Known) -> str | None:
+    """Return the path where payloads state different units of all values of a quantity."""
+    path = _UNITS_OF_ALL.get(known.name, "")
+    stated = {str(each) for each in fields.paths.get(path, ())}
+    is_path = len(stated) > 1 and all(convertible(unit, known.unit) for unit in stated)
+    return path if is_path else None
 
 
 def _announced(fields: Fields, path: str, known: Known) -> tuple[str, str]:

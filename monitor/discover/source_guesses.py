@@ -7,12 +7,12 @@ for something else lists its words.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from monitor.discover.births import Facts
-from monitor.discover.families import TopicFamily
+from monitor.discover.families import TopicFamily, of_topic
 from monitor.discover.heard import Said, first_of, name_at, number_of
 from monitor.discover.payload_fields import (
     Fields,
@@ -76,10 +76,11 @@ def guessed_sources(
     """
     is_native = _is_native(_fields(family, facts))
     for of_quantity in [family] if is_native else by_quantity(family):
-        for part in narrowed(of_quantity, topics):
-            source = _source_of(part, facts, now)
-            if source is not None:
-                yield source
+        for narrow in narrowed(of_quantity, topics):
+            for part in by_announced_unit(narrow, facts):
+                source = _source_of(part, facts, now)
+                if source is not None:
+                    yield source
 
 
 def _fields(family: TopicFamily, facts: Facts) -> Fields:
@@ -290,6 +291,32 @@ def by_quantity(family: TopicFamily) -> Iterator[TopicFamily]:
             quantity=name,
             sensor=f"{family.sensor or sender}.{rest}" if doubled and rest else family.sensor,
         )
+
+
+def by_announced_unit(family: TopicFamily, facts: Facts) -> Iterator[TopicFamily]:
+    """Yield the family, and one for each topic whose announced units are not the usual ones."""
+    by_topic: dict[str, list[Said]] = defaultdict(list)
+    for each in family.said:
+        by_topic[each.heard.topic].append(each)
+    units: dict[str, dict[str, str]] = {
+        topic: {path: fact.unit for path in said[0].leaves if (fact := facts.get((topic, path)))}
+        for topic, said in by_topic.items()
+    }
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for announced in units.values():
+        for path, unit in announced.items():
+            counts[path][unit] += 1
+    usual = {path: max(sorted(of), key=of.__getitem__) for path, of in counts.items()}
+    others = {
+        topic
+        for topic, announced in units.items()
+        if any(unit != usual[path] for path, unit in announced.items())
+    }
+    if len(others) < len(by_topic):
+        alike = tuple(each for each in family.said if each.heard.topic not in others)
+        yield family._replace(said=alike)
+    for topic in sorted(others):
+        yield of_topic(family, topic, by_topic[topic])
 
 
 def _by_level(family: TopicFamily, at: int) -> dict[str, list[Said]]:

@@ -224,13 +224,40 @@ def test_tasmotas_units_and_names_with_points_are_read_as_sent():
     assert "TempUnit says degF" in found.text
 
 
-def test_tasmotas_that_differ_in_their_unit_are_told():
+def test_tasmotas_that_differ_in_their_unit_are_read_by_the_unit_that_each_states():
     other = tasmota("shed")
-    other = other._replace(payload=other.payload.replace(b'"inHg"', b'"mmHg"'))
+    other = other._replace(
+        payload=other.payload.replace(b"29.53", b"750.1").replace(b'"inHg"', b'"mmHg"')
+    )
 
     found = proposed([tasmota("roof"), other])
 
-    assert "PressureUnit differs (inHg, mmHg)" in re.sub(r"\s+#?\s*", " ", found.text)
+    values = [found.trial.content.readings[name, "pressure"][0].value for name in ("roof", "shed")]
+    assert values == [pytest.approx(1000.0, abs=0.1)] * 2
+
+
+def test_devices_whose_announced_units_differ_have_a_source_each():
+    announced = [
+        sent(
+            f"homeassistant/sensor/{name}/temperature/config",
+            {
+                "state_topic": f"boxes/{name}/data",
+                "device_class": "temperature",
+                "unit_of_measurement": unit,
+                "value_template": "{{ value_json.t1 }}",
+            },
+            retain=True,
+        )
+        for name, unit in (("a1", "°C"), ("a2", "°C"), ("a3", "°F"))
+    ]
+    values = {"a1": 21.0, "a2": 21.5, "a3": 70.7}
+    data = [sent(f"boxes/{name}/data", {"t1": value}) for name, value in values.items()]
+
+    found = proposed(heard(*announced, *data))
+
+    read = {name: readings[0].value for (name, _), readings in found.trial.content.readings.items()}
+    assert read == {"a1": 21.0, "a2": 21.5, "a3": pytest.approx(21.5)}
+    assert topics_of(found) == ["boxes/a3/data", "boxes/{sensor}/data"]
 
 
 def test_an_area_concerns_the_sensors_that_it_names_and_no_part_of_a_name():
