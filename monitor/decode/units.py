@@ -9,31 +9,18 @@ other names, all series of a quantity share its unit.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 
-from monitor.decode.checks import UNIT_CHARACTERS_MAX, Rejected
+from monitor.decode.checks import Rejected
+from monitor.decode.unit_spellings import DEFINITIONS, readings, unclear
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-# m3 is written for m^3 everywhere except in unit libraries; Unicode has two letters mu.
-_POWER: Final = re.compile(r"(?<=[A-Za-zµ\u03bc])(-?\d)")
-# What the expression parser may receive: no towers of powers, nothing long.
-_PLAIN: Final = re.compile(
-    r"\A(?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?|1)"
-    r"(?:[ */·](?:[A-Za-zµ\u03bcΩ°%_]+(?:\^?-?\d)?)){0,7}\Z"
-)
-# How people write what the parser knows otherwise; % alone is a share, of relative humidity too.
-_SPELLINGS: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻º", "0123456789-°") | {
-    ord("℃"): "°C",
-    ord("℉"): "°F",
-}
-_RELATIVE_HUMIDITY: Final = re.compile(r"%\s?rh", re.IGNORECASE)
 _AFFINE: Final = 1e-9  # of the numbers converted, how far a third may be off the line of two
 _UNITS_MAX: Final = 20_000
 
@@ -52,39 +39,38 @@ def conversion(stated: str, wanted: str) -> Conversion:
     """Return how to convert; raises Rejected where the units measure different things."""
     if stated == wanted or not stated or not wanted:
         return Conversion()
-    unit, target = _spelled(stated), _spelled(wanted)
-    for each, spelled in ((stated, unit), (wanted, target)):
-        if not spelled:
-            raise Rejected("unit", _not_understood(each, stated, wanted), field="unit")
-    if unit == target:
+    if readings(stated)[:1] == readings(wanted)[:1] != ():
         return Conversion()
+    units, targets = (list(filter(_is_understood, readings(each))) for each in (stated, wanted))
+    for each, meant in ((stated, units), (wanted, targets)):
+        if not meant:
+            what = f"{_not_understood(each)}; {stated[:60]!r} is not converted to {wanted[:60]!r}"
+            raise Rejected("unit", what, field="unit")
     import pint  # noqa: PLC0415 - it takes longer to import than most programs run
 
-    try:
-        registry = _registry()
-        zero, one, two = (
-            float(registry.Quantity(number, unit).to(target).magnitude)
-            for number in (0.0, 1.0, 2.0)
-        )
-    except pint.DimensionalityError as error:
-        what = f"{stated!r} cannot be converted to {wanted!r}: {error}"
-        raise Rejected("unit", what, field="unit") from error
-    except Exception as error:  # pint's parser raises many kinds of errors
-        unknown = next((each for each in (stated, wanted) if not _is_understood(each)), "")
-        what = _not_understood(unknown, stated, wanted) if unknown else _not_affine(stated, wanted)
-        raise Rejected("unit", what, field="unit") from error
+    apart: pint.DimensionalityError | None = None
+    # One of the two is what it says first: G to T is no gram to a tonne.
+    likely = [(each, targets[0]) for each in units] + [(units[0], each) for each in targets[1:]]
+    for unit, target in likely:
+        try:
+            return _converted(unit, target)
+        except pint.DimensionalityError as error:
+            apart = apart or error
+        except Exception as error:  # pint raises many kinds of errors
+            raise Rejected("unit", _not_affine(stated, wanted), field="unit") from error
+    what = f"{stated!r} cannot be converted to {wanted!r}: {apart}"
+    raise Rejected("unit", what, field="unit") from apart
+
+
+def _converted(unit: str, target: str) -> Conversion:
+    """Return how the parser converts; raises ValueError where it is no line, and pint's errors."""
+    quantity = _registry().Quantity
+    zero, one, two = (
+        float(quantity(number, unit).to(target).magnitude) for number in (0.0, 1.0, 2.0)
+    )
     if not abs(two - 2.0 * one + zero) <= _AFFINE * (abs(two) + abs(one) + abs(zero)):
-        raise Rejected("unit", _not_affine(stated, wanted), field="unit")
+        raise ValueError(f"{unit} to {target} is no line")
     return Conversion(one - zero, zero)
-
-
-def _spelled(unit: str) -> str:
-    """Return a unit as the parser reads it, "" where it may not receive it."""
-    plain = unit.translate(_SPELLINGS)
-    plain = "%" if _RELATIVE_HUMIDITY.fullmatch(plain) else plain
-    if len(plain) > UNIT_CHARACTERS_MAX or _PLAIN.match(plain) is None:
-        return ""
-    return _POWER.sub(r"^\1", plain)
 
 
 def _not_affine(stated: str, wanted: str) -> str:
@@ -109,41 +95,45 @@ def converts(stated: str, wanted: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=1024)
 def components(unit: str) -> tuple[tuple[str, int], ...]:
     """Return the factors of a unit: their English names, with prefix, and their powers.
 
     Raises Rejected for a unit that is not understood.
     """
-    spelled = _spelled(unit)
-    if not spelled:
-        raise Rejected("unit", f"unit {unit[:60]!r} is not understood", field="unit")
+    for each in readings(unit):
+        if (found := _parsed(each)) is not None:
+            return found
+    raise Rejected("unit", _not_understood(unit), field="unit")
+
+
+@lru_cache(maxsize=4096)
+def _parsed(unit: str) -> tuple[tuple[str, int], ...] | None:
+    """Return the factors of a unit as the parser writes it, None where it knows no such unit."""
     try:
-        found = _registry().Quantity(1.0, spelled).unit_items()
+        found = _registry().Quantity(1.0, unit).unit_items()
         return tuple((name, round(cast("float", power))) for name, power in found)
-    except Exception as error:  # pint's parser raises many kinds of errors
-        what = f"unit {unit[:60]!r} is not understood"
-        raise Rejected("unit", what, field="unit") from error
+    except Exception:  # noqa: BLE001 - pint's parser raises many kinds of errors
+        return None
 
 
 def _is_understood(unit: str) -> bool:
-    try:
-        components(unit)
-    except Rejected:
-        return False
-    return True
+    return _parsed(unit) is not None
 
 
-def _not_understood(unit: str, stated: str, wanted: str) -> str:
-    what = f"unit {unit[:60]!r} is not understood"
-    return f"{what}; {stated[:60]!r} is not converted to {wanted[:60]!r}"
+def _not_understood(unit: str) -> str:
+    return f"unit {unit[:60]!r} {unclear(unit) or 'is not understood'}"
 
 
 @lru_cache(maxsize=1)
 def _registry() -> UnitRegistry[float]:
     import pint  # noqa: PLC0415
 
-    return pint.UnitRegistry(autoconvert_offset_to_baseunit=True, cache_folder=None)
+    registry: UnitRegistry[float] = pint.UnitRegistry(
+        autoconvert_offset_to_baseunit=True, cache_folder=None
+    )
+    for each in DEFINITIONS:
+        registry.define(each)
+    return registry
 
 
 class Units:
