@@ -1,4 +1,4 @@
-"""Messages that the proposal does not read, and what to write: SenML, CSV, named values, events.
+"""Messages that the proposal may not read, and what to write: SenML, CSV, named values, events.
 
 Rules of this file: pure functions of the messages; each sentence names the topics, what they carry
 and the settings that read it, to be completed by hand.
@@ -75,14 +75,24 @@ def _event(heard: Heard) -> Carried | None:
     return Carried("looks like events, such as an adjustment", lines)
 
 
-def _senml(payload: bytes) -> Carried | None:
-    found = _json(payload)
+def is_senml(payload: bytes) -> bool:
+    """Return whether a payload is a pack of SenML in JSON with a number."""
+    return bool(_senml_names(payload))
+
+
+def _senml_names(payload: bytes) -> list[str]:
+    """Return the names of the numbers in a pack of SenML, none if it is no pack."""
+    found = _json(payload) if payload.lstrip()[:1] == b"[" else None
     if not isinstance(found, list) or not found:
-        return None
+        return []
     records = [each for each in found if isinstance(each, dict) and each.keys() <= _SENML]
     if len(records) < len(found) or not any(each.keys() & {"n", "bn"} for each in records):
-        return None
-    names = sorted({_local(each) for each in records if "v" in each} - {""})
+        return []
+    return sorted({_local(each) for each in records if "v" in each} - {""})
+
+
+def _senml(payload: bytes) -> Carried | None:
+    names = _senml_names(payload)
     if not names:
         return None
     lines = (

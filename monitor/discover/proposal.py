@@ -21,6 +21,7 @@ from monitor.discover.families import TopicFamily, are_values, topic_families
 from monitor.discover.heard import Heard, Said, first_of, is_own, number_of, said
 from monitor.discover.joining import joining, linked
 from monitor.discover.other_formats import hints, is_of_other_format
+from monitor.discover.senml_packs import senml_sources
 from monitor.discover.settings_text import Broker, Joining
 from monitor.discover.source_guesses import Source, guessed_sources
 from monitor.discover.sparkplug_metrics import is_sparkplug, sparkplug_sources
@@ -90,7 +91,10 @@ def _sources(heard: Sequence[Heard], messages: Sequence[Said], now: float) -> li
         for family in (*grouped, *streams)
         for source in guessed_sources(family, topics, facts, now)
     ]
-    return _in_order([*sources, *sparkplug_sources(x for x in heard if is_sparkplug(x.topic))])
+    packs = senml_sources((each for each in heard if _can_be_template(each.topic)), topics)
+    return _in_order(
+        [*sources, *packs, *sparkplug_sources(x for x in heard if is_sparkplug(x.topic))]
+    )
 
 
 def _can_be_template(topic: str) -> bool:

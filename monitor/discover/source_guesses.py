@@ -110,11 +110,11 @@ def _source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
         why.append("messages without any of these quantities are skipped")
     if defaults := _defaults(fields, series):
         mapping["defaults"] = defaults
-    reasons = [*_reasons(family), *why, *timed.why, *_left_over(fields, series)]
+    reasons = [*_reasons(family), *why, *timed.why, *left_over(fields, series)]
     return Source(family, kind, "json", mapping, series, reasons, fields)
 
 
-def _left_over(fields: Fields, series: Sequence[Series]) -> Iterator[str]:
+def left_over(fields: Fields, series: Sequence[Series]) -> Iterator[str]:
     """Yield the numbers that the source does not read, those that may be of use as questions."""
     left = unused_numbers(fields)
     claims = {path: key for path in left if (key := claim_of(path))}

@@ -444,6 +444,41 @@ def test_a_number_among_others_of_its_size_is_a_reading(quantity, values):
     assert [each.value for each in readings] == [float(each) for each in values]
 
 
+def test_packs_of_senml_are_read_with_the_units_and_uncertainties_that_they_state():
+    messages = [
+        each
+        for name, kelvin in (("n1", 294.15), ("n2", 295.15))
+        for each in heard(
+            sent(
+                f"senml/{name}",
+                [
+                    {
+                        "bn": f"urn:dev:{name}:",
+                        "bt": NOW,
+                        "n": "temperature",
+                        "u": "K",
+                        "v": kelvin,
+                    },
+                    {"n": "temperature_u", "u": "K", "v": 0.4},
+                    {"n": "humidity", "u": "%RH", "v": 44.0},
+                    {"n": "battery", "u": "%EL", "v": 97.0},
+                    {"n": "zaehlrate", "v": 31.5},
+                ],
+            )
+        )
+    ]
+    found = proposed([*messages, *heard(sent("lab/temperature", {"time": at(NOW), "value": 21.0}))])
+
+    read = {key: readings[0] for key, readings in found.trial.content.readings.items()}
+    assert set(read) == {(name, of) for name in ("n1", "n2") for of in ("temperature", "humidity")}
+    first = read["n1", "temperature"]
+    assert (first.value, first.u, first.time) == (pytest.approx(21.0), pytest.approx(0.4), NOW)
+    assert (read["n2", "humidity"].value, read["n2", "humidity"].assumed) == (44.0, True)
+    assert found.trial.pairs["n1", "temperature"] == found.trial.pairs["n2", "temperature"] == 1
+    assert "is a measurement among beside.zaehlrate?" in found.text
+    assert not any("SenML" in each for each in found.missing)
+
+
 def test_numbers_that_are_left_over_are_a_question():
     body = {"temperature": 21.0, "zaehlrate": 31.5, "battery": 97}
     found = proposed(heard(sent("shed/a1/up", body)))
@@ -653,7 +688,7 @@ def test_a_quantity_in_a_topic_is_a_fixed_word_and_leaves_other_topics_alone():
             sent("co2/node1", "412.0"),
             sent("co2/node2", "415.0"),
             sent("door/node2", "1.0"),
-            sent("senml/node1", [{"n": "kg", "v": 512}]),
+            sent("senml/node1", [{"n": "kg", "v": 512}, {"bn": "other/", "n": "kg", "v": 2}]),
         )
     )
 
@@ -1000,7 +1035,13 @@ def test_a_broker_that_is_not_there_or_no_address_is_told(capsys):
 @pytest.mark.parametrize(
     ("message", "says"),
     [
-        (sent("senml/n1", [{"bn": "urn:1:", "n": "kg", "u": "kg", "v": 512}]), "local: [kg]"),
+        (
+            sent(
+                "senml/n1",
+                [{"bn": "urn:1:", "n": "kg", "v": 5}, {"bn": "urn:2:", "n": "kg", "v": 6}],
+            ),
+            "local: [kg]",
+        ),
         (sensor_community(NOW)[0], "quantity: temperature, value: value"),
         (sent("heads/c3", "512,LB,03/09/04"), 'columns: [value, "", ""]'),
         (sent("heads/c4", "21,5;LB"), 'delimiter: ";", columns: [value, ""]'),
