@@ -92,7 +92,7 @@ alarms: $(VENV)/dev.stamp
 
 # Needs Java 17 and mosquitto; some six minutes and 3 GB. Spark's libraries are not those of `dev`.
 cluster-test: build/cluster/cluster-test.stamp
-	build/cluster/bin/python -m pytest $(PARALLEL) tests/engine
+	build/cluster/bin/python -m pytest $(PARALLEL) tests/extensions/cluster
 	build/cluster/bin/python benchmarks/cluster_trial.py
 
 soak: $(VENV)/dev.stamp

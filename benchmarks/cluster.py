@@ -18,20 +18,20 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from monitor.cluster import results
-from monitor.cluster.block import Block
-from monitor.cluster.log_records import (
+from monitor.config import Settings, parse
+from monitor.daemon.assembly import Parts, assemble
+from monitor.daemon.runtime import OF_WORKERS, freeze_after_start, retain_freed
+from monitor.extensions.cluster import results
+from monitor.extensions.cluster.block import Block
+from monitor.extensions.cluster.log_records import (
     LogMessage,
     dump_record,
     load_record,
     pack_messages,
     unpack_messages,
 )
-from monitor.cluster.placing import Placing
-from monitor.cluster.recipes import recipe_of
-from monitor.config import Settings, parse
-from monitor.daemon.assembly import Parts, assemble
-from monitor.daemon.runtime import OF_WORKERS, freeze_after_start, retain_freed
+from monitor.extensions.cluster.placing import Placing
+from monitor.extensions.cluster.recipes import recipe_of
 
 START = 1_767_225_600
 A_BLOCK = 64

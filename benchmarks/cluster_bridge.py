@@ -23,8 +23,8 @@ from harness.kafka import TestLog
 from harness.programs import until
 from messages import readings_and_references
 
-from monitor.cluster.kafka_log import LogError, TopicReader, properties
 from monitor.config import load
+from monitor.extensions.cluster.kafka_log import LogError, TopicReader, properties
 
 TICKS = os.sysconf("SC_CLK_TCK")
 SETTINGS = """

@@ -19,12 +19,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from monitor.cluster import results
-from monitor.cluster.block import Block, Recipe
-from monitor.cluster.fleet_verdicts import Fleet
-from monitor.cluster.log_records import LogMessage, pack_messages, unpack_messages
-from monitor.cluster.recipes import recipe_of
 from monitor.config import parse
+from monitor.extensions.cluster import results
+from monitor.extensions.cluster.block import Block, Recipe
+from monitor.extensions.cluster.fleet_verdicts import Fleet
+from monitor.extensions.cluster.log_records import LogMessage, pack_messages, unpack_messages
+from monitor.extensions.cluster.recipes import recipe_of
 
 START = 1_767_225_600
 A_BLOCK = 64

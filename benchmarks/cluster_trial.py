@@ -38,11 +38,11 @@ from harness.broker import Mosquitto
 from harness.kafka import TestLog
 from harness.programs import free_port
 
-from monitor.cluster.kafka_log import LogError, TopicReader, properties
-from monitor.cluster.log_records import LogMessage, load_record
-from monitor.cluster.results import STATISTICS
 from monitor.config import load
 from monitor.daemon.assembly import assemble
+from monitor.extensions.cluster.kafka_log import LogError, TopicReader, properties
+from monitor.extensions.cluster.log_records import LogMessage, load_record
+from monitor.extensions.cluster.results import STATISTICS
 from monitor.mqtt.publish import BrokerPublisher
 
 SETTINGS = """

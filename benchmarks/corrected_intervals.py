@@ -21,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.report.corrections import CorrectedSeries, corrections
+from monitor.extensions.corrected.corrections import CorrectedSeries, corrections
 from monitor.report.recorded import read
 
 DATA: Final = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import columns
-from monitor.core.fleet.due_dates import DueDates, Forecast, due_date_steps
-from monitor.core.fleet.offset_walks import walks_of
 from monitor.core.steps import finish
+from monitor.extensions.due.due_dates import DueDates, Forecast, due_date_steps
+from monitor.extensions.due.offset_walks import walks_of
 
 SENSORS: Final = 60
 DAYS: Final = 1461

@@ -38,9 +38,9 @@ from monitor.core.registry import KnownSeries
 from monitor.daemon.assembly import Parts, assemble
 from monitor.daemon.checkpoints import save_evidence
 from monitor.daemon.runtime import collect_rarely, freeze_after_start
+from monitor.extensions.papers.paper_figures import Panel, sheet
 from monitor.http.svg import Axis, Chart
 from monitor.journal import Batch, Journal
-from monitor.reproduce.paper_figures import Panel, sheet
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 IMAGE: Final = "growth.svg"

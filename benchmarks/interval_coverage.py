@@ -23,7 +23,7 @@ from monitor.core.model import Float
 from monitor.core.scores import intervals
 from monitor.core.scores.calibration import coverage_bounds, z_lag1, z_square
 from monitor.core.scores.intervals import LEVEL, Interval, zeta_of
-from monitor.reproduce.calibrated_sets import (
+from monitor.extensions.papers.calibrated_sets import (
     SEED,
     TESTS,
     Errors,

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.analysis.uncertainty_budget import UncertaintyBudget, uncertainty_budget
 from monitor.core.columns import columns
 from monitor.core.registry import SeriesName
+from monitor.extensions.budget.uncertainty_budget import UncertaintyBudget, uncertainty_budget
 
 
 class Case(NamedTuple):

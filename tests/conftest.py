@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from harness.broker import Mosquitto
 from harness.reaper import reaped
 from hypothesis import settings
 
@@ -72,3 +74,13 @@ def shared_data() -> Path:
     if not (folder / "expected.json").exists():
         pytest.skip("the real data sets (../shared/data) are not beside this checkout")
     return folder
+
+
+@pytest.fixture
+def mosquitto(tmp_path: Path) -> Iterator[Mosquitto]:
+    """Return a running broker."""
+    folder = tmp_path / "broker"
+    folder.mkdir()
+    broker = Mosquitto(folder)
+    yield broker
+    broker.stop()

@@ -266,7 +266,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from monitor import config
 from monitor.cli import main
-from monitor.cluster.placing import Placing
+from monitor.extensions.cluster.placing import Placing
 from monitor.config.settings_docs import schema_json, settings_page
 from monitor.daemon.assembly import assemble
 from monitor.explain import Message

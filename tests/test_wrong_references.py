@@ -11,7 +11,7 @@ import pytest
 from core.test_former_suspicions import ONSET, REPAIR, WRONG, world
 
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.report import corrections
+from monitor.extensions.corrected import corrections
 from monitor.report.recorded import read
 from monitor.report.scored import Scored
 

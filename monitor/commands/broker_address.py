@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from monitor.commands.options import connected
 from monitor.config import Settings, parse
-from monitor.discover.settings_text import value
 from monitor.errors import UsageError
+from monitor.extensions.discover.settings_text import value
 
 BROKER_ADDRESS: Final = (
     "HOST or HOST:PORT; mqtts://HOST:PORT with TLS, ws://HOST:PORT/PATH and wss://HOST:PORT/PATH "

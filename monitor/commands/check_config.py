@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import time
 
 from monitor.config import Settings, SettingsError, load
-from monitor.config.certified import certificate_notices, certified_sources
-from monitor.config.cluster_settings import MEANINGS, SAME
 from monitor.config.concerns import concerns_of
 from monitor.config.core_plan import check_units
 from monitor.config.credentials import Credentials
 from monitor.config.sources import ByHand, named_sources
 from monitor.daemon.assembly import mqtt_settings, outlets
 from monitor.errors import USAGE, MonitorError
+from monitor.extensions import hooks
 from monitor.http.access import access_of
 from monitor.mqtt.source import MqttSource
 
@@ -28,7 +26,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         settings = load(options.config)
         concerns_of(settings)
-        certified = [*certified_sources(settings).values()]
+        for check in hooks(settings.extensions, "checks"):
+            check(settings)
         check_units(settings, options.config)
     except SettingsError as error:
         for line in error.lines():
@@ -37,22 +36,12 @@ def run(options: argparse.Namespace) -> int:
     print(f"{options.config}: no mistakes")
     if all(isinstance(each, ByHand) for each in named_sources(settings.sources, "reference")):
         print("sources name no references: only those by hand (`monitor reference`) will pair")
-    for notice in certificate_notices(certified, time.time()):
-        print(notice)
     for line in _on_this_machine(settings, options.config):
         print(f"on this machine: {line}")
-    _compare_uses(settings)
+    for remarks in hooks(settings.extensions, "remarks"):
+        for remark in remarks(settings):
+            print(remark)
     return 0
-
-
-def _compare_uses(settings: Settings) -> None:
-    """Print which settings a cluster uses differently, if one is configured."""
-    if "cluster" in settings.model_fields_set:
-        for key, daemon, cluster in MEANINGS:
-            if cluster != SAME:
-                print(f"{key}: run: {daemon}; bridge and cluster: {cluster}")
-        same = ", ".join(each.key for each in MEANINGS if each.cluster == SAME)
-        print(f"the same in both, except as listed above: {same}")
 
 
 def _on_this_machine(settings: Settings, config: str) -> list[str]:

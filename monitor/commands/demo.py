@@ -20,7 +20,7 @@ from monitor.config import (
     parse,
 )
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.daemon.assembly import Parts, assemble, mqtt_settings, verdict_topics
+from monitor.daemon.assembly import Parts, assemble, connect_of, mqtt_settings
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
 from monitor.daemon.runtime import configure
@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
         source = MqttSource(mqtt_settings(settings, nobody))
         stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in RACE})
         outlets = [Outlet("demo", stage, LogSettings())]
-        topics = verdict_topics(settings, nobody, source.client_id)
-        daemon = Daemon(parts, source, Publisher(parts, stage, outlets, topics))
+        connect = connect_of(settings, nobody, source.client_id)
+        daemon = Daemon(parts, source, Publisher(parts, stage, outlets, connect))
         daemon.signals.install()
         daemon.signals.install_reload()  # a terminal that closes would leave the broker
         if options.seconds is not None:
@@ -125,7 +125,7 @@ class Stage:
         print(f"page      {self.service.url}/")
         print(f"metrics   {self.service.url}/metrics")
         print(f"broker    mqtt://{mqtt.host}:{mqtt.port} (MQTT {mqtt.protocol}, this machine only)")
-        print(f"verdicts  {settings.verdicts.prefix}/verdict/# on that broker, retained")
+        print("verdicts  monitor/verdict/# on that broker, retained")
         print(f"fleet     {len(RACE)} simulated carts weigh cattle; some of them are faulty")
         print("Press Ctrl-C to stop.\n", flush=True)
 

@@ -16,6 +16,7 @@ from monitor.commands.options import (
 )
 from monitor.commands.publishing import publish, refuse_rejected
 from monitor.config import Settings, load
+from monitor.config.core_plan import supplements_of
 from monitor.core.formatting import count_of, instant
 from monitor.core.model import Reference
 from monitor.daemon.assembly import native_topics
@@ -118,7 +119,7 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
         return 0
     size = f"{reference.value:.12g} {options.unit}".strip()
     unstated = " (taken as exact; give --u to state its uncertainty)"
-    if options.u is None and _is_certified(settings):
+    if options.u is None and _has_default_u(settings):
         unstated = ", with the u of its certificate"
     stated = f" (u {reference.u:.12g})" if options.u is not None else unstated
     when = instant(reference.time, "seconds")
@@ -134,10 +135,11 @@ def _stated_u(options: argparse.Namespace) -> float:
     return check_u("--u", u) if u else 0.0
 
 
-def _is_certified(settings: Settings) -> bool:
-    """Return whether the source that reads native references names a certificate."""
+def _has_default_u(settings: Settings) -> bool:
+    """Return whether the source that reads native references has a u for those that state none."""
     topic = native_topics(settings).reference
-    return any(each.topic == topic and each.certificate is not None for each in settings.sources)
+    numbers = (at for each in supplements_of(settings) for at in each.default_u)
+    return any(settings.sources[at].topic == topic for at in numbers)
 
 
 def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
@@ -150,7 +152,7 @@ def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
     exact = sum(each.reference.u == 0.0 and not each.is_exact for each in found)
     also = [f"{count_of(skipped, 'row')} without a value left out"] if skipped else []
     known = "taken as exact (add a column u, or give --u, to state the uncertainty)"
-    if _is_certified(settings):
+    if _has_default_u(settings):
         known = "with the u of the certificate"
     also += [f"{exact} {known}"] if exact else []
     done = "to be published" if options.dry_run else "published, all acknowledged by the broker"

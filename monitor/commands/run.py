@@ -10,7 +10,6 @@ from pathlib import Path
 
 from monitor.commands.options import config_option
 from monitor.config import Settings
-from monitor.config.sections import Http
 from monitor.daemon.loop import ReloadingDaemon, read_settings
 from monitor.daemon.runtime import Supervisor, configure, freeze, retain_freed
 from monitor.http.access import access_of
@@ -37,27 +36,13 @@ def run(options: argparse.Namespace) -> int:
     if options.recover:
         _recover(Path(first.settings.journal.path))
     daemon = ReloadingDaemon(options.config, first)
-    service = _service(first.settings.http)
+    service = _service(first.settings)
     with ExitStack() as stack:
         stack.callback(service.stop)
-        _push(first.settings, service, stack)
         supervisor = stack.enter_context(Supervisor.of_environment())
         stack.callback(supervisor.stopping)
         daemon.run(service, supervisor)
     return 0
-
-
-def _push(settings: Settings, service: Service, stack: ExitStack) -> None:
-    """Begin to push metrics if the settings ask for it; raises OtlpMissingError."""
-    if settings.otlp.endpoint is not None:
-        from monitor.http.otlp import OtlpPusher  # noqa: PLC0415 - few want it
-
-        essential = settings.http.metrics == "essential"
-        pusher = OtlpPusher(
-            service.published, settings.otlp, settings.otlp.endpoint, essential=essential
-        )
-        pusher.start()
-        stack.callback(pusher.stop)
 
 
 def _recover(path: Path) -> None:
@@ -66,8 +51,9 @@ def _recover(path: Path) -> None:
         _log.warning("%s: %s", path, line)
 
 
-def _service(http: Http) -> Service:
+def _service(settings: Settings) -> Service:
     """Return a running service according to the settings."""
+    http = settings.http
     access = access_of(
         http.web_config, http.host, is_local=is_loopback(http.host), allow_remote=http.allow_remote
     )
@@ -80,6 +66,7 @@ def _service(http: Http) -> Service:
         host_names=http.host_names if is_loopback(http.host) or http.host_names else None,
         essential_metrics=http.metrics == "essential",
         loaded=freeze,
+        extensions=settings.with_pages,
     )
     service.start()
     _log.info("page and metrics on %s", service.url)

@@ -10,16 +10,14 @@ from functools import lru_cache, partial
 from typing import Final, TypeVar
 
 from monitor import __version__
-from monitor.config.certified import CertifiedSource, certified_sources
 from monitor.config.concerns import concerns_of
 from monitor.config.document import placed_mistake
 from monitor.config.kinds import Section
 from monitor.config.mistakes import SettingsError, listed
 from monitor.config.parts import Group, Overridable
-from monitor.config.sections import Pairing, Series, rule_of
+from monitor.config.sections import Alerts, Pairing, Series, rule_of
 from monitor.config.settings import Settings
 from monitor.config.sources import Source, named_sources
-from monitor.config.watched_covariates import covariate_reader
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
@@ -27,7 +25,9 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.route import Maintenance, Route, Work
 from monitor.decode.router import DECODERS, Router
+from monitor.decode.supplement import Supplement
 from monitor.decode.units import Units, converts
+from monitor.extensions import hooks
 from monitor.mqtt.topic_templates import Template
 
 # A topic that names no quantity gives its readings this one.
@@ -65,7 +65,9 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         reference_stale_seconds=alerts.reference_stale_hours * 3600.0,
         rejected_share=alerts.rejected_share,
         tolerance=alerts.tolerance,
-        due=alerts.due,
+        asks=frozenset(
+            key for key, value in alerts if value is True and key not in Alerts.model_fields
+        ),
         systematic=scoring.u_systematic,
         pairing=_pairing_rules(_merged(settings.pairing, layers), scoring.level),
     )
@@ -191,6 +193,7 @@ def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
         max_pending=settings.pairing.max_pending,
         fleet=settings.fleet,
         thresholds=settings.thresholds,
+        additions=tuple(hooks(settings.extensions, "plan")),
     )
 
 
@@ -214,42 +217,46 @@ def router_of(
     births: Births | None = None,
     units: Units | None = None,
     *,
-    with_covariates: bool = True,
+    with_readers: bool = True,
     make: Callable[..., Router] = Router,
 ) -> Router:
     """Return the router, which finds a message's decoder; ``births`` are Sparkplug's so far.
 
     ``units`` are those in which series are kept; without them each is kept as stated. Without
-    ``with_covariates`` none are found. ``make`` is given what :class:`Router` takes. Raises
-    SettingsError where a certificate cannot be used.
+    ``with_readers`` only what sources say is read. ``make`` is given what :class:`Router` takes.
+    Raises SettingsError where a file that an extension needs cannot be used.
     """
     births = births if births is not None else Births()
-    certified = certified_sources(settings)
+    supplements = supplements_of(settings)
+    default_u = {at: u for each in supplements for at, u in each.default_u.items()}
     routes = [
-        _route(source, certified.get(at))._replace(births=births, units=units)
+        _route(source, default_u.get(at, math.nan))._replace(births=births, units=units)
         for at, source in enumerate(settings.sources)
     ]
     works = [
         Work(work.sensor, _seconds(work.start), _seconds(work.end)) for work in settings.maintenance
     ]
     maintenance = Maintenance(works) if works else None
-    reader = None
-    if with_covariates:
-        own = [each.route for each in settings.covariates]
-        routes += [each for each in own if each is not None]
-        reader = covariate_reader(settings.covariates)
-    return make(routes, settings.mqtt.max_packet_bytes, maintenance, reader)
+    readers = []
+    if with_readers:
+        routes += [topic.route for each in supplements for topic in each.topics]
+        readers = [each.reader for each in supplements if each.reader is not None]
+    return make(routes, settings.mqtt.max_packet_bytes, maintenance, readers)
 
 
-def _route(source: Source, certified: CertifiedSource | None) -> Route:
+def supplements_of(settings: Settings) -> list[Supplement]:
+    """Return what extensions add to decoding; raises SettingsError as :func:`router_of`."""
+    return [supply(settings) for supply in hooks(settings.extensions, "router")]
+
+
+def _route(source: Source, default_u: float) -> Route:
     mapped, specification = None, source.specification
     own = DECODERS[source.decoder].mapping
-    if certified is not None and specification is None and own is not None:
+    if not math.isnan(default_u) and specification is None and own is not None:
         specification = own(source.kind, source.unit, source.topic).spec
     if specification is not None:
         names = Template.parse(source.topic).names
-        u = math.nan if certified is None else certified.u
-        mapped = Mapped(specification, source.kind, names, source.unit, certified_u=u)
+        mapped = Mapped(specification, source.kind, names, source.unit, default_u=default_u)
     return Route(source.kind, source.decoder, source.unit, source.topic, mapped)
 
 

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast, get_args
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, to_jsonable_python
 
 from monitor.alerts.sinks import SINKS
 from monitor.config.connections import secret_keys
 from monitor.config.document import BYTES_MAX, Document, Place, Value, read_document
+from monitor.config.extended import every_model, model_of
 from monitor.config.kinds import Section, section_of
 from monitor.config.mistakes import (
     SHOWN_MAX,
@@ -32,6 +33,7 @@ from monitor.config.mistakes import (
 )
 from monitor.config.settings import Settings
 from monitor.core.setting import Contradiction, KeyPath
+from monitor.extensions import imported
 
 # -- sentences ------------------------------------------------------------------------------------
 
@@ -62,12 +64,13 @@ def _unknown_key(path: KeyPath) -> str:
     key = str(path[-1])
     if key in HINTS:
         return HINTS[key]
-    if len(path) > 1 and key in Settings.model_fields:
+    every = every_model()
+    if len(path) > 1 and key in every.model_fields:
         return f"unknown key here; {key} is a section of its own, beside {path[0]}"
     known = list(model_at(path[:-1]).model_fields)
     elsewhere = [
         f"{section}.{key}"
-        for section in Settings.model_fields
+        for section in every.model_fields
         if key in model_at((section,)).model_fields and section not in ("groups", "overrides")
     ]
     if elsewhere:
@@ -76,8 +79,8 @@ def _unknown_key(path: KeyPath) -> str:
 
 
 def model_at(path: KeyPath) -> type[Section]:
-    """Return the model of the section at ``path``."""
-    model: type[Section] = Settings
+    """Return the model of the section at ``path``, with the keys of every extension."""
+    model: type[Section] = every_model()
     for step in path:
         if isinstance(step, str):
             model = _model_in(model.model_fields[step].annotation) or model
@@ -184,7 +187,21 @@ def shown_settings(settings: Settings) -> dict[str, Any]:
         values[key] = [
             each.model_dump(mode="json", exclude_unset=True) for each in getattr(settings, key)
         ]
+    _drop_unused(settings, values)
     return values
+
+
+def _drop_unused(settings: Settings, values: dict[str, Any]) -> None:
+    """Drop the keys of extensions that have their defaults, as if they had been left out."""
+    for extension in settings.extensions:
+        for path, reference in extension.settings.items():
+            section, _, key = path.rpartition(".")
+            _, field = imported(reference)
+            default = to_jsonable_python(field.default)
+            within = values[section] if section else values
+            for each in within if isinstance(within, list) else [within]:
+                if each.get(key) == default:
+                    each.pop(key, None)
 
 
 class _Finding(NamedTuple):
@@ -225,7 +242,7 @@ def parse(raw: bytes, file: str) -> Settings:
 
 def _validated(values: Value, document: Document) -> tuple[Settings | None, list[_Finding]]:
     try:
-        return Settings.model_validate(values), []
+        return model_of(values).model_validate(values), []
     except ValidationError as error:
         errors = error.errors(include_url=False)
     found = [finding for each in errors for finding in _findings(each, document)]
@@ -240,7 +257,8 @@ def _between_sections(
 ) -> Iterable[_Finding]:
     """Return the contradictions between sections that are valid by themselves."""
     try:
-        Settings.model_validate({key: each for key, each in values.items() if key not in wrong})
+        right = {key: each for key, each in values.items() if key not in wrong}
+        model_of(right).model_validate(right)
     except ValidationError as error:
         for each in error.errors(include_url=False):
             for contradiction in _contradictions(each):

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
-from monitor.alerts.mqtt_sink import Prefix
-from monitor.config.kinds import Derived, Globs, Host, Section, Topic, setting
+from monitor.config.kinds import Derived, Globs, Host, Section, setting
 from monitor.core.pairing.pairing_rule import PairingRule
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Systematic
-from monitor.core.setting import Contradiction, File, Glob
+from monitor.core.setting import Contradiction, File
 from monitor.mqtt.connection import is_loopback
-from monitor.mqtt.topic_templates import Template
 
 # Modes in which `candidates` chooses the pairing rule, with its default.
 CANDIDATES_OF_MODE: Final[Mapping[str, str]] = {"nearest": "nearest", "key": "all"}
@@ -193,101 +191,12 @@ class Alerts(Section):
         "`monitor_due_seconds` say when it will be exceeded. null for the typical standard "
         "uncertainty of the sensor's errors. No alert depends on it.",
     )
-    due: bool = setting(
-        default=False,
-        description="Report for every series, not only for one that drifts, when its error leaves "
-        "the tolerance if no reference comes, and what a reference would be worth now: on the page "
-        "/due, in `/due.ics` and in the metrics `monitor_due_*_seconds`.",
-    )
     rejected_share: float = setting(
         0.05,
         "Raise an alert when a larger share of a sensor's last messages is rejected.",
         gt=0,
         le=1,
     )
-
-
-class TypedReference(Section):
-    """A number field in Home Assistant for entering references for some series."""
-
-    sensor: Glob = setting("*", "Pattern of the sensors.")
-    quantity: Glob = setting("*", "Pattern of the quantities.")
-    u: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
-        None,
-        "Standard uncertainty of the typed values, in the unit of the quantity; null: negligible "
-        "beside the sensor's.",
-    )
-    minimum: float = setting(-1e6, "Smallest number that can be typed.", ge=-1e15, le=1e15)
-    maximum: float = setting(1e6, "Largest number that can be typed.", ge=-1e15, le=1e15)
-    step: float = setting(0.001, "Smallest difference between two numbers.", ge=0.001, le=1e15)
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """Check that maximum is above minimum."""
-        if self.minimum >= self.maximum:
-            yield Contradiction(("maximum",), "is not above minimum")
-
-
-class HomeAssistant(Section):
-    """MQTT discovery: every sensor becomes a device in Home Assistant."""
-
-    discovery_topic: Prefix = setting(
-        "homeassistant",
-        "Home Assistant's discovery prefix; its birth message comes on status below it.",
-    )
-    references: Annotated[tuple[TypedReference, ...], Field(max_length=100, strict=False)] = (
-        setting(
-            (),
-            "Series whose device has a number field for typing in a reference, which is published "
-            "as a native reference with the time of typing. If several match, the first applies.",
-        )
-    )
-
-
-class Verdicts(Section):
-    """Current verdicts as retained MQTT messages, one per series."""
-
-    prefix: Prefix | None = setting(
-        None,
-        "Topic prefix, such as monitor: PREFIX/verdict/SENSOR/QUANTITY and PREFIX/status, which is "
-        "online or offline. Each daemon at a broker needs its own. null publishes nothing.",
-    )
-    home_assistant: HomeAssistant | None = setting(
-        None,
-        "Every sensor as a device in Home Assistant, with state, bias, ZMS and problem of each "
-        "quantity; null for none, {} for the defaults.",
-    )
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """Check that home_assistant comes with a prefix: devices show the published verdicts."""
-        if self.home_assistant is not None and self.prefix is None:
-            yield Contradiction(
-                ("home_assistant",), "shows what is published; give verdicts.prefix too"
-            )
-
-
-class Correct(Section):
-    """Readings republished, corrected as their verdict advises, with an interval."""
-
-    publish: Topic | None = setting(
-        None,
-        "Topic of corrected readings, with {sensor} and {quantity}, such as "
-        "monitor/corrected/{sensor}/{quantity}. null corrects nothing.",
-    )
-    level: float = setting(
-        0.9, "Share of references that the interval of a corrected reading holds.", gt=0, lt=1
-    )
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """Check that the topic contains sensor and quantity, so that each series has its own."""
-        if self.publish is None:
-            return
-        template = Template.parse(self.publish)
-        if {*template.names} != {"sensor", "quantity"} or set(self.publish) & set("+#"):
-            yield Contradiction(
-                ("publish",),
-                "must have {sensor} and {quantity}, each once, and no other place to fill in, "
-                "such as monitor/corrected/{sensor}/{quantity}",
-            )
 
 
 class Series(Section):
@@ -388,20 +297,6 @@ class Http(Section):
                 "would let other machines read the pages without a password; write 127.0.0.1, "
                 "give web_config, or set allow_remote: true if you want that",
             )
-
-
-class Otlp(Section):
-    """Metrics pushed by OTLP over HTTP, for daemons that Prometheus cannot scrape."""
-
-    endpoint: Annotated[str, Field(max_length=2048, pattern=r"^https?://[!-~]+$")] | None = setting(
-        None,
-        "URL to post to, such as http://127.0.0.1:4318/v1/metrics; null for none. Needs the extra "
-        "otlp. Credentials go into the variable OTEL_EXPORTER_OTLP_HEADERS.",
-    )
-    interval_seconds: float = setting(30.0, "Time between two pushes.", ge=0.1, le=86_400)
-    timeout_seconds: float = setting(
-        10.0, "Time limit of one push, retries included.", gt=0, le=600
-    )
 
 
 class Log(Section):

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, ClassVar, Final, NamedTuple
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from monitor.config.cluster_settings import Cluster
 from monitor.config.connections import Mqtt, Sinks
 from monitor.config.kinds import Derived, Section, named_once, setting
 from monitor.config.parts import Group, Override
 from monitor.config.sections import (
     Alerts,
-    Correct,
     Http,
     Journal,
     Log,
-    Otlp,
     Pairing,
     Publish,
     Scoring,
     Series,
-    Verdicts,
     Windows,
 )
 from monitor.config.sources import Area, Maintenance, Place, Source, named_sources, with_by_hand
-from monitor.config.watched_covariates import WatchedCovariate, covariate_contradictions
 from monitor.core.detector.thresholds import Threshold
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.scores.statistics import threshold_statistics
 from monitor.core.setting import Contradiction, File, KeyPath
 from monitor.core.verdict import alert_meanings
+from monitor.extensions import Extension, extension, hooks
 from monitor.mqtt.topic_templates import Template
 
 # -- thresholds -----------------------------------------------------------------------------------
@@ -76,7 +72,13 @@ def _with_by_hand(sources: tuple[Source, ...], info: ValidationInfo) -> tuple[So
 
 
 class Settings(Section):
-    """All settings of the daemon; every key has a default."""
+    """All settings of the daemon; every key has a default.
+
+    ``extension_names`` are those of the extensions whose keys the model has
+    (:mod:`monitor.config.extended`).
+    """
+
+    extension_names: ClassVar[tuple[str, ...]] = ()
 
     mqtt: Mqtt = setting(Mqtt(), "How to connect to the broker.")
     by_hand: bool = setting(
@@ -127,22 +129,6 @@ class Settings(Section):
         "what they cost.",
     )
     sinks: Sinks = setting(Sinks(), "Where alerts are sent, besides Prometheus (docs/alerts.md).")
-    verdicts: Verdicts = setting(
-        Verdicts(), "The verdict on every series at the broker above (docs/mqtt.md)."
-    )
-    correct: Correct = setting(
-        Correct(),
-        "Readings republished, corrected as their verdict advises, with an interval that keeps "
-        "its level (docs/beyond.md).",
-    )
-    covariates: Annotated[tuple[WatchedCovariate, ...], Field(max_length=20, strict=False)] = (
-        setting(
-            (),
-            "Quantities along which to look for the ranges in which a sensor is wrong, such as "
-            "{name: hour}, {name: rh, unit: '%', field: rh} or {name: temperature, topic: "
-            "'site/{sensor}/temperature'} (docs/beyond.md).",
-        )
-    )
     series: Series = setting(
         Series(),
         "Limits on the number of series (one quantity of one sensor), and when one is stale.",
@@ -150,14 +136,7 @@ class Settings(Section):
     publish: Publish = setting(Publish(), "How often results are published.")
     journal: Journal = setting(Journal(), "The file that stores accepted messages and pairs.")
     http: Http = setting(Http(), "Where metrics and pages are served.")
-    otlp: Otlp = setting(
-        Otlp(),
-        "Metrics pushed by OTLP over HTTP, for daemons that Prometheus cannot scrape.",
-    )
     log: Log = setting(Log(), "The daemon's own log, on standard error.")
-    cluster: Cluster = setting(
-        Cluster(), "The same core on Spark: `monitor bridge`, `monitor cluster` (docs/scale.md)."
-    )
     groups: Annotated[tuple[Group, ...], Field(max_length=1000, strict=False)] = setting(
         (),
         "Sensors that belong together, with settings of their own; the first matching group "
@@ -167,8 +146,25 @@ class Settings(Section):
         (), "Other settings for some series, with the same sections as a group; later ones win."
     )
 
+    @property
+    def extensions(self) -> tuple[Extension, ...]:
+        """The extensions that the settings ask for."""
+        return tuple(map(extension, self.extension_names))
+
+    @property
+    def with_pages(self) -> tuple[Extension, ...]:
+        """The extensions whose pages the settings ask for."""
+        shown = (each for each in self.extensions if each.has_pages)
+        return tuple(each for each in shown if each.part("has_pages")(self))
+
+    def section(self, key: str) -> Any:  # noqa: ANN401 - of the extension that has the key
+        """Return the value of a key of an extension, None if the settings do not have it."""
+        return getattr(self, key, None)
+
     def contradictions(self) -> Iterator[Contradiction]:
         """Check that the sections agree with each other."""
+        for contradictions in hooks(self.extensions, "contradictions"):
+            yield from contradictions(self)
         yield from _source_contradictions(self)
         yield from named_once("groups", (each.name for each in self.groups))
         yield from named_once("thresholds", (each.name for each in self.thresholds))
@@ -179,10 +175,6 @@ class Settings(Section):
                 "sensor"
             )
             yield Contradiction(("areas",), what, ("areas", "pairing"))
-        yield from covariate_contradictions(self.covariates, self.sources)
-        yield from _verdict_contradictions(self)
-        yield from _correct_contradictions(self)
-        yield from _typed_contradictions(self)
         if self.pairing.max_wait_hours > self.journal.retention_days * 24:
             yield Contradiction(
                 ("journal", "retention_days"),
@@ -206,47 +198,6 @@ def _source_contradictions(settings: Settings) -> Iterator[Contradiction]:
             yield Contradiction(("sources",), what, ("sources",))
 
 
-def _verdict_contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """Check that no source matches the topics of published verdicts."""
-    prefix = settings.verdicts.prefix
-    if prefix is None:
-        return
-    for at, source in enumerate(settings.sources):
-        template = Template.parse(source.topic)
-        if any(template.match(f"{prefix}/{below}") for below in _PUBLISHED):
-            what = "also matches the verdicts, which are published below it (verdicts.prefix)"
-            yield Contradiction(("sources", at, "topic"), what, ("sources", "verdicts"))
-
-
-def _correct_contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """Check that no source matches the topic of corrected readings."""
-    topic = settings.correct.publish
-    if topic is None:
-        return
-    published = topic.replace("{sensor}", "\x1f").replace("{quantity}", "\x1f")
-    for at, source in enumerate(settings.sources):
-        if Template.parse(source.topic).match(published):
-            what = "also matches the corrected readings (correct.publish), which would be corrected"
-            yield Contradiction(
-                ("sources", at, "topic"),
-                f"{what} again; give them a topic of their own",
-                ("sources", "correct"),
-            )
-
-
-def _typed_contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """Check that a native source reads the references that are typed in Home Assistant."""
-    home = settings.verdicts.home_assistant
-    if home is None or not home.references or native_topic(settings.sources, "reference"):
-        return
-    what = (
-        "are published as native references, and no source reads those; add {topic: "
-        "'monitor/{subject}/{quantity}/reference', kind: reference} to sources"
-    )
-    path = ("verdicts", "home_assistant", "references")
-    yield Contradiction(path, what, ("sources", "verdicts"))
-
-
 def native_topic(sources: Iterable[Source], kind: str) -> str:
     """Return the topic of the first native source of a kind that can carry any name."""
     for source in sources:
@@ -258,10 +209,6 @@ def native_topic(sources: Iterable[Source], kind: str) -> str:
         if (source.kind, source.decoder) == (kind, "native") and is_complete:
             return source.topic
     return ""
-
-
-# Topics below verdicts.prefix, with names that no template has as plain text.
-_PUBLISHED: Final = ("verdict/\x1f/\x1f", "status")
 
 
 class _Limit(NamedTuple):

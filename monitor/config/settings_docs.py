@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from monitor.config.extended import every_model
 from monitor.config.kinds import Section
 from monitor.config.loading import model_at
 from monitor.config.parts import Overridable, Part
-from monitor.config.settings import Settings
 
 SCHEMA_FILE: Final = Path("configs/schema.json")
 PAGE_FILE: Final = Path("docs/settings.md")
@@ -62,7 +62,7 @@ def schema_json() -> str:
     """Return the JSON schema (draft 2020-12) of a settings file."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Settings.model_json_schema(),
+        **every_model().model_json_schema(),
         "title": "Settings of monitor",
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
@@ -70,7 +70,7 @@ def schema_json() -> str:
 
 def settings_page() -> str:
     """Return docs/settings.md: one table per section, one row per key."""
-    schema = Settings.model_json_schema()
+    schema = every_model().model_json_schema()
     return "\n".join([_HEAD, *_tables(schema, "", schema, {})])
 
 

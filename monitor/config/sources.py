@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field
 
-from monitor.certificates.validity import ValidityError, parse_day, parse_period
 from monitor.config.kinds import Derived, Globs, Name, Section, Topic, setting
-from monitor.core.setting import Contradiction, File, Glob
+from monitor.core.setting import Contradiction, Glob
 from monitor.decode.mapping import Mapped
 from monitor.decode.router import DECODERS
 from monitor.decode.spec import MapError, MapSpec, Unit
@@ -50,49 +49,6 @@ class Maintenance(Section):
     end: Instant | None = setting(None, "End; null if it is not known yet.")
 
 
-def _valid_for(text: str) -> str:
-    try:
-        parse_period(text)
-    except ValidityError as error:
-        raise ValueError("is not a length of time; write 12mo, 1y, 26w or 90d") from error
-    return text
-
-
-def _valid_until(text: str) -> str:
-    try:
-        parse_day(text)
-    except ValidityError as error:
-        raise ValueError("is not a date; write one such as 2027-03-01") from error
-    return text
-
-
-class ReferenceCertificate(Section):
-    """The calibration certificate of a reference (docs/certificates.md)."""
-
-    path: File = Field(
-        description="Digital calibration certificate (DCC 3.x, XML); a relative path starts from "
-        "the daemon's working directory."
-    )
-    valid_for: Annotated[str, AfterValidator(_valid_for)] | None = setting(
-        None,
-        "How long it is valid after the calibration, such as 12mo, 1y, 26w or 90d; null for what "
-        "the certificate itself says.",
-    )
-    valid_until: Annotated[str, AfterValidator(_valid_until)] | None = setting(
-        None, "Its last day, such as 2027-03-01, instead of valid_for."
-    )
-    result: Annotated[str, Field(max_length=200)] = setting(
-        "",
-        "Which of several results of the certificate is meant: its name or type (refType); empty "
-        "if only one is possible.",
-    )
-
-    def contradictions(self) -> Iterator[Contradiction]:
-        """Check that only one setting gives the end of its validity."""
-        if self.valid_for is not None and self.valid_until is not None:
-            yield Contradiction(("valid_for",), "conflicts with valid_until; give one of the two")
-
-
 class Source(Section):
     """Topics to subscribe to, and the kind and format of their messages."""
 
@@ -112,11 +68,6 @@ class Source(Section):
     )
     qos: int = setting(1, "QoS of the subscription; with 0 messages may be lost.", ge=0, le=2)
     unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
-    certificate: ReferenceCertificate | None = setting(
-        None,
-        "Calibration certificate of these references: gives u to references that state none, and "
-        "the date on which the calibration expires.",
-    )
     map: Annotated[MapSpec, Derived()] | None = setting(
         None,
         "Where the fields are in a payload: a text is a path, a number in its place a constant. "
@@ -132,8 +83,6 @@ class Source(Section):
 
     def contradictions(self) -> Iterator[Contradiction]:
         """Check that the topic or the mapping names the sensor or subject of the messages."""
-        if self.certificate is not None:
-            yield from _of_certificate(self)
         if self.specification is not None:
             yield from _of_mapping(self, self.specification)
             return
@@ -182,17 +131,6 @@ def named_sources(sources: Iterable[Source], kind: str) -> list[Source]:
 def place_of(source: Source, at: int) -> str:
     """Return where the settings name a source, which is number ``at``."""
     return "by_hand" if isinstance(source, ByHand) else f"sources[{at}]"
-
-
-def _of_certificate(source: Source) -> Iterator[Contradiction]:
-    if source.kind != "reference":
-        yield Contradiction(("certificate",), "is for references; this source has another kind")
-    if not source.unit:
-        what = "is missing; a source with a certificate names the unit of its values"
-        yield Contradiction(("unit",), what)
-    if source.map is None and source.decoder != "native":
-        what = f"needs the decoder native or a map, not {source.decoder} alone"
-        yield Contradiction(("certificate",), what)
 
 
 def _of_mapping(source: Source, given: MapSpec) -> Iterator[Contradiction]:

@@ -13,27 +13,24 @@ import msgspec
 
 from monitor.alerts.outlet import Outlet, SinkContext
 from monitor.alerts.sinks import SINKS
-from monitor.config.certified import CertifiedSource, certificate_notices, certified_sources
-from monitor.config.core_plan import plan_of, router_of, units_of
+from monitor.config.core_plan import plan_of, router_of, supplements_of, units_of
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
-from monitor.config.settings import Settings, native_topic
+from monitor.config.settings import Settings
 from monitor.config.sources import ByHand
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
-from monitor.daemon.corrector import Corrector
-from monitor.daemon.covariate_keeper import CovariateKeeper, WhereCheck
 from monitor.daemon.intake import UNITS, Intake, recover
+from monitor.daemon.listeners import Listener, ListenerContext, MakeListener, OpenBroker
 from monitor.daemon.self_check import SelfCheck
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain.doctor import LETTERS_EXAMINED, Examined, limit_notices
+from monitor.extensions import hooks
 from monitor.journal.journal import Journal
 from monitor.journal.store import Batch
 from monitor.mqtt.connection import MqttSettings, Subscription, tls_context
 from monitor.mqtt.publish import BrokerPublisher, Retained
 from monitor.mqtt.topic_templates import Template
 from monitor.simulate.playback import KindTopics
-from monitor.topics.corrected_readings import CorrectedTopics
-from monitor.topics.verdict_topics import VerdictTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 CLIENT_ID: Final = "client_id"  # another one
@@ -42,7 +39,6 @@ LAST_MESSAGES: Final = "last_messages"  # another one, when one last came on eac
 _CLIENT_ID_PREFIX: Final = "monitor"
 _LEFT_MAX: Final = 100
 _CLIENT_ID_BYTES: Final = 4
-_COVARIATE_QOS: Final = 1
 
 
 class Parts(NamedTuple):
@@ -54,8 +50,7 @@ class Parts(NamedTuple):
     intake: Intake
     clock: ClockGuard
     self_check: SelfCheck
-    certified: tuple[CertifiedSource, ...] = ()
-    where: WhereCheck | None = None
+    listeners: tuple[Listener, ...] = ()
 
 
 def open_journal(settings: Settings) -> Journal:
@@ -67,8 +62,16 @@ def open_journal(settings: Settings) -> Journal:
     )
 
 
-def assemble(settings: Settings, now: float, journal: Journal | None = None) -> Parts:
-    """Rebuild the network from the settings' journal, opened if need be; raises JournalError."""
+def assemble(
+    settings: Settings,
+    now: float,
+    journal: Journal | None = None,
+    counts: dict[str, int] | None = None,
+) -> Parts:
+    """Rebuild the network from the settings' journal, opened if need be; raises JournalError.
+
+    ``counts`` of extensions outlive a reload.
+    """
     journal = open_journal(settings) if journal is None else journal
     units = units_of(settings)
     if noted := journal.note(UNITS):
@@ -76,25 +79,27 @@ def assemble(settings: Settings, now: float, journal: Journal | None = None) -> 
     plan = plan_of(settings, units)._replace(known_series=len(journal.series()))
     network = Network(plan, journal)
     newest = journal.newest()
-    covariates = None
-    if settings.covariates:
-        rules = [each.rule for each in settings.covariates]
-        covariates = CovariateKeeper(rules, network.registry, settings.pairing.max_pending)
+    context = ListenerContext(settings, network, journal, {} if counts is None else counts)
+    listeners = tuple(_listeners(context))
     # Nothing may expire by a clock that is ahead; housekeeping drops what should expire.
     earliest = now if newest == -math.inf else min(now, newest)
-    recover(network, journal, earliest, covariates=covariates)
+    recover(network, journal, earliest, listeners=listeners)
     births = Births()
     births.load_notes(journal.note)
     clock = ClockGuard(newest)
-    corrector = None
-    if settings.correct.publish is not None:
-        corrector = Corrector(network, journal.note, settings.correct.level)
     router = router_of(settings, births, units)
-    intake = Intake(router, network, journal, births, clock, corrector, covariates)
+    intake = Intake(router, network, journal, births, clock, listeners)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
-    certified = tuple(certified_sources(settings).values())
-    where = None if covariates is None else WhereCheck(network, journal, covariates)
-    return Parts(settings, network, journal, intake, clock, check, certified, where)
+    return Parts(settings, network, journal, intake, clock, check, listeners)
+
+
+def _listeners(context: ListenerContext) -> Iterator[Listener]:
+    """Yield the listeners of the extensions that the settings ask for."""
+    makers: Iterator[MakeListener] = hooks(context.settings.extensions, "listener")
+    for make in makers:
+        listener = make(context)
+        if listener is not None:
+            yield listener
 
 
 def examined(parts: Parts, now: float) -> Examined:
@@ -112,10 +117,9 @@ def examined(parts: Parts, now: float) -> Examined:
 
 def notices_of(parts: Parts, now: float) -> Iterator[str]:
     """Yield sentences on what needs somebody at ``now``, s since 1970 UTC."""
-    yield from certificate_notices(parts.certified, now)
     yield from limit_notices(parts.network, parts.intake.counts.rejected)
-    if parts.intake.covariates is not None:
-        yield from parts.intake.covariates.notices()
+    for listener in parts.listeners:
+        yield from listener.notices(now)
 
 
 def client_id_of(parts: Parts) -> str:
@@ -199,13 +203,13 @@ def publisher_of(
 
 
 def _subscriptions(settings: Settings) -> tuple[Subscription, ...]:
-    """Return what to subscribe to: the topics of sources, and of covariates with their own."""
+    """Return what to subscribe to: the topics of sources, and those of extensions."""
     wanted = [
         Subscription(Template.parse(each.topic).filter, each.qos, isinstance(each, ByHand))
         for each in settings.sources
     ]
-    own = [each.topic for each in settings.covariates if each.topic]
-    wanted += [Subscription(Template.parse(topic).filter, _COVARIATE_QOS) for topic in own]
+    own = [topic for supplement in supplements_of(settings) for topic in supplement.topics]
+    wanted += [Subscription(Template.parse(of.route.template).filter, of.qos) for of in own]
     return tuple(wanted)
 
 
@@ -233,40 +237,18 @@ def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
     )
 
 
-def verdict_topics(
-    settings: Settings, credentials: Credentials, client_id: str
-) -> VerdictTopics | None:
-    """Return what publishes the verdicts, not started; None if the settings want none.
+def connect_of(settings: Settings, credentials: Credentials, client_id: str) -> OpenBroker:
+    """Return what opens an extension's own connection to the settings' broker.
 
-    ``client_id`` is the daemon's own, at its other connection. The identifier of
-    this one stays as well, so that a new connection ends one that is half open.
+    Its client identifier is that of the daemon, at its other connection, and a name; it stays, so
+    that a new connection ends one that is half open.
     """
-    if settings.verdicts.prefix is None:
-        return None
-    name = f"{client_id}-verdicts"
-    return VerdictTopics(
-        settings.verdicts,
-        lambda will: publisher_of(settings, credentials, client_id=name, will=will),
-        settings.publish.interval_seconds,
-        references_topic=native_topic(settings.sources, "reference"),
-    )
 
+    def connect(name: str, will: Retained | None = None) -> BrokerPublisher:
+        own = f"{client_id}-{name}"
+        return publisher_of(settings, credentials, client_id=own, will=will)
 
-def corrected_topics(
-    settings: Settings, credentials: Credentials, client_id: str, dropped: int
-) -> CorrectedTopics | None:
-    """Return what publishes corrected readings, not started; None if the settings want none.
-
-    ``dropped`` is how many were dropped before.
-    """
-    if settings.correct.publish is None:
-        return None
-    name = f"{client_id}-corrected"
-    return CorrectedTopics(
-        settings.correct.publish,
-        lambda: publisher_of(settings, credentials, client_id=name),
-        dropped,
-    )
+    return connect
 
 
 def outlets(settings: Settings, path: str) -> list[Outlet]:

@@ -10,28 +10,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
+
+import numpy as np
 
 from monitor.core.model import (
     Collocation,
     Event,
     Reading,
-    Records,
     Reference,
 )
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.clock_guard import ClockGuard, Delays, decode_guarded, stamps_of
-from monitor.daemon.corrector import Corrector
-from monitor.daemon.covariate_keeper import CovariateKeeper, KeptNumbers
+from monitor.daemon.listeners import Listener, Taken
 from monitor.daemon.redeliveries import Redeliveries
 from monitor.decode.checks import NO_FAULT, REASONS, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded, Router
 from monitor.decode.units import Units
-from monitor.journal.store import Batch, DeadLetter, Store
+from monitor.journal.store import NO_NUMBERS, Batch, DeadLetter, Store
 from monitor.mqtt.inbox import Incoming, retained_among, topics_and_payloads
 
 _DEAD_LETTER_BYTES: Final = 1024
@@ -43,7 +43,6 @@ SILENT: Final = "silent"  # another one, of series whose readings have left the 
 _DELAYS_A_BATCH: Final = 8
 _MEASURED: Final = frozenset((Reading, Reference))
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
-_NO_NUMBERS: Final = KeptNumbers()
 
 
 class Counts:
@@ -87,8 +86,7 @@ class Intake:
 
     ``births`` is what ``router`` knows of Sparkplug births; they are stored in the journal, and so
     are the units that it learned, and the caller loads both. ``clock`` says whether the time can be
-    believed; ``corrector`` corrects readings, ``covariates`` keeps numbers beside pairs, where the
-    settings want them.
+    believed; ``listeners`` of extensions see each batch and add to it.
     """
 
     def __init__(
@@ -98,11 +96,9 @@ class Intake:
         store: Store,
         births: Births | None = None,
         clock: ClockGuard | None = None,
-        corrector: Corrector | None = None,
-        covariates: CovariateKeeper | None = None,
+        listeners: Sequence[Listener] = (),
     ) -> None:
-        self.corrector: Final = corrector
-        self.covariates: Final = covariates
+        self.listeners: Final = listeners
         self._router: Final = router
         self._clock: Final = clock if clock is not None else ClockGuard()
         self._births: Final = births if births is not None else Births()
@@ -142,15 +138,23 @@ class Intake:
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))
         kept = _sort(decoded.observations, outcome)
-        numbers = self._beside(decoded, kept.events, outcome.pairs, received)
-        counted = self._count(len(topics), decoded, outcome, numbers.repeated)
+        taken = Taken(
+            decoded, [*kept.measured, *outcome.begun], kept.events, outcome.pairs, received
+        )
+        added = [each.prepare(taken) for each in self.listeners]
+        repeated = frozenset[int]().union(*(each.repeated for each in added))
+        counted = self._count(len(topics), decoded, outcome, repeated)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
         return Batch(
             received=received,
-            observations=[*kept.measured, *outcome.waiting.values(), *numbers.samples],
+            observations=[
+                *kept.measured,
+                *outcome.waiting.values(),
+                *(sample for each in added for sample in each.samples),
+            ],
             pairs=outcome.pairs,
-            covariates=numbers.beside,
+            covariates=np.concatenate([NO_NUMBERS, *(each.beside for each in added)]),
             series=outcome.series,
             dead_letters=[
                 _dead(topics[at], payloads[at], received, refused) for at, refused in counted
@@ -161,20 +165,9 @@ class Intake:
             notes={
                 **self._notes(received),
                 **held.notes,
-                **self._correct([*kept.measured, *outcome.begun], outcome.pairs),
+                **{name: note for each in added for name, note in each.notes.items()},
             },
         )
-
-    def _beside(
-        self, decoded: Decoded, events: Sequence[Event], pairs: Records, received: float
-    ) -> KeptNumbers:
-        if self.covariates is None:
-            return _NO_NUMBERS
-        self.covariates.mark(events)
-        return self.covariates.take(decoded.samples, pairs, received)
-
-    def _correct(self, measured: Sequence[Durable], pairs: Records) -> Mapping[str, bytes]:
-        return {} if self.corrector is None else self.corrector.take(measured, pairs)
 
     def commit(self, batch: Batch) -> None:
         """Make ``batch`` durable, then apply its pairs; raises JournalError."""
@@ -183,8 +176,8 @@ class Intake:
         self.commit_seconds += time.perf_counter() - began
         self.commits += 1
         self._network.apply(batch.pairs)
-        if self.corrector is not None:
-            self.corrector.release()
+        for each in self.listeners:
+            each.committed()
 
     def _notes(self, received: float) -> Mapping[str, bytes]:
         """Return the notes to write with the batch: births, units and summaries that changed."""
@@ -211,11 +204,11 @@ class Intake:
             self._network.refusals.refuse(self._router.sensor_of(topics[at]))
 
     def _count(
-        self, messages: int, decoded: Decoded, outcome: Outcome, repeated: frozenset[int]
+        self, messages: int, decoded: Decoded, outcome: Outcome, repeated: Collection[int]
     ) -> list[tuple[int, Rejected]]:
         """Count each message once; return which refusals to keep as dead letters.
 
-        ``repeated``: messages of covariates that say nothing new.
+        ``repeated``: messages of extensions that say nothing new.
         """
         if decoded.refused or outcome.duplicates or repeated:
             return self._count_each(messages, decoded, outcome, repeated)
@@ -225,7 +218,7 @@ class Intake:
         return []
 
     def _count_each(
-        self, messages: int, decoded: Decoded, outcome: Outcome, repeated: frozenset[int]
+        self, messages: int, decoded: Decoded, outcome: Outcome, repeated: Collection[int]
     ) -> list[tuple[int, Rejected]]:
         """Count messages of which some are not committed."""
         fates = _fates(messages, decoded, outcome)
@@ -270,37 +263,37 @@ def recover(
     now: float,
     *,
     is_resumed: bool = False,
-    covariates: CovariateKeeper | None = None,
+    listeners: Sequence[Listener] = (),
 ) -> None:
     """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side.
 
-    Samples that wait go to ``covariates``. ``is_resumed``: evidence that is marked as disturbed is
+    What waits goes to ``listeners`` too. ``is_resumed``: evidence that is marked as disturbed is
     loaded afterwards.
     """
     network.restore_series(store.series())
     network.liveness.recall_silent(store.note(SILENT))
     checkpoints = Checkpoints(network)
     checkpoints.load(store, early=True)
-    network.restore(_kept(network, store, now, covariates))
+    network.restore(_kept(network, store, now, listeners))
     network.recall(store.pairs(), store.evidence(), is_resumed=is_resumed)
     network.expire(now)
     checkpoints.load(store)
 
 
 def _kept(
-    network: Network, store: Store, now: float, covariates: CovariateKeeper | None
+    network: Network, store: Store, now: float, listeners: Sequence[Listener]
 ) -> Iterator[tuple[float, Sequence[Durable]]]:
-    """Yield what the store kept, by its time of arrival; samples go to ``covariates``."""
+    """Yield what the store kept, by its time of arrival; ``listeners`` take it too."""
     yield now, [*store.events(), *store.collocations()]
     expired = -math.inf
-    if covariates is not None:
-        # For its samples a batch outlasts its readings, which expired and were counted before.
+    if any(each.wait_more_seconds for each in listeners):
+        # For a listener a batch outlasts its readings, which expired and were counted before.
         expired = now - network.settings.max_wait_seconds - HOUSEKEEPING_SECONDS
     for received, observations in store.observations():
         if received >= expired:
             yield received, observations
-        if covariates is not None:
-            covariates.restore(received, observations)
+        for each in listeners:
+            each.restore(received, observations)
 
 
 class _Sorted(NamedTuple):

@@ -20,7 +20,6 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from monitor.alerts.outlet import Outlet
-from monitor.config.certified import certified_sources
 from monitor.config.core_plan import plan_of
 from monitor.config.credentials import Credentials, resolve_secret
 from monitor.config.loading import load
@@ -31,14 +30,13 @@ from monitor.daemon.assembly import (
     Parts,
     assemble,
     client_id_of,
-    corrected_topics,
+    connect_of,
     has_session,
     last_messages,
     mqtt_settings,
     note_subscriptions,
     open_journal,
     outlets,
-    verdict_topics,
 )
 from monitor.daemon.checkpoints import save_all_evidence, save_evidence
 from monitor.daemon.intake import HOUSEKEEPING_SECONDS, SILENT
@@ -52,6 +50,7 @@ from monitor.daemon.runtime import (
     freeze_after_start,
 )
 from monitor.errors import MonitorError
+from monitor.extensions import hooks
 from monitor.http.published import START_SECONDS_MAX
 from monitor.http.service import Service
 from monitor.journal.failures import JournalFullError
@@ -156,8 +155,8 @@ class Daemon:
         self._publisher.answer(self._now())
         if not self._publisher.is_busy and now < self._publish_due:
             self._parts.self_check.work(now)
-            if self._parts.where is not None:
-                self._parts.where.work(now)
+            for each in self._parts.listeners:
+                each.work(now)
         if now >= self._housekeeping_due and not self._publisher.is_busy:
             self._housekeep()
             self._housekeeping_due = now + HOUSEKEEPING_SECONDS
@@ -208,9 +207,11 @@ class Daemon:
             network = self._parts.network
             network.expire(now)
             held_before = observations_before = max(now - wait, network.held_from)
-            if (covariates := self._parts.intake.covariates) is not None:
-                observations_before = now - covariates.wait_seconds(wait)
-                covariates.samples.expire(observations_before)
+            more = max((each.wait_more_seconds for each in self._parts.listeners), default=0.0)
+            if more:
+                observations_before = now - wait - more
+            for each in self._parts.listeners:
+                each.expire(now - wait - each.wait_more_seconds)
         if (newest := clock.retention_time()) is not None:
             pairs_before = newest - settings.journal.retention_days * 86_400.0
             self._evict(newest)
@@ -256,7 +257,8 @@ class Prepared(NamedTuple):
 def read_settings(path: str) -> Prepared:
     """Read a settings file and what it names; raises MonitorError if any of it cannot be used."""
     settings = load(path)
-    certified_sources(settings)
+    for check in hooks(settings.extensions, "checks"):
+        check(settings)
     credentials = resolve_secret(settings, path)
     source = MqttSource(mqtt_settings(settings, credentials))
     return Prepared(settings, credentials, source, outlets(settings, path))
@@ -278,7 +280,7 @@ class ReloadingDaemon:
         collect_rarely()
         self._journal = open_journal(first.settings)
         self._next: Prepared | None = None
-        self._dropped = 0  # corrected readings
+        self._counts: dict[str, int] = {}  # of extensions
         self._signals: Final = Signals()
         self._signals.install_reload()
         self._signals.install()  # before a page says that there is a daemon to stop
@@ -299,7 +301,7 @@ class ReloadingDaemon:
         """Rebuild all from the journal; None if stopped meanwhile."""
         try:
             with self._signals.stopping_at_once(), without_collecting():
-                return assemble(self._current.settings, time.time(), self._journal)
+                return assemble(self._current.settings, time.time(), self._journal, self._counts)
         except StoppedError:
             self._journal.close()
             return None
@@ -318,20 +320,22 @@ class ReloadingDaemon:
         source.last_message.update(last_messages(parts))
         if has_session(parts, client_id):
             source.expect_session()
-        topics = verdict_topics(settings, credentials, client_id)
-        corrected = corrected_topics(settings, credentials, client_id, self._dropped)
         daemon = Daemon(
             parts,
             source,
-            Publisher(parts, service, sinks, topics, corrected, file=self._path),
+            Publisher(
+                parts,
+                service,
+                sinks,
+                connect_of(settings, credentials, client_id),
+                file=self._path,
+            ),
             supervisor=supervisor,
             signals=self._signals,
             reload=self.reload,
         )
         freeze_after_start()
         daemon.run()
-        if corrected is not None:
-            self._dropped = corrected.figures().dropped
 
     def reload(self) -> bool:
         """Read the settings again; return whether to continue with them."""
@@ -345,12 +349,8 @@ class ReloadingDaemon:
             return False
         now = self._current.settings
         served = found.settings.http.model_copy(update={"public_url": now.http.public_url})
-        for name, is_same in (
-            ("http", served == now.http),
-            ("otlp", found.settings.otlp == now.otlp),
-        ):
-            if not is_same:
-                _log.warning("%s: changes take effect when the process is restarted", name)
+        if served != now.http or found.settings.with_pages != now.with_pages:
+            _log.warning("pages and http: changes take effect when the process is restarted")
         _log.info("%s: reloaded; everything is computed again from the journal", self._path)
         self._next = found
         return True

@@ -25,14 +25,13 @@ from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.state.network import Network
 from monitor.core.steps import Steps
 from monitor.daemon.assembly import Parts, examined, notices_of
+from monitor.daemon.listeners import OpenBroker
 from monitor.explain.doctor import doctor_report, text
 from monitor.http.by_hand import LinesByHand
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
 from monitor.mqtt.topic_templates import Template
-from monitor.topics.corrected_readings import CorrectedTopics
-from monitor.topics.verdict_topics import VerdictTopics
 
 DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0
@@ -70,7 +69,8 @@ class Show(Protocol):
 class Publisher:
     """Evaluates the network and publishes the results.
 
-    It starts ``outlets``, ``topics`` and ``corrected``. The settings are those of ``file``, if any.
+    It starts ``outlets``, and the listeners of ``parts`` with ``connect``, which opens their
+    connections to the broker. The settings are those of ``file``, if any.
     """
 
     def __init__(
@@ -78,8 +78,7 @@ class Publisher:
         parts: Parts,
         show: Show,
         outlets: Sequence[Outlet] = (),
-        topics: VerdictTopics | None = None,
-        corrected: CorrectedTopics | None = None,
+        connect: OpenBroker | None = None,
         *,
         file: str = "",
     ) -> None:
@@ -106,13 +105,10 @@ class Publisher:
         self._doctor: dict[str, Any] = {}
         self._doctor_due = -float("inf")
         self._noted = 0
-        self._topics: Final = topics
-        if topics is not None:
-            topics.start()
-        self._corrected: Final = corrected
-        if corrected is not None and parts.intake.corrector is not None:
-            parts.intake.corrector.connect(corrected)
-            corrected.start()
+        self._listeners: Final = parts.listeners if connect is not None else ()
+        if connect is not None:
+            for each in parts.listeners:
+                each.start(connect)
 
     @property
     def is_busy(self) -> bool:
@@ -183,12 +179,11 @@ class Publisher:
 
     def close(self) -> None:
         """Give all threads one moment to deliver; the rest is delivered after the next start."""
-        threads = [each for each in (self._topics, self._corrected) if each is not None]
         ends_at = time.monotonic() + STOP_SECONDS
-        for each in threads:
+        for each in self._listeners:
             each.end()
         self._dispatch.end(STOP_SECONDS)
-        for each in threads:
+        for each in self._listeners:
             each.stop(max(ends_at - time.monotonic(), 0.0))
         self._dispatch.close(max(ends_at - time.monotonic(), 0.0))
 
@@ -196,10 +191,8 @@ class Publisher:
         parts = self._parts
         most = None if self._page is None else JUDGED_MOST
         snapshot = yield from parts.network.steps(now, most)
-        if parts.intake.corrector is not None:
-            snapshot = parts.intake.corrector.see(snapshot)
-        if parts.where is not None:
-            snapshot = replace(snapshot, where=parts.where.found)
+        for each in parts.listeners:
+            snapshot = each.see(snapshot)
         view = View(
             snapshot,
             parts.network.drain_transitions(),
@@ -209,8 +202,6 @@ class Publisher:
             self._dispatch.hold(view)
         else:
             self._dispatch.notify(view)
-            if self._topics is not None:
-                self._topics.offer(snapshot)
         yield
         answers = self._on_demand.evaluate(now)
         yield
@@ -232,6 +223,9 @@ class Publisher:
             by_hand=self._by_hand,
         )
         self._show.publish(self._page)
+        if not self._trouble:
+            for each in self._listeners:
+                each.publish(self._page)
 
     def _refused(self) -> tuple[DeadLetter, ...]:
         """Return the newest dead letters, read again only if another message was rejected."""
@@ -262,7 +256,7 @@ class Publisher:
 
     def _measure(self, connection: SourceStatus) -> Figures:
         parts, counts = self._parts, self._parts.intake.counts
-        pairing, covariates = parts.network.pairing, parts.intake.covariates
+        pairing = parts.network.pairing
         return Figures(
             received=counts.received,
             committed=counts.committed,
@@ -295,16 +289,11 @@ class Publisher:
             clock_doubts=parts.clock.doubts,
             reload_successful=self.reload_successful,
             tls_not_after=connection.tls_not_after,
-            certificates={each.identifier: each.validity.expiry for each in parts.certified},
-            where={} if parts.where is None else parts.where.wrong(),
-            unusable_numbers=dict(covariates.refused) if covariates is not None else None,
-            dropped_numbers=0 if covariates is None else covariates.samples.dropped,
+            of_extensions=[family for each in parts.listeners for family in each.families()],
             public_url=parts.settings.http.public_url,
             settings_hash=self._hash,
             transitions=dict(self._dispatch.transitions),
             sinks=self._dispatch.figures(),
-            verdicts=None if self._topics is None else self._topics.figures(),
-            corrected=None if self._corrected is None else self._corrected.figures(),
         )
 
 

@@ -70,7 +70,7 @@ class Mapped:
     """A compiled mapping; raises MapError where ``spec`` cannot be used.
 
     ``topic_names`` are the fields of the source's topic template, ``unit`` that of its values.
-    ``certified_u`` is the standard uncertainty, in ``unit``, of references that state none.
+    ``default_u`` is the standard uncertainty, in ``unit``, of references that state none.
     """
 
     def __init__(
@@ -80,12 +80,12 @@ class Mapped:
         topic_names: Collection[str] = (),
         unit: str = "",
         *,
-        certified_u: float = NAN,
+        default_u: float = NAN,
     ) -> None:
         self.spec: Final = spec
         self.texts: Final = frozenset(_texts_in(spec))
         self.unit: Final = unit
-        self.certified_u: Final = certified_u
+        self.default_u: Final = default_u
         self._kind: Final = kind
         fetchers = Fetchers(spec.defaults, number_texts=spec.number_texts)
         self._frame: Final = framing(spec)
@@ -231,8 +231,8 @@ class Mapped:
         units = arrival.units
         stated, _, unit = one.quantity.measure(root, record, (subject, quantity), units)
         u = u_of_reference(stated)
-        if math.isnan(u) and not math.isnan(self.certified_u):
-            u = self.certified_u * abs(conversion(self.unit, unit).scale)
+        if math.isnan(u) and not math.isnan(self.default_u):
+            u = self.default_u * abs(conversion(self.unit, unit).scale)
         time, own_key = common
         start, end = self._ends(root, record)
         if self.spec.duration_seconds and math.isnan(start) and math.isnan(end):

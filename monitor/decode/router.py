@@ -25,7 +25,6 @@ from monitor.decode.accelerators import (
 from monitor.decode.accelerators.batch_alike import PackedBatch
 from monitor.decode.accelerators.batch_records import Arrays, arrays
 from monitor.decode.checks import Rejected
-from monitor.decode.covariate_fields import CovariateReader
 from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats import (
     csv_lines,
@@ -44,6 +43,7 @@ from monitor.decode.route import (
     Route,
     flat,
 )
+from monitor.decode.supplement import RecordReader
 from monitor.decode.units import Key, Units
 from monitor.mqtt.inbox import Payloads, payloads_of
 from monitor.mqtt.topic_templates import Template, Topics, topics_of, valid_name
@@ -67,7 +67,7 @@ _UNKNOWN: Final = np.array([(DECODED, 0)], dtype=np.int64)
 class Decoded(NamedTuple):
     """The content of a batch of messages; ``sources`` gives the message of each observation.
 
-    ``samples`` are covariates, each with its message.
+    ``samples`` are what ``readers`` found, each with its message.
     """
 
     observations: Observed
@@ -91,7 +91,7 @@ class Router:
     """Knows for each topic its source, its fields and its decoder; remembers the topics seen.
 
     Messages of more than ``payload_bytes_max`` are refused; so are readings of sensors that are
-    under ``maintenance``. ``covariates`` finds the configured covariates.
+    under ``maintenance``. ``readers`` find numbers besides what the sources read.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class Router:
         routes: Sequence[Route],
         payload_bytes_max: int,
         maintenance: Maintenance | None = None,
-        covariates: CovariateReader | None = None,
+        readers: Sequence[RecordReader] = (),
     ) -> None:
         routes = [_complete(route) for route in routes]
         self._routes: Final = [(Template.parse(route.template), route) for route in routes]
@@ -109,7 +109,7 @@ class Router:
         self.any_needs_packet: Final = any(map(_needs_packet, routes))
         self._payload_bytes_max: Final = payload_bytes_max
         self._maintenance: Final = maintenance
-        self._covariates: Final = covariates
+        self._readers: Final = readers
         self._units: Final = routes[0].units if routes else None
         self._units_changed = 0 if self._units is None else self._units.changed
         # Known topics whose series has no unit yet, by the key of that unit.
@@ -167,7 +167,7 @@ class Router:
             except Rejected as error:
                 found.refused.append((at, error.bare()))
                 continue
-            if self._covariates is not None:
+            if self._readers:
                 found.samples += [(at, one) for each in seen for one in each.samples]
             for each in flat(seen):
                 if isinstance(each, Rejected):
@@ -256,10 +256,12 @@ class Router:
         return seen
 
     def _revised(self, route: Route, each: Seen) -> Seen:
-        """Return a record without readings of a sensor under maintenance, with its covariates."""
+        """Return a record with what readers find, without readings under maintenance."""
         if self._maintenance is not None:
             each.found[:] = self._maintenance.without(each.found)
-        return each if self._covariates is None else self._covariates.with_samples(route, each)
+        for reader in self._readers:
+            each = reader.with_samples(route, each)
+        return each
 
     # -- accelerators read many -------------------------------------------------------------
 
@@ -381,10 +383,10 @@ class Router:
         """Return whether a source's records have more than an accelerator reads."""
         if self._maintenance is not None or route.covariate:
             return True
-        if self._covariates is not None and self._covariates.of_readings:
+        if any(reader.of_readings for reader in self._readers):
             return True
         # a record without u has that of its certificate
-        return route.mapped is not None and not math.isnan(route.mapped.certified_u)
+        return route.mapped is not None and not math.isnan(route.mapped.default_u)
 
     def _unit_of(self, route: Route, name: str, quantity: str) -> str:
         kept = "" if self._units is None else self._units.unit_of(name, quantity)

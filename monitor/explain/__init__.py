@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from monitor.config.core_plan import supplements_of
 from monitor.config.settings import Settings
 from monitor.core.formatting import significant
 from monitor.core.model import (
@@ -24,7 +25,6 @@ from monitor.core.model import (
 )
 from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.mapping import Mapped
-from monitor.decode.paths import shown
 from monitor.decode.records import BadNumber
 from monitor.explain.dry_run import DryRun, Fate, Message, Took, sources_of, tried
 from monitor.explain.excerpt import around
@@ -217,7 +217,8 @@ class _Look(NamedTuple):
         """Return the paths of the first record that no setting uses."""
         readings = (self._record(at) for at in range(self.records()))
         first = next((each for each in readings if each is not None), None)
-        asked = {shown(each.field) for each in settings.covariates if each.topic is None}
+        readers = (each.reader for each in supplements_of(settings))
+        asked = frozenset[str]().union(*(each.paths for each in readers if each is not None))
         return [] if first is None else [path for path in first.not_read() if path not in asked]
 
     def _record(self, at: int) -> MappedRecord | None:

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from monitor.config.core_plan import plan_of, router_of, units_of
+from monitor.config.core_plan import plan_of, router_of, supplements_of, units_of
 from monitor.config.settings import Settings
 from monitor.config.sources import place_of
 from monitor.core.model import Collocation, Event, Observation, Reading, Records, Reference
@@ -49,15 +49,15 @@ class _Miss(NamedTuple):
 
 
 def sources_of(settings: Settings) -> list[Source]:
-    """Return all readers of messages: the settings' sources, then covariates with own topics."""
+    """Return all readers of messages: the settings' sources, then the topics of extensions."""
     found = [
         Source(place_of(each, at), each.topic, each.kind, each.decoder, each.unit, {})
         for at, each in enumerate(settings.sources)
     ]
     found += [
-        Source(f"covariates[{at}]", each.topic, "covariate", "json", each.unit, {})
-        for at, each in enumerate(settings.covariates)
-        if each.topic is not None
+        Source(each.place, each.route.template, "covariate", each.route.decoder, each.unit, {})
+        for supplement in supplements_of(settings)
+        for each in supplement.topics
     ]
     return found
 

@@ -17,7 +17,7 @@ import asyncio
 import ipaddress
 import re
 import zlib
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from fastapi import APIRouter, FastAPI, Request
@@ -28,10 +28,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor import __version__
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.extensions import Extension, hooks
 from monitor.http import interface, manual_pages, pages, server_sent_events
 from monitor.http.answers import HTML
-from monitor.http.budget_pages import budget_routes
-from monitor.http.due_pages import due_routes
 from monitor.http.metrics import Exposition
 from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.published import Page, Published
@@ -204,8 +203,14 @@ _METHOD_NOT_ALLOWED: Final = 405
 _HEADINGS: Final = {404: "There is no such page", 405: "Nothing can be changed here"}
 
 
-def application(shared: Published, streams_max: int, *, essential_metrics: bool = False) -> FastAPI:
-    """Return the application that shows the last published page."""
+def application(
+    shared: Published,
+    streams_max: int,
+    *,
+    essential_metrics: bool = False,
+    extensions: Sequence[Extension] = (),
+) -> FastAPI:
+    """Return the application that shows the last published page, with the pages of extensions."""
     app = FastAPI(
         title="monitor",
         version=__version__,
@@ -214,13 +219,13 @@ def application(shared: Published, streams_max: int, *, essential_metrics: bool 
         docs_url=None,
         redoc_url=None,
     )
-    renderer = Renderer()
+    renderer = Renderer([link for each in extensions for link in each.menu])
     app.include_router(metrics_routes(shared, essential=essential_metrics))
     rankings = RankingCache()
     app.include_router(interface.routes(shared, rankings))
     app.include_router(pages.page_routes(shared, renderer, rankings))
-    app.include_router(budget_routes(shared, renderer))
-    app.include_router(due_routes(shared, renderer))
+    for routes in hooks(extensions, "routes"):
+        app.include_router(routes(shared, renderer))
     app.include_router(manual_pages.manual_routes(renderer))
     app.include_router(server_sent_events.stream_routes(shared, renderer, streams_max))
     app.add_middleware(Secured)

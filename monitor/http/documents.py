@@ -9,14 +9,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, cast
 
 import numpy as np
 
 from monitor.alerts.transition import Transition
 from monitor.alerts.transition import transition_document as transition
-from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns
 from monitor.core.formatting import finite, instant
 from monitor.core.scores import conventions
@@ -39,9 +38,12 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def entry(now: Snapshot, row: int) -> models.SeriesEntry:
-    """Return the interface's entry for one series; one that is withdrawn has no numbers."""
+    """Return the interface's entry for one series; one that is withdrawn has no numbers.
+
+    Extensions add keys of their own.
+    """
     name, is_shown = now.names[row], not now.withdrawn[row]
-    return models.SeriesEntry(
+    of_house = models.SeriesEntry(
         sensor=name.sensor,
         quantity=name.quantity,
         unit=name.unit,
@@ -50,8 +52,6 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
         alerts=[alert for alert, active in now.alerts.items() if active[row]],
         sentence=now.sentences[row],
         advice=now.advice[row],
-        corrected=None if now.corrected is None else now.corrected[row],
-        where=where_documents(now, row),
         withdrawn=not is_shown,
         evidence=finite(now.evidence[row]) if is_shown else None,
         pairs=int(now.window_pairs[row]),
@@ -64,14 +64,9 @@ def entry(now: Snapshot, row: int) -> models.SeriesEntry:
             for name, values in now.statistics.items()
         },
     )
-
-
-def where_documents(now: Snapshot, row: int) -> list[models.Where] | None:
-    """Return the findings on a series along each covariate; None if none are watched."""
-    if now.where is None:
-        return None
-    unit = now.names[row].unit
-    return [cast("models.Where", where_document(each, unit)) for each in now.where.get(row, ())]
+    added = [findings.document(now, row) for findings in now.additions.values()]
+    whole = dict(chain(of_house.items(), *(each.items() for each in added)))
+    return cast("models.SeriesEntry", whole)
 
 
 def _is_assumed(now: Snapshot, row: int) -> bool:

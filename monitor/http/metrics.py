@@ -10,15 +10,13 @@ written again, and a template only when the set of series with a number changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import orjson
 
-from monitor.core.correction.live_corrections import OF_CORRECTIONS
-from monitor.core.fleet.due_dates import OF_DUE_DATES
 from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
@@ -41,10 +39,7 @@ class Metric(NamedTuple):
 
 
 METRICS: Final[dict[str, Metric]] = {
-    f"monitor_{name}": Metric(name, words)
-    for name, words in (
-        live_metrics() | {each.name: each.help for each in (*OF_DUE_DATES, *OF_CORRECTIONS)}
-    ).items()
+    f"monitor_{name}": Metric(name, words) for name, words in live_metrics().items()
 }
 OTHERS: Final[dict[str, str]] = {
     "monitor_window_pairs": "Pairs in the series' own window, by count and by age.",
@@ -223,6 +218,13 @@ class Exposition:
             self._infos.append(f"monitor_series_info{{{info}}} 1\n".encode())
 
 
+def metrics_of(snapshot: Snapshot) -> Mapping[str, Metric]:
+    """Return the metrics that show statistics, with those that extensions add."""
+    return METRICS | {
+        f"monitor_{name}": Metric(name, words) for name, words in snapshot.helps.items()
+    }
+
+
 def series_families(
     snapshot: Snapshot, *, essential: bool
 ) -> Iterator[tuple[str, str, Iterable[_Column]]]:
@@ -236,7 +238,7 @@ def _families(
     snapshot: Snapshot, *, essential: bool
 ) -> Iterator[tuple[str, str, Iterable[_Column]]]:
     shown, every = ~snapshot.withdrawn, snapshot.present()
-    for name, metric in METRICS.items():
+    for name, metric in metrics_of(snapshot).items():
         values = snapshot.statistics.get(metric.statistic)
         if values is not None:
             yield name, metric.help, [_Column(values, shown)]

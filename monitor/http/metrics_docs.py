@@ -13,8 +13,9 @@ from monitor.core.scores.statistics import STATISTICS
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.core.verdict import FAULTS, alert_meanings
 from monitor.decode import REASONS
+from monitor.extensions import all_extensions, hooks
 from monitor.http.metrics import ESSENTIAL, METRICS, OTHERS
-from monitor.http.telemetry import CorrectedFigures, Figures, OtlpFigures, VerdictFigures, families
+from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import Family
 
 PAGE_FILE: Final = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -168,6 +169,9 @@ def _live() -> Iterator[tuple[str, str, Statistic | None]]:
     entries = {name: each for key, each in STATISTICS.items() for name in each.names(key)}
     for name, (statistic, words) in METRICS.items():
         yield name, words, entries.get(statistic)
+    for added in hooks(all_extensions(), "metrics"):
+        for name, words in added.items():
+            yield name, words, None
 
 
 def _on_request() -> Iterator[tuple[str, Statistic]]:
@@ -198,9 +202,7 @@ def _every_figure() -> Figures:
             setattr(every, each.name, {"": 0})
     every.last_message = {("", ""): 0}
     every.transitions, every.sinks = {("", ""): 0}, {"": SinkFigures()}
-    every.verdicts, every.otlp = VerdictFigures(), OtlpFigures()
-    every.corrected = CorrectedFigures()
-    every.where, every.unusable_numbers = {("", "", ""): 0.0}, {("", ""): 0}
+    every.of_extensions = [family for of in hooks(all_extensions(), "families") for family in of]
     return every
 
 

@@ -148,7 +148,7 @@ class Where(TypedDict):
 
 
 class SeriesEntry(TypedDict):
-    """One sensor's one quantity: state, sentence and statistics."""
+    """One sensor's one quantity: state, sentence, statistics; extensions add keys."""
 
     sensor: str
     quantity: str
@@ -158,20 +158,6 @@ class SeriesEntry(TypedDict):
     alerts: Annotated[list[str], about(f"The alerts that fire. {ALERT}")]
     sentence: Annotated[str, about("What is known about it.")]
     advice: Annotated[str, about("What would fix it; empty if there is nothing to do.")]
-    corrected: Annotated[
-        str | None,
-        about(
-            "How its readings are corrected, and how often the interval holds; null unless "
-            "`correct.publish` is set, empty before the first pair."
-        ),
-    ]
-    where: Annotated[
-        list[Where] | None,
-        about(
-            "Where it is wrong along each of the settings' `covariates`; null where there are "
-            "none, empty until it has been examined."
-        ),
-    ]
     withdrawn: Annotated[
         bool,
         about(

@@ -173,6 +173,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
         values: dict[str, Any] = {
             "name": detail.name,
             "entry": entry,
+            "fragments": [each.fragments(now, row) for each in now.additions.values()],
             "said": rendering.after_name(entry["sentence"]),
             "line": told,
             "detail": detail,

@@ -23,7 +23,7 @@ from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.by_hand import LinesByHand
-from monitor.http.telemetry import Figures, OtlpFigures
+from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
 
 TICK_SECONDS_MAX: Final = 10.0
@@ -75,13 +75,9 @@ class Published:
         self._ticked = monotonic()
         self.requests: Final = OnDemandRequests(monotonic)
         self.stopping = False
-        self.otlp: OtlpFigures | None = None
-        """Figures of the thread that pushes metrics, if there is one."""
 
     def publish(self, page: Page) -> None:
         """Show ``page`` from now on."""
-        if page.figures is not None:
-            page.figures.otlp = self.otlp
         self._page = page
         self._ticked = max(self._ticked, self._monotonic())
 

@@ -15,10 +15,12 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
+from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup, escape
 
 from monitor import __version__, manual
@@ -31,7 +33,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import documents, models, plots
 from monitor.http.figures import Figure, score_figures, zeta_figure
 from monitor.http.lines import brief, lines, percent_or_dash, placed
-from monitor.http.metrics import METRICS
+from monitor.http.metrics import metrics_of
 from monitor.http.page_files import STATIC, static_file, templates
 from monitor.http.published import Page, Published
 from monitor.http.selection import (
@@ -151,7 +153,7 @@ def after_name(sentence: str) -> str:
 def statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
     """Return the metrics of one series: name, number, meaning."""
     found = []
-    for metric, (name, meaning) in METRICS.items():
+    for metric, (name, meaning) in metrics_of(now).items():
         value = finite(statistic(now, name)[row])
         found.append((metric, "absent" if value is None else _told(metric, value), meaning))
     return found
@@ -257,6 +259,15 @@ def without_time(text: str) -> str:
 # -- templates ------------------------------------------------------------------------------------
 
 _KEPT: Final = 32
+MENU: Final = (
+    ("/", "Fleet"),
+    ("/picture", "Picture"),
+    ("/ranking", "Ranking"),
+    ("/alerts", "Alerts"),
+    ("/doctor", "Doctor"),
+    ("/docs", "Docs"),
+    ("/about", "About"),
+)
 
 
 class Rendered(NamedTuple):
@@ -290,7 +301,8 @@ def address(query: SeriesQuery) -> str:
 class Renderer:
     """Renders pages; one for the service's thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, menu: Sequence[tuple[str, str]] = ()) -> None:
+        """``menu`` are addresses and words of pages that extensions add."""
         self._templates: Final = templates()
         self.static: Final = {name: static_file(name) for name in STATIC}
         marks = {
@@ -308,6 +320,7 @@ class Renderer:
             utc=time_element,
             placed=placed,
             brief=brief,
+            menu=(*MENU[:-3], *menu, *MENU[-3:]),
         )
         self._templates.filters.update(
             with_links=_with_links, with_saving=_with_saving, state_word=state_word
@@ -315,6 +328,11 @@ class Renderer:
         self._page: Page | None = None
         self._changes: Changes | None = None
         self._fleets: dict[SeriesQuery, Rendered] = {}
+
+    def add_templates(self, folder: Path) -> None:
+        """Find templates in ``folder`` too."""
+        loaders = (self._templates.loader, FileSystemLoader(folder))
+        self._templates.loader = ChoiceLoader([each for each in loaders if each is not None])
 
     def text(self, template: str, values: Mapping[str, Any]) -> str:
         """Return a rendered template."""

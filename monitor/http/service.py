@@ -8,10 +8,11 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from monitor.errors import ADDRESS, CANNOT_CREATE, MonitorError
+from monitor.extensions import Extension
 from monitor.http.access import OPEN, Access
 from monitor.http.published import Page, Published
 
@@ -44,11 +45,12 @@ class Service:
         essential_metrics: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
         loaded: Callable[[], None] = lambda: None,
+        extensions: Sequence[Extension] = (),
     ) -> None:
         """``loaded`` is called in the service's thread, once everything for answers is imported.
 
         Host in requests may be an address, localhost or one of ``host_names``; anything if it is
-        None.
+        None. ``extensions`` have pages of their own.
         """
         self._host: Final = host
         self._port: Final = port
@@ -59,6 +61,7 @@ class Service:
         self._host_names: Final = host_names
         self._essential_metrics: Final = essential_metrics
         self._loaded: Final = loaded
+        self._extensions: Final = extensions
         self.published: Final = Published(monotonic)
         self.requests: Final = self.published.requests
         self._server: QuietServer | None = None
@@ -130,7 +133,10 @@ class Service:
 
         connections = Connections(self.connections_max, self._header_timeout_seconds)
         app = application(
-            self.published, connections.answers_max // 2, essential_metrics=self._essential_metrics
+            self.published,
+            connections.answers_max // 2,
+            essential_metrics=self._essential_metrics,
+            extensions=self._extensions,
         )
         users = self._access.users
         answering: ASGIApp = InTurn(app)

@@ -6,38 +6,13 @@ The data's thread reads the numbers when it publishes; HTTP renders them on requ
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 from monitor import __version__
 from monitor.alerts.outlet import SinkFigures
 from monitor.http.text_format import Family, by, counter, counters, gauge, gauges
-
-
-class VerdictFigures(NamedTuple):
-    """Figures of the verdict topics: messages, and series that wait."""
-
-    published: int = 0
-    lost: int = 0
-    waiting: int = 0
-    connected: bool = False
-
-
-class CorrectedFigures(NamedTuple):
-    """Figures of the corrected readings: messages acknowledged, lost, and those that wait."""
-
-    published: int = 0
-    dropped: int = 0
-    waiting: int = 0
-    connected: bool = False
-
-
-class OtlpFigures(NamedTuple):
-    """How many posts of metrics by OTLP were sent, and failed."""
-
-    sent: int = 0
-    failed: int = 0
 
 
 @dataclass
@@ -76,17 +51,11 @@ class Figures:
     clock_doubts: int = 0
     reload_successful: bool = True
     tls_not_after: float | None = None
-    certificates: Mapping[str, float] = field(default_factory=dict)
     settings_hash: str = ""
     public_url: str = ""
     transitions: Mapping[tuple[str, str], int] = field(default_factory=dict)
     sinks: Mapping[str, SinkFigures] = field(default_factory=dict)
-    verdicts: VerdictFigures | None = None
-    corrected: CorrectedFigures | None = None
-    where: Mapping[tuple[str, ...], float] = field(default_factory=dict)
-    unusable_numbers: Mapping[tuple[str, str], int] | None = None
-    dropped_numbers: int = 0
-    otlp: OtlpFigures | None = None
+    of_extensions: Sequence[Family] = ()
 
 
 def families(now: Figures) -> Iterator[Family]:
@@ -95,19 +64,7 @@ def families(now: Figures) -> Iterator[Family]:
     yield from _sources(now)
     yield from _work(now)
     yield from _alerts(now)
-    if now.verdicts is not None:
-        yield from _verdicts(now.verdicts)
-    if now.corrected is not None:
-        yield from _corrected(now.corrected)
-    if now.unusable_numbers is not None:
-        yield from _covariates(now)
-    if now.otlp is not None:
-        yield counters(
-            "otlp_posts",
-            "Posts of metrics by OTLP; what could not be sent is not sent later.",
-            ("result",),
-            by(now.otlp._asdict()),
-        )
+    yield from now.of_extensions
 
 
 def _messages(now: Figures) -> Iterator[Family]:
@@ -207,12 +164,6 @@ def _work(now: Figures) -> Iterator[Family]:
             "When the broker's certificate expires.",
             now.tls_not_after,
         )
-    yield gauges(
-        "certificate_expiry_timestamp_seconds",
-        "When the calibration of references expires, by the number of their certificate.",
-        ("certificate",),
-        by(now.certificates),
-    )
     if now.public_url:
         yield gauges(
             "pages_info",
@@ -244,54 +195,6 @@ def _alerts(now: Figures) -> Iterator[Family]:
         "Alert transitions still to be delivered to a sink.",
         ("sink",),
         by({sink: figures.queued for sink, figures in now.sinks.items()}),
-    )
-
-
-def _verdicts(now: VerdictFigures) -> Iterator[Family]:
-    yield counter(
-        "verdict_messages", "Messages of `verdicts` that the broker acknowledged.", now.published
-    )
-    yield counter(
-        "verdict_messages_lost",
-        "Messages of `verdicts` whose connection ended first; all are sent again on the next.",
-        now.lost,
-    )
-    yield gauge(
-        "verdict_series_waiting", "Series whose verdict waits to be published.", now.waiting
-    )
-    yield gauge("verdict_connected", "1 while the connection of `verdicts` is up.", now.connected)
-
-
-def _corrected(now: CorrectedFigures) -> Iterator[Family]:
-    yield counter(
-        "corrected_readings", "Corrected readings that the broker acknowledged.", now.published
-    )
-    yield counter(
-        "corrected_readings_dropped",
-        "Corrected readings that are lost: too many waited, or their connection ended.",
-        now.dropped,
-    )
-    yield gauge("corrected_readings_waiting", "Corrected readings to be published.", now.waiting)
-    yield gauge("corrected_connected", "1 while the connection of `correct` is up.", now.connected)
-
-
-def _covariates(now: Figures) -> Iterator[Family]:
-    yield gauges(
-        "covariate_wrong",
-        "1 if a series is wrong in a part of a covariate more than in the rest, else 0.",
-        ("sensor", "quantity", "covariate"),
-        now.where,
-    )
-    yield counters(
-        "covariate_numbers_refused",
-        "Readings without a usable number of a covariate, since the start.",
-        ("covariate", "reason"),
-        dict(sorted((now.unusable_numbers or {}).items())),
-    )
-    yield counter(
-        "covariate_numbers_dropped",
-        "Numbers of covariates dropped before their time, since the start: too many waited.",
-        now.dropped_numbers,
     )
 
 

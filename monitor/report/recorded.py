@@ -36,7 +36,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
 from monitor.core.scores.proper_scores import Density, of_density
 from monitor.core.scores.statistics import compute
-from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.snapshot.additions import Addition
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.windows.rings import combined
@@ -145,11 +145,16 @@ def replayed(
 
 
 class InMemoryNetwork:
-    """A network whose store is in memory."""
+    """A network whose store is in memory; ``additions`` are those of an extension."""
 
-    def __init__(self, rules_of: Callable[[str, str], SeriesRules], window: int) -> None:
+    def __init__(
+        self,
+        rules_of: Callable[[str, str], SeriesRules],
+        window: int,
+        additions: tuple[Callable[[], Addition], ...] = (),
+    ) -> None:
         limits = Limits(_SERIES_MAX, _SERIES_MAX)
-        plan = CoreSettings(rules_of, limits=limits, window_pairs_max=window)
+        plan = CoreSettings(rules_of, limits=limits, window_pairs_max=window, additions=additions)
         self._store: Final = InMemoryStore()
         self.network: Final = Network(plan, self._store)
 
@@ -363,23 +368,3 @@ def _told(zms: float | None, verdict: str) -> str:
         return "undecided"
     wrong = "understated" if zms > 1.0 else "overstated"
     return "right" if verdict == "valid" else wrong
-
-
-# -- who needs a reference next ------------------------------------------------------------------
-
-_WINDOW: Final = 500  # pairs
-
-
-def due_snapshot(recorded: Recorded) -> Snapshot:
-    """Return what a daemon with these pairs would publish after the last.
-
-    The rules of the series must ask for due dates.
-    """
-    rules = dict(
-        zip(((each.sensor, each.quantity) for each in recorded.names), recorded.rules, strict=True)
-    )
-    memory = InMemoryNetwork(lambda sensor, quantity: rules[sensor, quantity], _WINDOW)
-    for name in recorded.names:
-        memory.network.registry.add(name.sensor, name.quantity)
-    memory.apply(recorded.pairs)
-    return memory.network.evaluate(float(recorded.pairs["time"].max()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.observations import Observed, PlainReadings
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import KnownSeries, Limits
+from monitor.core.snapshot.additions import Addition
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.windows.rings import Precision
@@ -22,13 +25,18 @@ class Shell:
     """A network with a journal in memory."""
 
     def __init__(
-        self, rules: SeriesRules = RULES, maximum: int = 10, precision: Precision = "double"
+        self,
+        rules: SeriesRules = RULES,
+        maximum: int = 10,
+        precision: Precision = "double",
+        additions: tuple[Callable[[], Addition], ...] = (),
     ) -> None:
         plan = CoreSettings(
             lambda _s, _q: rules,
             limits=Limits(maximum, 1000),
             window_pairs_max=200,
             window_precision=precision,
+            additions=additions,
         )
         self.store = InMemoryStore()
         self.told = []

@@ -13,7 +13,6 @@ from monitor.core.registry import Limits, SeriesKey
 from monitor.core.snapshot.snapshot import COMPARED, LATE, LOST, compared
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.daemon.corrector import Corrector
 from monitor.journal import Batch, InMemoryStore
 
 RULES = SeriesRules(unit="ppb", window_pairs=200, pairing=Rules("nearest", 30.0))
@@ -102,28 +101,6 @@ def test_of_two_references_the_one_that_is_off_is_named_and_a_bad_sensor_stays_o
     }
     assert advised == {"s1", "t2"}
     assert town.active("reference_suspect") == [f"t{at}" for at in range(6) if at != 2]
-
-
-def test_readings_are_corrected_for_a_fault_of_the_sensor_not_of_its_reference():
-    town = Town(TWO)
-    corrector = Corrector(town.network, town.store.note, 0.9)
-    town.take(town.hours(0, 30, 1))
-    wrong = town.hours(30, 80, 2, station_off={"B": 3.0}, sensor_off={"s1": 5.0, "t2": -9.0})
-    for first in range(0, len(wrong), 160):
-        corrector.see(town.network.evaluate(0.0))
-        some = wrong[first : first + 160]
-        pairs = town.take(some)
-        corrector.take(some, pairs)
-
-    done = corrector.see(town.network.evaluate(0.0)).corrected
-    changed = {
-        name.sensor: said.split(";")[0]
-        for name, said in zip(town.network.names(), done, strict=True)
-        if not said.startswith("as sent")
-    }
-    assert changed.keys() == {"s1", "t2"}
-    assert changed["s1"].startswith("subtract 5") or changed["s1"].startswith("subtract 4.")
-    assert changed["t2"].startswith("add 1")  # 9 of its own and 3 of its reference
 
 
 def test_one_bad_sensor_accuses_nobody():

@@ -14,9 +14,10 @@ import pytest
 import yaml
 from installation import DEPLOY, run
 
+from monitor.extensions import all_extensions, hooks
 from monitor.http.metrics import METRICS, OTHERS, STATES
 from monitor.http.process_metrics import ProcessMetrics
-from monitor.http.telemetry import CorrectedFigures, Figures, VerdictFigures, families
+from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import render
 
 GRAFANA = DEPLOY / "grafana"
@@ -46,14 +47,11 @@ dashboards = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 
 def metrics() -> set[str]:
     """Return the names on the metrics page of a daemon that has everything to show."""
-    figures = Figures(
-        tls_not_after=1.0,
-        unusable_numbers={},
-        verdicts=VerdictFigures(),
-        corrected=CorrectedFigures(),
-    )
+    of_extensions = [family for of in hooks(all_extensions(), "families") for family in of]
+    figures = Figures(tls_not_after=1.0, of_extensions=of_extensions)
     page = (render(families(figures)) + ProcessMetrics().render()).decode()
-    return {*METRICS, *OTHERS, *re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)}
+    added = {name for metrics in hooks(all_extensions(), "metrics") for name in metrics}
+    return {*METRICS, *OTHERS, *added, *re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)}
 
 
 def test_the_files_are_what_the_script_makes_of_them(tmp_path):

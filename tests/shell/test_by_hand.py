@@ -21,8 +21,10 @@ from monitor.cli import main
 from monitor.commands.init import STARTERS, TRADES, starter
 from monitor.config import load, parse
 from monitor.core.formatting import series_path
-from monitor.discover import Broker, Heard, propose
 from monitor.errors import UNAVAILABLE
+from monitor.extensions.discover.heard import Heard
+from monitor.extensions.discover.proposal import propose
+from monitor.extensions.discover.settings_text import Broker
 from monitor.http.by_hand import LinesByHand
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.simulate import trades

@@ -19,8 +19,8 @@ from monitor.cli import COMMANDS, main
 from monitor.commands.completion import SHELLS
 from monitor.commands.init import DEVICES, STARTERS, TRADES, starter
 from monitor.config import load, parse
-from monitor.discover import Heard
-from monitor.discover.trial import content_of, trial_run
+from monitor.extensions.discover.heard import Heard
+from monitor.extensions.discover.trial import content_of, trial_run
 from monitor.simulate import trades
 
 PROJECT = Path(__file__).parents[2]

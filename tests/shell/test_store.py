@@ -26,12 +26,12 @@ from harness.batches import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monitor.cluster.block_store import BlockStore
 from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.model import Collocation, Event, Reference, in_event_order
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.registry import KnownSeries
 from monitor.core.windows.windows import EVENTS_MAX
+from monitor.extensions.cluster.block_store import BlockStore
 from monitor.journal import (
     Batch,
     InMemoryStore,

@@ -38,6 +38,7 @@ from monitor.core.model import Event, Reading
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.snapshot.details import Contest
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.extensions import all_extensions
 from monitor.files import read_pairs
 from monitor.http import documents
 from monitor.http.admission import Connections, LimitedProtocol
@@ -97,7 +98,13 @@ def answers(service: Service) -> bool:
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    running = Service("127.0.0.1", 0, connections_max=20, header_timeout_seconds=0.5)
+    running = Service(
+        "127.0.0.1",
+        0,
+        connections_max=20,
+        header_timeout_seconds=0.5,
+        extensions=[each for each in all_extensions() if each.routes],
+    )
     running.start()
     until("the service answers", lambda: answers(running))
     yield running
@@ -987,7 +994,10 @@ def test_a_busy_daemon_is_said_and_waited_for_no_longer_than_a_few_seconds(servi
 
 @pytest.mark.parametrize(
     ("made", "path"),
-    [("rankings.table", "/api/v1/ranking"), ("budget_pages.budget_of", "/api/v1/budget")],
+    [
+        ("monitor.http.rankings.table", "/api/v1/ranking"),
+        ("monitor.extensions.budget.pages.budget_of", "/api/v1/budget"),
+    ],
 )
 def test_no_reader_waits_longer_for_what_another_has_made(service, race, monkeypatch, made, path):
     race.stop()
@@ -1000,7 +1010,7 @@ def test_no_reader_waits_longer_for_what_another_has_made(service, race, monkeyp
         done.wait(WAIT_SECONDS)
         raise HTTPException(500)
 
-    monkeypatch.setattr(f"monitor.http.{made}", slow)
+    monkeypatch.setattr(made, slow)
     first = threading.Thread(target=get, args=(service, path))
     first.start()
     try:

@@ -110,8 +110,8 @@ class SeriesRules(NamedTuple):
     """The settings that hold for one series.
 
     ``tolerance`` is the largest allowed error, in its unit; None: its typical standard uncertainty.
-    ``due``: say when it will leave its tolerance, however little is known of it. ``timed``: the
-    times of its pairs are real; without them nothing is dated.
+    ``asks`` are the keys of extensions that are on for it, such as ``due``. ``timed``: the times of
+    its pairs are real; without them nothing is dated.
     """
 
     group: str = ""
@@ -126,7 +126,7 @@ class SeriesRules(NamedTuple):
     reference_stale_seconds: float = 86_400.0
     rejected_share: float = 0.05
     tolerance: float | None = None
-    due: bool = False
+    asks: frozenset[str] = frozenset()
     timed: bool = True
     systematic: Systematic = Systematic()
     pairing: Rules = Rules()

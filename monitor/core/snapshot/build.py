@@ -18,7 +18,6 @@ from monitor.core.detector.thresholds import Threshold, Thresholds
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.fault_reports import FaultReports
 from monitor.core.fleet.call_out import FleetRules
-from monitor.core.fleet.due_forecasts import DueForecasts, FleetFacts
 from monitor.core.fleet.presence import HeardTimes
 from monitor.core.fleet.reference_stations import (
     IsShared,
@@ -34,8 +33,9 @@ from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey, SeriesName
 from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
+from monitor.core.snapshot.additions import Addition, FleetFacts, with_addition
 from monitor.core.snapshot.series_stats import SeriesStats, StatsSources
-from monitor.core.snapshot.snapshot import Snapshot, with_due_dates
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.states import SeriesStates, StatesInput
 from monitor.core.steps import Steps, portions, weighed
 from monitor.core.windows.series_rings import History
@@ -66,6 +66,7 @@ class SnapshotSources(NamedTuple):
     disturbed: Collection[int]  # series whose evidence belongs to a past that has changed since
     settle: Callable[[Int], None]  # recomputes that evidence from their windows
     events_of: Callable[[int], list[Event]]  # events of the sensor of a series
+    additions: Sequence[Addition] = ()  # of extensions
 
 
 class SnapshotBuilder:
@@ -88,7 +89,6 @@ class SnapshotBuilder:
         self.reports: Final = FaultReports()
         self._states: Final = SeriesStates(sources.fleet, sources.thresholds)
         self._stations: Final = ReferenceStations()
-        self._forecasts: Final = DueForecasts()
 
     def mark(self, series: Int) -> None:
         """Note that the windows of ``series`` changed."""
@@ -171,10 +171,10 @@ class SnapshotBuilder:
             lambda row: [each.time for each in sources.events_of(row)],
             lambda row: sources.windows.as_kept(sources.history(row)),
         )
-        dates = yield from self._forecasts.steps(
-            np.concatenate(present), sources.columns_of, facts, now
-        )
-        return told if dates is None else with_due_dates(told, dates)
+        for each in sources.additions:
+            added = yield from each.steps(np.concatenate(present), sources.columns_of, facts, told)
+            told = told if added is None else with_addition(told, each.name, added)
+        return told
 
     # -- inside -----------------------------------------------------------------------------
 

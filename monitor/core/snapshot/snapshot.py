@@ -6,16 +6,14 @@ It includes the state of each series, computed for whole columns from evidence, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 
 from monitor.core.analysis.ranking import Profile
-from monitor.core.analysis.where import Conditional
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.fleet.due_dates import DueDates, published_due_dates
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
@@ -38,9 +36,9 @@ class Snapshot:
     u; ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of evicted
     series, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
     alert fires, and falls again after a false alarm. ``far`` counts the few pairs of each window
-    that spoil its mean square. ``due`` has dates where settings ask for them, None if no settings
-    do; ``corrected`` says what is done to the readings of each, None if they are not published
-    again; ``where`` has the findings of each along the watched covariates, None if there are none.
+    that spoil its mean square. ``additions`` are what extensions say of the series, by their names
+    (:class:`monitor.core.snapshot.additions.OwnFindings`), ``helps`` the meaning of the statistics
+    that they add.
     """
 
     time: float
@@ -65,9 +63,8 @@ class Snapshot:
     gone: frozenset[int] = frozenset()
     lasting: Float | None = None
     far: Int | None = None
-    due: DueDates | None = None
-    corrected: tuple[str, ...] | None = None
-    where: Mapping[int, tuple[Conditional, ...]] | None = None
+    additions: Mapping[str, Any] = field(default_factory=dict)
+    helps: Mapping[str, str] = field(default_factory=dict)
 
     def present(self) -> Bool:
         """Return which series are present: all except those that are gone."""
@@ -89,15 +86,6 @@ class Snapshot:
             return report.verdict
         state = IS_RIGHT if self.states[row] == STATES[OK] else UNDECIDED
         return Verdict(state, sentence=self.sentences[row], pairs=int(self.window_pairs[row]))
-
-
-def with_due_dates(now: Snapshot, dates: DueDates) -> Snapshot:
-    """Return a snapshot with due dates, which include those of its verdicts."""
-    numbers = published_due_dates(dates, now.time)
-    known = now.statistics.get("due_seconds")
-    if known is not None:
-        numbers["due_seconds"] = np.where(np.isfinite(known), known, numbers["due_seconds"])
-    return replace(now, statistics={**now.statistics, **numbers}, due=dates)
 
 
 # -- the states of series -------------------------------------------------------------------------

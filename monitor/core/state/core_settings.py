@@ -11,6 +11,7 @@ from monitor.core.fleet.call_out import FleetRules
 from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
+from monitor.core.snapshot.additions import Addition
 from monitor.core.windows.rings import Precision
 
 
@@ -21,7 +22,8 @@ class CoreSettings(NamedTuple):
     may have more series (``known_series``) than the limits admit now. A replay of evidence looks
     back on ``replay_pairs``, taken from the windows if they hold so many and
     ``replay_in_windows``. ``rows_spare`` more series may be admitted while others are evicted.
-    Evidence that another version of the ``program`` kept is of no use.
+    Evidence that another version of the ``program`` kept is of no use. ``additions`` make what
+    extensions add to snapshots.
     """
 
     rules_of: Callable[[str, str], SeriesRules]
@@ -39,6 +41,7 @@ class CoreSettings(NamedTuple):
     fleet: FleetRules = FleetRules()
     thresholds: tuple[Threshold, ...] = ()
     program: str = ""
+    additions: tuple[Callable[[], Addition], ...] = ()
 
     @property
     def capacity(self) -> int:

@@ -290,6 +290,7 @@ class Pipeline:
                 replayer.disturbed,
                 self._replay_disturbed,
                 events_of,
+                [make() for make in settings.additions],
             )
         )
         views = DetailReader(

@@ -1,0 +1,83 @@
+"""What extensions add to a snapshot: numbers of series with their help, and their own findings.
+
+The house carries an addition by the name of its extension and does not look into it. An
+:class:`Addition` is computed in the steps of a publication, from the same windows and verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.model import Float, Int, Records
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.registry import SeriesName
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.steps import Steps
+
+
+class OwnFindings:
+    """What an extension knows of all series; its own pages read it, the house asks for its words.
+
+    Both methods say nothing unless they are overridden.
+    """
+
+    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:  # noqa: ARG002 - overridden
+        """Return the keys that it adds to the JSON of a series."""
+        return {}
+
+    def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:  # noqa: ARG002 - overridden
+        """Return what it adds to the page of a series, as HTML: below the verdict, and further."""
+        return "", ""
+
+
+class Added(NamedTuple):
+    """What one extension says of all series; each of ``statistics`` has one number a series.
+
+    ``helps`` explain those statistics that are its own; others replace the house's number of the
+    same name.
+    """
+
+    findings: OwnFindings
+    statistics: Mapping[str, Float] = {}
+    helps: Mapping[str, str] = {}
+
+
+class FleetFacts(NamedTuple):
+    """Names and settings of all series, and reports on those whose alert is pending or fires.
+
+    ``events_of(row)`` are times at which the sensor of a series was adjusted, moved or replaced,
+    ``history_of(row)`` all its standing pairs as rows of a window.
+    """
+
+    names: Sequence[SeriesName]
+    rules: Sequence[SeriesRules]
+    reports: Mapping[int, FaultReport]
+    events_of: Callable[[int], Sequence[float]]
+    history_of: Callable[[int], Records]
+
+
+class Addition(Protocol):
+    """What an extension computes with each snapshot."""
+
+    @property
+    def name(self) -> str:
+        """The extension's name, under which the snapshot carries what it adds."""
+
+    def steps(
+        self, changed: Int, columns_of: SeriesColumns, facts: FleetFacts, snapshot: Snapshot
+    ) -> Steps[Added | None]:
+        """Return what is added to ``snapshot``, None for nothing; ``changed`` series have pairs."""
+
+
+def with_addition(now: Snapshot, name: str, added: Added) -> Snapshot:
+    """Return a snapshot that carries what the extension ``name`` adds."""
+    return replace(
+        now,
+        statistics={**now.statistics, **added.statistics},
+        helps={**now.helps, **added.helps},
+        additions={**now.additions, name: added.findings},
+    )

@@ -1,0 +1,89 @@
+"""The key ``sources[].certificate``: the calibration certificate of references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, Field
+
+from monitor.config.kinds import Section, setting
+from monitor.config.settings import Settings
+from monitor.config.sources import Source
+from monitor.core.setting import Contradiction, File
+from monitor.extensions.certificates.validity import ValidityError, parse_day, parse_period
+
+
+def _valid_for(text: str) -> str:
+    try:
+        parse_period(text)
+    except ValidityError as error:
+        raise ValueError("is not a length of time; write 12mo, 1y, 26w or 90d") from error
+    return text
+
+
+def _valid_until(text: str) -> str:
+    try:
+        parse_day(text)
+    except ValidityError as error:
+        raise ValueError("is not a date; write one such as 2027-03-01") from error
+    return text
+
+
+class ReferenceCertificate(Section):
+    """The calibration certificate of a reference (docs/certificates.md)."""
+
+    path: File = Field(
+        description="Digital calibration certificate (DCC 3.x, XML); a relative path starts from "
+        "the daemon's working directory."
+    )
+    valid_for: Annotated[str, AfterValidator(_valid_for)] | None = setting(
+        None,
+        "How long it is valid after the calibration, such as 12mo, 1y, 26w or 90d; null for what "
+        "the certificate itself says.",
+    )
+    valid_until: Annotated[str, AfterValidator(_valid_until)] | None = setting(
+        None, "Its last day, such as 2027-03-01, instead of valid_for."
+    )
+    result: Annotated[str, Field(max_length=200)] = setting(
+        "",
+        "Which of several results of the certificate is meant: its name or type (refType); empty "
+        "if only one is possible.",
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Check that only one setting gives the end of its validity."""
+        if self.valid_for is not None and self.valid_until is not None:
+            yield Contradiction(("valid_for",), "conflicts with valid_until; give one of the two")
+
+
+KEY: Final = (
+    ReferenceCertificate | None,
+    setting(
+        None,
+        "Calibration certificate of these references: gives u to references that state none, and "
+        "the date on which the calibration expires.",
+    ),
+)
+
+
+def named_certificate(source: Source) -> ReferenceCertificate | None:
+    """Return the certificate that a source names, None if it names none."""
+    named: ReferenceCertificate | None = getattr(source, "certificate", None)
+    return named
+
+
+def contradictions(settings: Settings) -> Iterator[Contradiction]:
+    """Check that certificates are of references whose unit and form are known."""
+    for at, source in enumerate(settings.sources):
+        if named_certificate(source) is None:
+            continue
+        if source.kind != "reference":
+            what = "is for references; this source has another kind"
+            yield Contradiction(("sources", at, "certificate"), what)
+        if not source.unit:
+            what = "is missing; a source with a certificate names the unit of its values"
+            yield Contradiction(("sources", at, "unit"), what)
+        if source.map is None and source.decoder != "native":
+            what = f"needs the decoder native or a map, not {source.decoder} alone"
+            yield Contradiction(("sources", at, "certificate"), what)

@@ -1,0 +1,191 @@
+"""Readings republished with the verdict's remedy and an interval that holds its level.
+
+Rules of this file: a reading is corrected by what was known before its batch, and published after
+the batch is durable; the state that its pairs change is written in the same transaction. The remedy
+comes from the newest snapshot, as sentence and advice do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from markupsafe import Markup
+
+from monitor.core.columns import coverage_factor
+from monitor.core.model import Float, Int, Reading
+from monitor.core.pairing.observations import Durable, PackedReadings
+from monitor.core.snapshot.additions import Added, OwnFindings, with_addition
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.network import Network
+from monitor.core.verdict import Remedy
+from monitor.core.verdict.faults import FAULTS
+from monitor.core.verdict.verdict import NO_REMEDY
+from monitor.daemon.listeners import Addendum, Listener, ListenerContext, OpenBroker, Taken
+from monitor.extensions.corrected.corrected_readings import (
+    CorrectedReading,
+    CorrectedTopics,
+    families,
+)
+from monitor.extensions.corrected.live_corrections import OF_CORRECTIONS, LiveCorrections
+from monitor.extensions.corrected.settings import correct_of
+from monitor.http.text_format import Family
+
+_DROPPED: Final = "corrected.dropped"
+
+
+class CorrectedFindings(OwnFindings):
+    """What is done to the readings of each series, in words; empty before its first pair."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self.sentences: Final = sentences
+
+    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the key ``corrected``."""
+        return {"corrected": self.sentences[row]}
+
+    def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:  # noqa: ARG002
+        """Return the sentence for the page of a series."""
+        if not self.sentences[row]:
+            return "", ""
+        words = Markup('<p class="mend"><strong>Corrected readings:</strong> {}.</p>\n')
+        return words.format(self.sentences[row]), ""
+
+
+def corrected_listener(context: ListenerContext) -> Corrector | None:
+    """Return the listener, None if the settings name no topic."""
+    correct = correct_of(context.settings)
+    if correct.publish is None:
+        return None
+    corrector = Corrector(context.network, context.store.note, correct.level)
+    corrector.topic, corrector.counts = correct.publish, context.counts
+    return corrector
+
+
+class Corrector(Listener):
+    """State: what applies to each series, and the corrected readings of a batch under way.
+
+    ``note`` returns what was written with former batches under a name, empty if nothing was.
+    ``counts`` has how many corrected readings were dropped before a reload.
+    """
+
+    topic = ""
+
+    def __init__(self, network: Network, note: Callable[[str], bytes], level: float) -> None:
+        self.counts: dict[str, int] = {}
+        self.corrections: Final = LiveCorrections(level, lambda row: network.rules[row].level)
+        self.corrections.load(note, len(network.registry.keys))
+        self._network: Final = network
+        self._snapshot: Snapshot | None = None
+        self._waiting: list[CorrectedReading] = []
+        self._outward: CorrectedTopics | None = None
+
+    def connect(self, outward: CorrectedTopics) -> None:
+        """Publish corrected readings to ``outward`` from now on."""
+        self._outward = outward
+
+    def see(self, snapshot: Snapshot) -> Snapshot:
+        """Take remedies from a snapshot from now on; return it with what is corrected."""
+        self._snapshot = snapshot
+        count, corrections = len(snapshot.names), self.corrections
+        coverage = corrections.coverage(count)
+        factor = np.where(np.isnan(coverage), np.nan, corrections.now(np.arange(count)).factor)
+        sentences = tuple(
+            corrections.sentence(row, name.unit, snapshot.spread(row))
+            for row, name in enumerate(snapshot.names)
+        )
+        added = Added(
+            CorrectedFindings(sentences),
+            {"corrected_coverage_ratio": coverage, "corrected_interval_factor": factor},
+            {each.name: each.help for each in OF_CORRECTIONS},
+        )
+        return with_addition(snapshot, "corrected", added)
+
+    def start(self, connect: OpenBroker) -> None:
+        """Begin to publish corrected readings."""
+        dropped = self.counts.get(_DROPPED, 0)
+        outward = CorrectedTopics(self.topic, lambda: connect("corrected"), dropped)
+        self.connect(outward)
+        outward.start()
+
+    def end(self) -> None:
+        """Begin to publish what waits and to disconnect."""
+        if self._outward is not None:
+            self._outward.end()
+
+    def stop(self, seconds: float) -> None:
+        """Publish what waits and disconnect, within ``seconds``; what is left is dropped."""
+        if self._outward is not None:
+            self._outward.stop(seconds)
+            self.counts[_DROPPED] = self._outward.figures().dropped
+
+    def families(self) -> Iterator[Family]:
+        """Yield the metrics of corrected readings."""
+        return iter(()) if self._outward is None else families(self._outward.figures())
+
+    def prepare(self, taken: Taken) -> Addendum:
+        """Correct the readings of a batch, then take its pairs; return the notes to write."""
+        if self._outward is not None:
+            self._waiting = self._corrected(taken.measured)
+        return Addendum(notes=self.corrections.take(taken.pairs, self._told))
+
+    def committed(self) -> None:
+        """Publish the corrected readings of the batch: it is durable."""
+        if self._outward is not None and self._waiting:
+            self._outward.offer(self._waiting)
+        self._waiting = []
+
+    # -- inside -------------------------------------------------------------------------------
+
+    def _told(self, row: int) -> Remedy | None:
+        """Return what the alerts of a series want, as :meth:`LiveCorrections.take` reads it.
+
+        Other alerts, such as that of a wrong reference, do not say that the sensor is wrong.
+        """
+        now = self._snapshot
+        if now is None or row >= len(now.names):
+            return NO_REMEDY
+        if not any(now.alerts[fault][row] for fault in FAULTS):
+            return None
+        report = now.reports.get(row)
+        return NO_REMEDY if report is None else report.verdict.remedy or NO_REMEDY
+
+    def _corrected(self, measured: Sequence[Durable]) -> list[CorrectedReading]:
+        found: list[CorrectedReading] = []
+        others: list[Reading] = []
+        for each in measured:
+            if isinstance(each, PackedReadings):
+                found += self._columns(*each.columns())
+            elif isinstance(each, Reading):
+                others.append(each)
+        if others:
+            found += self._columns(*self._read(others))
+        return found
+
+    def _read(self, readings: Sequence[Reading]) -> tuple[Int, Float, Float, Float]:
+        """Return rows, times, values and standard uncertainties of readings."""
+        get = self._network.registry.get
+        rows = np.array([get(each.sensor, each.quantity) for each in readings], dtype=np.int64)
+        numbers = [(each.time, each.value, each.u, each.lower, each.upper, each.p)
+                   for each in readings]  # fmt: skip
+        time, value, u, lower, upper, p = np.array(numbers, dtype=np.float64).T
+        levels = np.array([self._network.rules[row].level for row in rows.tolist()])
+        half = 0.5 * (upper - lower) / coverage_factor(np.where(np.isnan(p), levels, p))
+        return rows, time, value, np.where(np.isnan(u), half, u)
+
+    def _columns(self, rows: Int, times: Float, values: Float, us: Float) -> list[CorrectedReading]:
+        now, names = self.corrections.now(rows), self._network.names()
+        level = self.corrections.level
+        value, u = now.intercept + now.slope * values, now.scale * us
+        half = now.factor * u
+        listed = zip(
+            rows.tolist(),
+            *(each.tolist() for each in (times, value, u, value - half, value + half)),
+            now.is_known.tolist(),
+            strict=True,
+        )
+        return [
+            CorrectedReading(names[row], time, corrected, u, lower, upper, level, is_known)
+            for row, time, corrected, u, lower, upper, is_known in listed
+        ]

@@ -1,0 +1,84 @@
+"""Covariates in messages: numbers in the records of readings, and in topics of their own.
+
+Rules of this file: a number that is missing or unusable costs that number and never the reading
+beside it; it is reported as a ``BadNumber``. A message of a covariate's own topic is read like a
+reference of its name, so that it has a time, and is refused like any message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from monitor.core.model import Reading, Reference, Sample
+from monitor.decode.checks import Rejected
+from monitor.decode.fields import ARRIVAL
+from monitor.decode.mapping import Mapped
+from monitor.decode.paths import Fetchers, Number, shown
+from monitor.decode.records import BadNumber, Seen
+from monitor.decode.route import Route
+from monitor.decode.spec import MapSpec, SeriesSpec
+
+EVERYONE: Final = "everyone"  # the subject of a topic without {sensor}, before it is a sample
+_FIELD: Final = ("covariates", "field")
+
+
+def covariate_route(name: str, template: str, field: str, time: str) -> Route:
+    """Return how the messages of a covariate's own topic are read; raises MapError.
+
+    ``field`` is the path of the number, empty for a payload that is a number; ``time`` the path of
+    its time, empty for the time of arrival.
+    """
+    names = ["sensor"] if "{sensor}" in template else []
+    spec = MapSpec(
+        series=(SeriesSpec(quantity=name, value=field or "$"),),
+        time=time or ARRIVAL,
+        subject="{sensor}" if names else EVERYONE,
+    )
+    mapped = Mapped(spec, "reference", names)
+    return Route("reference", "json", template=template, mapped=mapped, covariate=name)
+
+
+class CovariateReader:
+    """Finds covariates: ``fields`` has the paths of those beside a reading, by name."""
+
+    def __init__(self, fields: Mapping[str, str]) -> None:
+        """Raises MapError where a path cannot be used."""
+        self.of_readings: Final = bool(fields)
+        self.paths: Final = frozenset(map(shown, fields.values()))
+        self._numbers: Final[dict[bool, list[tuple[str, Number]]]] = {
+            texts: [
+                (name, Fetchers({}, number_texts=texts).number(path, _FIELD))
+                for name, path in fields.items()
+            ]
+            for texts in (False, True)
+        }
+
+    def with_samples(self, route: Route, seen: Seen) -> Seen:
+        """Return a record with the covariates that it states."""
+        if route.covariate:
+            samples = [_sample(each, route) for each in seen.found if isinstance(each, Reference)]
+            refused = [each for each in seen.found if isinstance(each, Rejected)]
+            return Seen(seen.root, seen.record, [*refused], samples)
+        if route.kind != "reading" or not self.of_readings:
+            return seen
+        return seen._replace(samples=[*self._beside(route, seen)])
+
+    def _beside(self, route: Route, seen: Seen) -> Iterator[Sample | BadNumber]:
+        readings = [each for each in seen.found if isinstance(each, Reading)]
+        if not readings:
+            return
+        texts = route.mapped is not None and route.mapped.spec.number_texts
+        for name, number in self._numbers[texts]:
+            try:
+                found = number(seen.root, seen.record)
+            except Rejected as error:
+                yield BadNumber(name, error.reason, error.detail)
+                continue
+            for each in readings:
+                yield Sample(name, each.sensor, each.quantity, each.time, found)
+
+
+def _sample(found: Reference, route: Route) -> Sample:
+    sensor = found.subject if "{sensor}" in route.template else ""
+    return Sample(route.covariate, sensor, "", found.time, found.value)

@@ -1,0 +1,97 @@
+"""``monitor correct``: intervals hold their level and corrections help, on known truth."""
+
+from __future__ import annotations
+
+import csv
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from monitor.cli import main
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.extensions.corrected.corrections import corrections
+from monitor.report.recorded import read
+
+N = 3000
+RUN = 1000
+SHARED = Path(__file__).parents[4] / "shared" / "data"
+
+
+def errors(kind: str) -> np.ndarray:
+    random = np.random.default_rng([*kind.encode()])
+    normal, at = random.standard_normal(N), np.arange(N)
+    if kind == "drift":
+        return normal + at / 500.0
+    if kind == "jumps":
+        return normal + 5.0 * (at // 700 % 2)
+    if kind == "understated":
+        return 2.0 * normal
+    if kind == "t4":
+        return random.standard_t(4, N) / np.sqrt(2.0)
+    if kind == "ar":
+        for k in range(1, N):
+            normal[k] = 0.7 * normal[k - 1] + np.sqrt(1.0 - 0.49) * normal[k]
+    return normal
+
+
+def write(path: Path, *kinds: str) -> Path:
+    rows = ["time,sensor,quantity,value,u,reference"]
+    for kind in kinds:
+        for at, error in enumerate(errors(kind).tolist()):
+            time = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=at)
+            rows.append(f"{time.isoformat()},{kind},mass,{500.0 + 2.0 * error},2,500")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def runs(within: np.ndarray) -> np.ndarray:
+    """Return the coverage of every run of 1000 pairs."""
+    sums = np.concatenate([[0], np.cumsum(within)])
+    return (sums[RUN:] - sums[:-RUN]) / RUN
+
+
+@pytest.mark.parametrize("kind", ["honest", "drift", "jumps", "understated", "t4", "ar"])
+def test_intervals_hold_90_percent_over_any_1000_pairs_and_the_crps_is_no_worse(tmp_path, kind):
+    (found,) = corrections(read(write(tmp_path / "pairs.csv", kind), SeriesRules()), 0.9)
+
+    held = runs(found.corrected.within(found.pairs.reference))
+    assert held.min() >= 0.88
+    assert held.max() <= 0.92
+    assert found.crps <= 1.02 * found.crps_as_sent
+    if kind in ("drift", "jumps"):
+        assert found.crps <= 0.6 * found.crps_as_sent
+    if kind in ("honest", "ar"):
+        assert len(found.corrected.adopted.steps) == 1
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="recorded data are not here")
+def test_recorded_sensors_keep_their_level_and_gain():
+    file = SHARED / "airquality_pairs.csv.gz"
+    for found in corrections(read(file, SeriesRules()), 0.9):
+        held = runs(found.corrected.within(found.pairs.reference))
+        assert held.min() >= 0.875
+        assert held.max() <= 0.925
+        assert found.crps <= 0.95 * found.crps_as_sent
+
+
+def test_the_command_prints_what_it_was_worth_and_writes_what_it_corrected(tmp_path, capsys):
+    file, out = write(tmp_path / "pairs.csv", "honest", "drift"), tmp_path / "out.csv"
+
+    assert main(["correct", str(file), "--out", str(out)]) == 0
+
+    said = capsys.readouterr().out
+    assert "honest mass: as sent; 90 % of references then lie within 1." in said
+    assert "drift mass: subtract 1" in said
+    with out.open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 2 * N
+    last = [float(rows[-1][name]) for name in ("value", "corrected_value", "lower", "upper")]
+    assert rows[-1]["sensor"] == "honest" or last[0] - last[1] > 8.0
+    assert last[2] < last[1] < last[3]
+
+
+def test_the_level_must_be_a_share(tmp_path, capsys):
+    assert main(["correct", str(tmp_path / "none.csv"), "--level", "90"]) == 2
+    assert "between 0 and 1; 90 % is 0.9" in capsys.readouterr().err

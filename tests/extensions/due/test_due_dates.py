@@ -1,0 +1,238 @@
+"""Dates at which sensors leave their tolerance, against simulated paths and a plain filter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+from test_network import Shell
+
+from monitor.core.columns import columns
+from monitor.core.model import Event, Reading, Reference
+from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.steps import finish
+from monitor.extensions.due.documents import NOBODY, OFF, due_list
+from monitor.extensions.due.due_dates import (
+    DueDates,
+    Forecast,
+    due_date_steps,
+    due_sentence,
+    scale_of,
+)
+from monitor.extensions.due.due_forecasts import DueForecasts, due_dates_in
+from monitor.extensions.due.offset_walks import DAY, RATES, walks_of
+
+RULES = SeriesRules(
+    unit="K", window_pairs=200, pairing=Rules("nearest", 0.4), asks=frozenset({"due"})
+)
+
+
+def pairs_of(errors, days, u=1.0, u_ref=0.0):
+    """Return columns of one series for each row of errors and days."""
+    counts = [len(each) for each in errors]
+    error, day = np.concatenate(errors), np.concatenate(days)
+    nothing = np.full(error.size, np.nan)
+    return columns(
+        np.cumsum([0, *counts[:-1]]),
+        time=1.7e9 + day * DAY,
+        value=error + 7.0,
+        reference=np.full(error.size, 7.0),
+        u=np.full(error.size, u),
+        lower=nothing,
+        upper=nothing,
+        p=nothing,
+        u_ref=np.full(error.size, u_ref),
+        level=0.9,
+    )
+
+
+def dates(pairs, tolerance, now_day=0.0, epoch=None, verdicts=()) -> DueDates:
+    count = pairs.starts.size
+    epoch = np.zeros(pairs.time.size, np.int64) if epoch is None else epoch
+    known = dict(verdicts)
+    walks = walks_of(pairs, epoch, np.array([scale_of(known.get(i)) for i in range(count)]))
+    asked = Forecast(walks, ["t"] * count, np.full(count, tolerance), known)
+    return finish(due_date_steps(asked, 1.7e9 + now_day * DAY))
+
+
+def test_the_filter_has_the_likelihood_of_the_joint_normal():
+    random = np.random.default_rng(0)
+    day = np.sort(random.uniform(0.0, 50.0, 12))
+    error = random.normal(size=12) * 0.8
+    found = walks_of(pairs_of([error], [day]), np.zeros(12, np.int64), np.ones(1))
+    since = day - day[0]
+    plain = []
+    for walk, line in RATES.T:
+        # The first error is where the level starts: the others less it, all from one normal.
+        cov = walk**2 * np.minimum.outer(since[1:], since[1:])
+        cov += line**2 * np.multiply.outer(since[1:], since[1:]) + np.eye(11) + 1.0
+        plain.append(multivariate_normal.logpdf(error[1:] - error[0], np.zeros(11), cov))
+    differ = found.fit[0] - np.array(plain)
+    assert np.ptp(differ) < 1e-9
+
+
+def test_an_event_sets_the_level_anew_and_not_the_rates():
+    day = np.arange(40.0)
+    drift = 0.3 * np.arange(40.0) - np.where(day >= 20, 0.3 * 20.0 + 5.0, 0.0)
+    epoch = (day >= 20).astype(np.int64)
+    random = np.random.default_rng(3)
+    pairs = pairs_of([drift + random.normal(size=40) * 0.1], [day], u=0.1)
+    found = walks_of(pairs, epoch, np.ones(1))
+    best = int(found.fit[0].argmax())
+    assert found.slope[0, best] * 0.1 == pytest.approx(0.3, abs=0.01)
+    assert found.level[0, best] * 0.1 == pytest.approx(drift[-1], abs=0.2)
+
+
+def test_dates_hold_what_they_say_on_simulated_walks():
+    """Of walkers all alike 5 % are beyond the tolerance at the first date, half at the second."""
+    random = np.random.default_rng(1)
+    walk, day = 0.3, np.arange(0.0, 300.0, 5.0)
+    errors, paths = [], []
+    for _ in range(150):
+        path = np.cumsum(np.append(0.0, random.normal(size=4299) * walk))
+        paths.append(path)
+        errors.append(path[day.astype(int)] + random.normal(size=day.size))
+    centred = [each - path[295] for each, path in zip(errors, paths, strict=True)]
+    found = dates(pairs_of(centred, [day] * 150), 4.0)
+    for column, share in ((found.lower, 0.05), (found.due, 0.5)):
+        after = np.minimum(((column - 1.7e9) / DAY).round().astype(int), 4299)
+        beyond = [abs(path[at] - path[295]) > 4.0 for path, at in zip(paths, after, strict=True)]
+        assert abs(np.mean(beyond) - share) < 3.5 * np.sqrt(share * (1 - share) / 150)
+
+
+def test_a_still_sensor_is_due_later_than_one_that_walks():
+    random = np.random.default_rng(2)
+    day = np.arange(0.0, 200.0, 4.0)
+    still = [random.normal(size=50) for _ in range(8)]
+    moving = [random.normal(size=50) + np.cumsum(random.normal(size=50) * 0.8) for _ in range(8)]
+    moving = [each - each[-5:].mean() for each in moving]
+    found = dates(pairs_of([*still, *moving], [day] * 16), 5.0)
+    assert found.lower[:8].min() > found.lower[8:].max()
+    assert (found.lower <= np.nan_to_num(found.due, nan=np.inf)).all()
+
+
+def test_a_reference_is_worth_the_decisions_that_it_mends():
+    """Against the same by drawing: the posterior of a normal, and who decides wrongly by it."""
+    random = np.random.default_rng(4)
+    day = np.array([0.0, 0.5])
+    found = dates(pairs_of([np.array([1.0, 1.6])], [day]), 1.5, now_day=0.5)
+    level, sd = found.level[0], found.u_level[0]
+
+    def out(mean, spread):
+        return norm.sf((1.5 - mean) / spread) + norm.cdf((-1.5 - mean) / spread)
+
+    after = 1.0 / np.hypot(1.0 / sd, 1.0)
+    means = level + np.sqrt(sd**2 - after**2) * random.normal(size=400_000)
+    then = out(means, after)
+    now = min(out(level, sd), 1.0 - out(level, sd))
+    assert found.worth[0] == pytest.approx(now - np.minimum(then, 1.0 - then).mean(), abs=2e-3)
+    assert found.bits[0] == pytest.approx(np.log2(sd / after))
+
+
+def observed(sensor: str, n: int, drift: float, seed: int) -> list[Reading | Reference]:
+    random = np.random.default_rng(seed)
+    said: list[Reading | Reference] = []
+    for at in range(n):
+        truth, time = 20.0 + random.normal(), 1.7e9 + at * DAY
+        value = truth + random.normal() * 0.5 + drift * at
+        said.append(Reading(sensor, "t", time, value, u=0.5, sequence=str(at)))
+        said.append(Reference(sensor, "t", time, truth, u=0.05))
+    return said
+
+
+def test_a_drift_is_due_when_its_sentence_says():
+    shell = Shell(RULES._replace(tolerance=12.0), additions=(DueForecasts,))
+    shell.take(observed("drifts", 120, 0.08, 5) + observed("still", 120, 0.0, 6))
+    now = 1.7e9 + 121 * DAY
+    snapshot = shell.network.evaluate(now)
+    verdict = snapshot.verdict(0)
+    assert verdict.fault == "drift"
+    dates = due_dates_in(snapshot)
+    assert dates is not None
+    assert dates.due[0] == verdict.due
+    assert snapshot.statistics["due_seconds"][0] == verdict.due - now
+    assert dates.level[0] == pytest.approx(verdict.level_at(now), rel=1e-6)
+    assert dates.lower[0] < verdict.due < dates.upper[0]
+    assert dates.lower[1] > dates.lower[0]
+    assert "needs a reference by" in due_sentence(dates, 1, "K", now)
+
+
+def test_dates_are_a_function_of_the_set_of_pairs():
+    """Any order of sensors, in one batch or in many, and a restart: the same bits."""
+    parts = [observed(name, 40, 0.01 * i, i) for i, name in enumerate("abcd")]
+    now, found = 1.7e9 + 50 * DAY, []
+    for order in ((0, 1, 2, 3), (3, 1, 0, 2)):
+        shell = Shell(RULES, additions=(DueForecasts,))
+        for at in order:
+            shell.take(parts[at])
+            shell.network.evaluate(now)
+        snapshot = shell.network.evaluate(now)
+        dates = due_dates_in(snapshot)
+        assert dates is not None
+        by_name = np.argsort([name.sensor for name in snapshot.names])
+        found.append(np.stack([each[by_name] for each in dates]))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+def test_what_was_learnt_outlasts_an_adjustment():
+    """After an event there is no date before the first pair, and then the old rate still counts."""
+    shell = Shell(RULES._replace(tolerance=6.0), additions=(DueForecasts,))
+    shell.take(observed("drifts", 60, 0.09, 7) + observed("still", 60, 0.0, 8))
+    shell.take(
+        [
+            Event("drifts", 1.7e9 + 60 * DAY, "adjusted"),
+            Event("still", 1.7e9 + 60 * DAY, "adjusted"),
+        ]
+    )
+    snapshot = shell.network.evaluate(1.7e9 + 60 * DAY)
+    assert due_list(snapshot)["series"] == []
+    assert due_list(snapshot)["sentence"] == NOBODY
+    for sensor in ("drifts", "still"):
+        time = 1.7e9 + 61 * DAY
+        shell.take(
+            [
+                Reading(sensor, "t", time, 20.1, u=0.5, sequence="x"),
+                Reference(sensor, "t", time, 20.0, u=0.05),
+            ]
+        )
+    found = due_dates_in(shell.network.evaluate(1.7e9 + 61 * DAY))
+    assert found is not None
+    days = (found.due - 1.7e9) / DAY - 61.0
+    assert 40.0 < days[0] < 100.0  # 6 K at 0.09 K a day
+    assert not days[1] < 3.0 * days[0]
+
+
+def test_nothing_is_told_unless_it_is_asked_for():
+    shell = Shell(RULES._replace(asks=frozenset()), additions=(DueForecasts,))
+    shell.take(observed("a", 30, 0.0, 1))
+    snapshot = shell.network.evaluate(1.7e9 + 31 * DAY)
+    assert due_dates_in(snapshot) is None
+    assert "due_lower_seconds" not in snapshot.statistics
+    assert due_list(snapshot)["sentence"] == OFF
+
+
+def test_where_dates_are_asked_for_and_nothing_is_paired_yet_that_is_said():
+    asked = Shell(RULES, additions=(DueForecasts,))
+    assert due_list(asked.network.evaluate(1.7e9))["sentence"] == NOBODY
+    asked.take(observed("a", 1, 0.0, 1)[:1])
+    assert due_list(asked.network.evaluate(1.7e9))["sentence"] == NOBODY
+
+
+def test_a_pair_that_is_voided_between_two_steps_leaves_the_others_their_dates():
+    """Seventy series take several steps; the last one loses its only pair meanwhile."""
+    count, ended = 70, object()
+    for steps in range(40):
+        shell = Shell(RULES, maximum=count, additions=(DueForecasts,))
+        for at in range(count):
+            name, identity = f"s{at:03}", f"r{at}"
+            told = [Reading(name, "t", 1.7e9, 10.0, 1.0)]
+            told.append(Reference(name, "t", 1.7e9, 10.2, 0.1, identity=identity, revision=0))
+            shell.take(told)
+        work = shell.network.steps(1.7e9 + 1.0)
+        if ended in [next(work, ended) for _ in range(steps)]:
+            return
+        void = Reference(name, "t", 1.7e9, np.nan, identity=identity, revision=1, void=True)
+        shell.take([void])
+        dates = due_dates_in(finish(work))
+        assert np.isfinite(dates.out[:-1]).all()
+    raise AssertionError("the work has more steps than were tried")

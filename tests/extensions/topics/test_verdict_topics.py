@@ -1,0 +1,394 @@
+"""Every series has its verdict at the broker: the interface's numbers, and whether it lives."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import paho.mqtt.client as paho
+import pytest
+from harness.daemon import Daemon
+from harness.programs import WAIT_SECONDS, until
+from hypothesis import given
+from hypothesis import strategies as some
+from paho.mqtt.enums import CallbackAPIVersion
+from test_forgetting import DAY, START, keep_house, opened, take
+
+from monitor.config import SettingsError, parse
+from monitor.core.registry import SeriesName
+from monitor.extensions.topics.home_assistant import HomeAssistantDevices, ReferenceNumbers
+from monitor.extensions.topics.series import SeriesTopics, verdict_topic
+from monitor.extensions.topics.verdict_topics import VerdictTopics
+from monitor.mqtt.publish import BrokerPublisher
+from monitor.mqtt.topic_templates import level_name, topic_level
+
+VERDICTS = 'verdicts: {prefix: "site/m", home_assistant: {}}\nseries: {stale_after_seconds: 1e7}'
+
+
+class Follower:
+    """Follows some topics as any program does: what is kept now, and every message in order."""
+
+    def __init__(self, port: int, *topics: str) -> None:
+        self.now: dict[str, bytes] = {}
+        self.came: list[tuple[str, bytes]] = []
+        ready = threading.Event()
+        self._client = paho.Client(CallbackAPIVersion.VERSION2)
+        self._client.on_message = self._hear
+        self._client.on_subscribe = lambda *_: ready.set()
+        self._client.connect("127.0.0.1", port)
+        self._client.subscribe([(topic, 1) for topic in topics])
+        self._client.loop_start()
+        assert ready.wait(WAIT_SECONDS)
+
+    def _hear(self, _client: object, _data: object, each: paho.MQTTMessage) -> None:
+        self.came.append((each.topic, each.payload))
+        if each.payload:
+            self.now[each.topic] = each.payload
+        else:
+            self.now.pop(each.topic, None)
+
+    def json(self, topic: str) -> dict:
+        return json.loads(self.now.get(topic, b"{}"))
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+        self._client.on_subscribe = self._client.on_message = None
+
+
+@contextmanager
+def following(port: int, *topics: str) -> Iterator[Follower]:
+    follower = Follower(port, *topics)
+    try:
+        yield follower
+    finally:
+        follower.close()
+
+
+def send(port: int, sensor: str, pairs: int, offset: float, first: int = 0) -> None:
+    chance = random.Random(sensor)
+    with BrokerPublisher("127.0.0.1", port) as out:
+        for at in range(first, first + pairs):
+            time = f"2026-01-01T{at // 60:02}:{at % 60:02}:00Z"
+            value = 10.0 + offset + chance.gauss(0.0, 1.0)
+            reading = {"time": time, "value": value, "u": 1.0, "unit": "K"}
+            out.publish(f"monitor/{sensor}/x/reading", json.dumps(reading).encode())
+            reference = {"time": time, "value": 10.0, "u": 0.1, "unit": "K"}
+            out.publish(f"monitor/{sensor}/x/reference", json.dumps(reference).encode())
+
+
+def say(port: int, topic: str, text: str = "") -> None:
+    with BrokerPublisher("127.0.0.1", port) as out:
+        out.publish(topic, text.encode())
+
+
+@pytest.fixture
+def daemon(tmp_path: Path, mosquitto) -> Iterator[Daemon]:
+    running = Daemon(tmp_path, mosquitto.port, VERDICTS, mqtt="keepalive_seconds: 1")
+    yield running
+    running.kill()
+
+
+# -- a real daemon on a real broker ---------------------------------------------------------------
+
+
+def test_every_series_has_the_interfaces_numbers_retained(daemon, mosquitto):
+    daemon.start()
+    send(mosquitto.port, "right", 40, 0.0)
+    send(mosquitto.port, "off", 40, 6.0)
+    with following(mosquitto.port, "site/m/#") as seen:
+        told = seen.json
+        until("one is off", lambda: told("site/m/verdict/off/x").get("state") == "firing")
+        until("one is right", lambda: told("site/m/verdict/right/x").get("state") == "ok")
+        for sensor in ("right", "off"):
+            until("all is told", lambda s=sensor: told(f"site/m/verdict/{s}/x")["pairs"] == 40)
+            shown = daemon.json(f"/api/v1/series/{sensor}/x")
+            kept = told(f"site/m/verdict/{sensor}/x")
+            numbers = shown["statistics"]
+            assert {key: kept[key] for key in ("state", "sentence", "advice", "unit", "pairs")} == {
+                key: shown[key] for key in ("state", "sentence", "advice", "unit", "pairs")
+            }
+            assert kept["fault"] == shown["verdict"]["fault"]
+            assert kept["since"] == shown["verdict"]["since"]
+            assert kept["problem"] is bool(shown["alerts"])
+            assert kept["zms"] == {
+                "value": numbers["calibration_zms"],
+                "lower": numbers["calibration_zms_lower"],
+                "upper": numbers["calibration_zms_upper"],
+            }
+            assert kept["scores"] == {
+                name: numbers[f"score_{name}_mean"] for name in ("crps", "quadratic", "interval")
+            }
+            bias = numbers.get("error_now")
+            assert kept["bias"]["value"] == (numbers["calibration_bias"] if bias is None else bias)
+        assert told("site/m/verdict/off/x")["fault"] == "offset"
+        assert told("site/m/verdict/off/x")["bias"]["lower"] > 4.0
+        assert seen.now["site/m/status"] == b"online"
+    assert daemon.value("monitor_verdict_connected") == 1.0
+    until("it counts", lambda: daemon.value("monitor_verdict_messages_total") >= 3.0)
+
+
+def test_only_what_changed_is_published_and_everything_when_asked(daemon, mosquitto):
+    daemon.start()
+    for sensor in ("a", "b"):
+        send(mosquitto.port, sensor, 5, 0.0)
+    with following(mosquitto.port, "site/m/verdict/#", "homeassistant/#") as seen:
+        for sensor in ("a", "b"):
+            until("told", lambda s=sensor: seen.json(f"site/m/verdict/{s}/x").get("pairs") == 5)
+        until("devices", lambda: sum("homeassistant" in topic for topic in seen.now) == 2)
+        seen.came.clear()
+        send(mosquitto.port, "a", 5, 0.0, first=5)
+        until("a again", lambda: seen.json("site/m/verdict/a/x").get("pairs") == 10)
+        assert {topic for topic, _ in seen.came} == {"site/m/verdict/a/x"}
+
+        kept = dict(seen.now)
+        for topic, text in (("site/m/status/get", ""), ("homeassistant/status", "online")):
+            seen.came.clear()
+            say(mosquitto.port, topic, text)
+            until("everything", lambda: {each for each, _ in seen.came} >= kept.keys())
+            assert {topic: payload for topic, payload in seen.now.items() if topic in kept} == kept
+        seen.came.clear()
+        say(mosquitto.port, "homeassistant/status", "offline")
+        send(mosquitto.port, "b", 5, 0.0, first=5)
+        until("b again", lambda: seen.json("site/m/verdict/b/x").get("pairs") == 10)
+        assert "site/m/verdict/a/x" not in dict(seen.came)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+def test_a_monitor_that_is_dead_or_stands_still_is_offline(daemon, mosquitto, number):
+    daemon.start()
+    with following(mosquitto.port, "site/m/status") as seen:
+        until("it lives", lambda: seen.now.get("site/m/status") == b"online")
+        daemon.process.send_signal(number)
+        until("it is offline", lambda: seen.now["site/m/status"] == b"offline")
+        daemon.kill()
+        daemon.start()
+        until("it lives again", lambda: seen.now["site/m/status"] == b"online")
+
+
+def test_a_broker_that_lost_everything_is_told_everything(daemon, mosquitto, tmp_path):
+    daemon.start()
+    send(mosquitto.port, "a", 5, 0.0)
+    with following(mosquitto.port, "site/m/verdict/#") as seen:
+        until("told", lambda: seen.json("site/m/verdict/a/x").get("pairs") == 5)
+    mosquitto.stop(signal.SIGKILL)
+    for store in (tmp_path / "broker").glob("*.db"):
+        store.unlink()
+    mosquitto.start()
+    with following(mosquitto.port, "site/m/#") as seen:
+        until("told again", lambda: seen.json("site/m/verdict/a/x").get("pairs") == 5)
+        until("online again", lambda: seen.now.get("site/m/status") == b"online")
+
+
+def test_what_the_broker_keeps_of_no_series_is_cleared(daemon, mosquitto):
+    stray = HomeAssistantDevices("site/m", "homeassistant")
+    config = stray.announced("gone/1", [SeriesName("gone/1", "x")])[0]
+    with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+        out.publish(*config, retain=True)
+        out.publish(verdict_topic("site/m", "gone/1", "x"), b"{}", retain=True)
+        out.publish(verdict_topic("site/other", "gone/1", "x"), b"{}", retain=True)
+        for foreign in ("K%FCche", "%ED%A0%80", "%61"):  # no level that a name is written as
+            out.publish(f"site/m/verdict/{foreign}/x", b"{}", retain=True)
+    with following(mosquitto.port, "site/#", "homeassistant/#") as seen:
+        until("they are there", lambda: len(seen.now) == 6)
+        daemon.start()
+        until(
+            "they are cleared",
+            lambda: seen.now.keys() == {"site/m/status", "site/other/verdict/gone%2F1/x"},
+        )
+
+
+# -- Home Assistant -------------------------------------------------------------------------------
+
+
+def test_a_sensor_is_one_device_with_four_entities_a_quantity(daemon, mosquitto):
+    daemon.start()
+    send(mosquitto.port, "off", 40, 6.0)
+    with following(mosquitto.port, "site/m/#", "homeassistant/device/+/config") as seen:
+        until("it is found", lambda: any("homeassistant" in topic for topic in seen.now))
+        until("it is off", lambda: seen.json("site/m/verdict/off/x").get("state") == "firing")
+        ((topic, payload),) = [each for each in seen.now.items() if "homeassistant" in each[0]]
+    found = json.loads(payload)
+    assert set(topic.split("/")[2]) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-ABCXYZ")
+    assert found["device"]["name"] == "off"
+    assert found["origin"]["name"] == "monitor"
+    assert (found["availability_topic"], found["payload_not_available"]) == (
+        "site/m/status",
+        "offline",
+    )
+    entities = {each["name"]: each for each in found["components"].values()}
+    assert entities.keys() == {"x state", "x bias", "x ZMS", "x problem"}
+    assert all(name == each["unique_id"] for name, each in found["components"].items())
+    assert entities["x problem"]["platform"] == "binary_sensor"
+    assert entities["x problem"]["device_class"] == "problem"
+    assert entities["x bias"]["unit_of_measurement"] == "K"
+
+    jinja2 = pytest.importorskip("jinja2")  # as Home Assistant renders
+    told = seen.json(entities["x bias"]["state_topic"])
+
+    def shown(name: str) -> str:
+        return jinja2.Template(entities[name]["value_template"]).render(value_json=told)
+
+    assert shown("x problem") == "ON"
+    assert shown("x state") in entities["x state"]["options"]
+    assert float(shown("x bias")) == told["bias"]["value"]
+    assert float(shown("x ZMS")) == told["zms"]["value"]
+
+
+def test_a_quantity_that_goes_leaves_its_sensor_and_the_last_one_takes_it_along():
+    devices = HomeAssistantDevices("p", "homeassistant")
+    x, y = SeriesName("s", "x"), SeriesName("s", "y")
+    (both,) = devices.announced("s", [x, y])
+    assert devices.announced("s", [x, y]) == []
+    taking, left = (json.loads(each.payload)["components"] for each in devices.announced("s", [x]))
+    gone = json.loads(both.payload)["components"].keys() - left.keys()
+    assert len(gone) == 4
+    assert all(taking[name].keys() == {"platform"} for name in gone)
+    assert [each.payload for each in devices.announced("s", [])] == [b""]
+    devices.again()
+    assert devices.announced("s", [x])[0].topic == both.topic
+
+
+def test_a_series_that_is_forgotten_is_cleared_and_is_back_when_heard(tmp_path):
+    parts = opened(tmp_path, START)
+    topics = SeriesTopics("p", HomeAssistantDevices("p", "homeassistant"))
+
+    def sent(now: float) -> dict[str, bool]:
+        topics.take(parts.network.evaluate(now))
+        messages = [*topics.messages(100)]
+        assert topics.waiting == 0
+        return {each.topic: bool(each.payload) for each in messages}
+
+    take(parts, "a", START, 40, seed=1)
+    take(parts, "b", START + 30 * DAY, 40, seed=2)
+    now = START + 30 * DAY + 7200.0
+    first = sent(now)
+    assert all(first.values())
+    assert len(first) == 4
+    assert sent(now) == {}
+
+    later = now + 25 * DAY
+    take(parts, "b", later, 3, seed=3)
+    assert keep_house(parts, later + 600.0) == 1
+    cleared = sent(later + 600.0)
+    of_a = {topic for topic in first if "/a/" in topic or "monitor_p_a" in topic}
+    assert len(of_a) == 2
+    assert {topic for topic, is_there in cleared.items() if not is_there} == of_a
+    topics.again()
+    assert {topic: bool(each) for topic, each in sent(later + 600.0).items()} == {
+        topic: topic not in of_a for topic in first
+    }
+    take(parts, "a", later + 3600.0, 3, seed=4)
+    assert dict.fromkeys(of_a, True).items() <= sent(later + 7200.0).items()
+
+
+TYPED = """
+verdicts:
+  prefix: site/m
+  home_assistant: {references: [{quantity: x, u: 0.1, minimum: -40, maximum: 60}]}
+"""
+
+
+def test_a_number_typed_in_home_assistant_is_a_reference(tmp_path, mosquitto):
+    jinja2 = pytest.importorskip("jinja2")
+    daemon = Daemon(tmp_path, mosquitto.port, TYPED)
+    daemon.start()
+    try:
+        now = datetime.now(UTC)
+        reading = {"time": now.isoformat(), "value": 21.0, "u": 0.5, "unit": "K"}
+        say(mosquitto.port, "monitor/room/x/reading", json.dumps(reading))
+        say(mosquitto.port, "monitor/room/y/reading", json.dumps(reading))
+        with following(mosquitto.port, "homeassistant/device/+/config") as seen:
+            until("it is found", lambda: len(seen.came) and b"y state" in seen.came[-1][1])
+            found = json.loads(seen.came[-1][1])
+        (number,) = [each for each in found["components"].values() if each["platform"] == "number"]
+        assert (number["min"], number["max"], number["unit_of_measurement"]) == (-40.0, 60.0, "K")
+        assert number["name"] == "x reference"
+        assert "state_topic" not in number
+        assert "retain" not in number
+        template = jinja2.Template(number["command_template"])
+        say(
+            mosquitto.port,
+            number["command_topic"],
+            template.render(value=20.4, utcnow=lambda: now + timedelta(seconds=3)),
+        )
+        pairs = 'monitor_window_pairs{sensor="room",quantity="x"}'
+        until("the pair is in", lambda: daemon.value(pairs) == 1)
+        (pair,) = daemon.json("/api/v1/series/room/x/pairs")["pairs"]
+        assert (pair["reference"], pair["u_ref"]) == (20.4, 0.1)
+        assert pair["error"] == pytest.approx(0.6)
+    finally:
+        daemon.kill()
+
+
+def test_a_unit_or_a_name_with_braces_is_no_template_of_ours():
+    wanted = parse(TYPED.encode(), "s.yaml").verdicts.home_assistant.references
+    numbers = ReferenceNumbers(wanted, "monitor/{subject}/{quantity}/reference")
+    assert numbers.entity(SeriesName("a/b", "x")) is None
+    assert numbers.entity(SeriesName("a", "y")) is None
+    found = numbers.entity(SeriesName("{quantity}", "x", "{{ 1 }}"))
+    assert found["command_topic"] == "monitor/{quantity}/x/reference"
+    assert "{{ 1 }}" not in found["command_template"]
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+@given(some.text(min_size=1))
+def test_a_name_is_one_level_and_comes_back(name):
+    level = topic_level(name)
+    assert not set(level) & set("/+#\0")
+    assert level_name(level) == name
+    assert level_name(f"{level}%FF") is None
+    level.encode()
+
+
+def test_most_names_are_their_own_levels():
+    for name in ("cart-03", "Küche (Süd)", "n.4:1", "温度"):
+        assert topic_level(name) == name
+    assert verdict_topic("p", "a/b", "50%") == "p/verdict/a%2Fb/50%25"
+
+
+# -- what must not be -----------------------------------------------------------------------------
+
+
+def test_a_broker_that_is_away_holds_nobody_up():
+    settings = parse(b"verdicts: {prefix: m}", "s.yaml").verdicts
+    topics = VerdictTopics(settings, lambda will: BrokerPublisher("127.0.0.1", 1, will=will), 1.0)
+    topics.start()
+    topics.stop(WAIT_SECONDS)
+    assert topics.figures().connected is False
+
+
+WILD = """
+sources:
+  - {topic: "a/{sensor}/{quantity}", kind: reading}
+  - {topic: "r/+/{subject}/{quantity}", kind: reference}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("verdicts: {home_assistant: {}}", "give verdicts.prefix too"),
+        ("verdicts: {prefix: 'a/+'}", "is not a topic prefix"),
+        (
+            "verdicts: {prefix: a}\nsources: [{topic: 'a/+/{sensor}/{quantity}', kind: reading}]",
+            "also matches the verdicts",
+        ),
+        (
+            "verdicts: {prefix: a, home_assistant: {references: [{minimum: 2, maximum: 1}]}}",
+            "is not above minimum",
+        ),
+        ("verdicts: {prefix: a, home_assistant: {references: [{u: 1}]}}" + WILD, "no source reads"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused(text, words):
+    with pytest.raises(SettingsError, match=words):
+        parse(text.encode(), "s.yaml")
