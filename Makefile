@@ -11,7 +11,8 @@
 # STREAMS=0.2 for a fifth of the streams).
 # `make alarms` holds false alarms, delays and all-clears to their goals, beside other detectors, and
 # writes its tables into docs/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
-# `make generated` writes every file that is made from the code: settings, metrics, rules, dashboards.
+# `make generated` writes every file that is made from the code: settings, metrics, rules, dashboards,
+# and lowers the sizes in ARCHITECTURE.md.
 # `make docs` writes the documentation as HTML into build/site, and fails at a link that leads nowhere.
 # `make soak` kills, floods and wears it for four to six hours and writes docs/reliability.md; what
 # was broken off goes on from build/soak at the next call.
@@ -37,7 +38,7 @@ export PYTHONDONTWRITEBYTECODE =
 # Three workers for two cores, since many tests wait for the programs that they start; worksteal
 # moves tests to the workers that have none left.
 PARALLEL = -n $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2) --dist worksteal
-CHECKED = tests/test_contracts.py tests/core
+CHECKED = tests/test_contracts.py tests/test_house.py tests/core
 # What libraries matter to: numbers, decoding, settings, frames, notebooks, journal, HTTP and MQTT.
 SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_statistics.py \
     tests/core/test_windows.py tests/core/test_detection.py tests/core/test_network.py \
@@ -110,6 +111,7 @@ generated: $(VENV)/dev.stamp
 	$(RUN) deploy/prometheus/fault_rules.py
 	$(RUN) deploy/kubernetes/operator/rules.py
 	$(RUN) deploy/grafana/build.py
+	$(RUN) tests/harness/house.py
 
 sbom:
 	mkdir -p build

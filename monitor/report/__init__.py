@@ -2,8 +2,7 @@
 
 `recorded` runs a file, or the pairs of a daemon, through the same network as live data, with the
 event time as its clock, and turns the result into plain values for `monitor score --json`;
-`html_report` writes one page. `found_and_left` and `record_files` make the as-found / as-left
-record of one sensor, and can make it again.
+`html_report` writes one page.
 
 Invariants: replay equals live, bit for bit, for the same pairs in event order. The page is
 self-contained (no script, no network, prints well) and reproducible: the same pairs, settings and
