@@ -24,13 +24,16 @@ What breaks first: a hook that one extension needs and the others ignore. Before
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, NamedTuple
 
 GROUP: Final = "monitor.extensions"
+
+_log: Final = logging.getLogger("monitor")
 
 
 class Command(NamedTuple):
@@ -127,9 +130,25 @@ def extension(name: str) -> Extension:
 
 @cache
 def _of_others() -> tuple[Extension, ...]:
-    """Return the extensions that other packages add, in the order of their names."""
-    added = [entry.load() for entry in entry_points(group=GROUP)]
-    return tuple(sorted(added, key=lambda each: each.name))
+    """Return the extensions that other packages add, in the order of their names.
+
+    One that cannot be loaded is left out, with a warning: help and suggestions go on without it.
+    """
+    usable = filter(None, map(_of_another, entry_points(group=GROUP)))
+    return tuple(sorted(usable, key=lambda each: each.name))
+
+
+def _of_another(entry: EntryPoint) -> Extension | None:
+    try:
+        described = entry.load()
+        reason = f"{described!r} is no {Extension.__module__}.Extension"
+    except Exception as error:  # noqa: BLE001 - whatever another's module raises
+        described, reason = None, str(error)
+    if isinstance(described, Extension):
+        return described
+    what = "the extension %s (%s) is left out: %s; install what it needs, or uninstall its package"
+    _log.warning(what, entry.name, entry.value, reason)
+    return None
 
 
 def all_extensions() -> tuple[Extension, ...]:

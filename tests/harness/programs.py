@@ -145,5 +145,6 @@ def answers(port: int) -> bool:
 def written(folder: Path, name: str, text: str) -> Path:
     """Write a file and return its path."""
     path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path

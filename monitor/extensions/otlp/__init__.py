@@ -18,6 +18,7 @@ EXTENSION: Final = Extension(
     summary="metrics pushed to an OpenTelemetry collector",
     page="metrics.md",
     settings={"otlp": "monitor.extensions.otlp.settings:SECTION"},
+    remarks="monitor.extensions.otlp.pusher:remarks",
     listener="monitor.extensions.otlp.pusher:otlp_listener",
     families="monitor.extensions.otlp.pusher:EVERY_FAMILY",
 )

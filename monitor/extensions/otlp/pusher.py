@@ -20,6 +20,7 @@ import numpy as np
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor import __version__
+from monitor.config.settings import Settings
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.daemon.listeners import Listener, ListenerContext, OpenBroker
 from monitor.errors import USAGE, MonitorError, install_hint
@@ -82,6 +83,16 @@ def otlp_listener(context: ListenerContext) -> OtlpPusher | None:
         return None
     essential = context.settings.http.metrics == "essential"
     return OtlpPusher(otlp, otlp.endpoint, essential=essential)
+
+
+def remarks(settings: Settings) -> Iterator[str]:
+    """Yield that the exporter is missing on this machine, for ``check-config``."""
+    try:
+        otlp = otlp_of(settings)
+        if otlp.endpoint is not None:
+            _exporter(otlp.endpoint, otlp.timeout_seconds)
+    except OtlpMissingError as error:
+        yield f"on this machine: {error}"
 
 
 class OtlpPusher(Listener):
