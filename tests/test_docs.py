@@ -21,8 +21,9 @@ from harness.broker import Mosquitto
 from harness.pages import PAGES, PROJECT, Block, anchors, blocks, commands, links
 from harness.programs import WAIT_SECONDS, free_port, need, until, written
 
-from monitor.cli import COMMANDS, _parser
+from monitor.cli import GROUPS, _parser, all_commands
 from monitor.errors import REFUSALS
+from monitor.extensions import all_extensions
 from monitor.http.application import application
 from monitor.http.published import Published
 
@@ -173,7 +174,7 @@ def test_scripts_are_scripts_and_every_option_is_one(page):
 def check_command(words: list[str]) -> None:
     program = Path(words[0]).name
     if program == "monitor":
-        assert words[1] in COMMANDS
+        assert words[1] in all_commands()
         with contextlib.redirect_stderr(sys.stdout):
             try:
                 assert isinstance(_parser(words[1]).parse_args(words[1:]), argparse.Namespace)
@@ -266,7 +267,7 @@ def test_reasons_that_are_explained_are_reasons():
 
 
 def test_the_page_of_the_interface_has_every_route_with_its_query():
-    described = application(Published(), 64).openapi()["paths"]
+    described = application(Published(), 64, extensions=all_extensions()).openapi()["paths"]
     table = {
         row[1]: set(re.findall(r"`([a-z]+)`", row[2]))
         for row in re.finditer(
@@ -282,10 +283,12 @@ def test_the_page_of_the_interface_has_every_route_with_its_query():
     }
 
 
-def test_the_page_of_commands_has_every_command_with_its_purpose():
+def test_the_page_of_commands_has_every_command_in_its_group_with_its_purpose():
     page = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8")
+    listed = re.findall(r"(?m)^\| ([\w ]+) \| `monitor ([\w-]+)` \| (.*) \|$", page)
+    commands = [(each.group, name, each.summary) for name, each in all_commands().items()]
 
-    assert dict(re.findall(r"(?m)^\| `monitor ([\w-]+)` \| (.*) \|$", page)) == COMMANDS
+    assert listed == sorted(commands, key=lambda row: GROUPS.index(row[0]))
 
 
 def test_the_page_of_metrics_has_every_reason_for_a_refusal_with_its_meaning():
