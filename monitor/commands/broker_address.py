@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import Any, Final
 
 from monitor.commands.options import connected
 from monitor.config import Settings, parse
 from monitor.errors import UsageError
-from monitor.extensions.discover.settings_text import value
 
 BROKER_ADDRESS: Final = (
     "HOST or HOST:PORT; mqtts://HOST:PORT with TLS, ws://HOST:PORT/PATH and wss://HOST:PORT/PATH "
@@ -29,7 +29,7 @@ def settings_at(address: str, options: argparse.Namespace) -> Settings:
     """Return settings with the broker at ``address`` and the options of its connection."""
     if "://" not in address and (options.ca or options.cert):
         address = f"mqtts://{address}"
-    return connected(parse(f"mqtt: {value(broker_keys(address))}".encode(), "BROKER"), options)
+    return connected(parse(f"mqtt: {json.dumps(broker_keys(address))}".encode(), "BROKER"), options)
 
 
 def broker_keys(text: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import orjson
 from monitor.client.client import DaemonClient, client_arguments, client_of
 from monitor.commands.options import config_option, json_option
 from monitor.config import Settings, load
-from monitor.daemon.assembly import assemble, examined
+from monitor.daemon.assembly import assemble
+from monitor.daemon.examination import examined
 from monitor.explain.doctor import doctor_report, text
 from monitor.journal import JournalBusyError
 

@@ -16,11 +16,10 @@ from monitor.commands.options import (
     connection_arguments,
     instant_of,
 )
-from monitor.commands.publishing import publish, refuse_rejected
+from monitor.commands.publishing import native_topics, publish, refuse_rejected
 from monitor.config import Settings, load
 from monitor.core.formatting import instant
 from monitor.core.model import Event
-from monitor.daemon.assembly import native_topics
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_event, check_name, check_time
 from monitor.errors import MonitorError, UsageError

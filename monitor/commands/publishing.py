@@ -9,17 +9,15 @@ from monitor.config import Settings, resolve_secret
 from monitor.config.core_plan import router_of, units_of
 from monitor.daemon.assembly import publisher_of
 from monitor.errors import UsageError
-from monitor.simulate.playback import RawMessage
+from monitor.simulate.playback import KindTopics, RawMessage
 
 
 def refuse_rejected(settings: Settings, config: str, messages: Sequence[RawMessage]) -> None:
     """Raise UsageError for a message that a daemon with these settings would reject.
 
-    Certificates, which may be on the daemon's machine alone, reject nothing.
+    What extensions read, which may be on the daemon's machine alone, rejects nothing.
     """
-    bare = tuple(each.model_copy(update={"certificate": None}) for each in settings.sources)
-    settings = settings.model_copy(update={"sources": bare})
-    router = router_of(settings, units=units_of(settings))
+    router = router_of(settings, units=units_of(settings), supplements=())
     topics, payloads = [each.topic for each in messages], [each.payload for each in messages]
     if refused := router.decode_all(topics, payloads, time.time()).refused:
         place, rejected = refused[0]
@@ -35,3 +33,12 @@ def publish(settings: Settings, config: str, messages: Sequence[RawMessage]) -> 
         for message in messages:
             publisher.publish(message.topic, message.payload)
         publisher.flush()
+
+
+def native_topics(settings: Settings) -> KindTopics:
+    """Return the topics of the first native source of each kind; empty where there is none."""
+    native = [source for source in settings.sources if source.decoder == "native"]
+    return KindTopics(
+        **dict.fromkeys(KindTopics._fields, "")
+        | {source.kind: source.topic for source in reversed(native)}
+    )

@@ -14,12 +14,11 @@ from monitor.commands.options import (
     connection_arguments,
     instant_of,
 )
-from monitor.commands.publishing import publish, refuse_rejected
+from monitor.commands.publishing import native_topics, publish, refuse_rejected
 from monitor.config import Settings, load
 from monitor.config.core_plan import supplements_of
 from monitor.core.formatting import count_of, instant
 from monitor.core.model import Reference
-from monitor.daemon.assembly import native_topics
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_key, check_name, check_number, check_time, check_u
 from monitor.errors import UsageError

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from monitor.commands.options import config_option, connected, connection_arguments
+from monitor.commands.publishing import native_topics
 from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import router_of
 from monitor.core.formatting import count_of
-from monitor.daemon.assembly import assemble, native_topics, publisher_of
+from monitor.daemon.assembly import assemble, publisher_of
 from monitor.decode import Router
 from monitor.errors import UsageError
 from monitor.files import detect, read_messages, read_stream

@@ -14,7 +14,6 @@ from monitor.daemon.loop import ReloadingDaemon, read_settings
 from monitor.daemon.runtime import Supervisor, configure, freeze, retain_freed
 from monitor.http.access import access_of
 from monitor.http.service import Service
-from monitor.journal.repairing import recover_journal
 from monitor.mqtt.connection import is_loopback
 
 _log = logging.getLogger("monitor")
@@ -46,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recover(path: Path) -> None:
+    from monitor.journal.repairing import recover_journal  # noqa: PLC0415 - seldom needed
+
     done = recover_journal(path, time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
     for line in done.sentences() if done is not None else ():
         _log.warning("%s: %s", path, line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
@@ -35,6 +35,7 @@ UNNAMED_QUANTITY: Final = "value"
 TOLERANCE_SECONDS: Final = 60.0
 _SECONDS_A_DAY: Final = 86_400.0
 _SPARE_MIN: Final = 100
+_NOTHING_ASKED: Final = frozenset[str]()
 
 S = TypeVar("S", bound=Section)
 RulesOf = Callable[[str, str], SeriesRules]
@@ -65,12 +66,18 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         reference_stale_seconds=alerts.reference_stale_hours * 3600.0,
         rejected_share=alerts.rejected_share,
         tolerance=alerts.tolerance,
-        asks=frozenset(
-            key for key, value in alerts if value is True and key not in Alerts.model_fields
-        ),
+        asks=_asks(alerts),
         systematic=scoring.u_systematic,
         pairing=_pairing_rules(_merged(settings.pairing, layers), scoring.level),
     )
+
+
+def _asks(alerts: Alerts) -> frozenset[str]:
+    """Return the keys of extensions that are on in a section."""
+    if type(alerts) is Alerts:
+        return _NOTHING_ASKED
+    more = type(alerts).model_fields.keys() - Alerts.model_fields
+    return frozenset(key for key in more if getattr(alerts, key) is True)
 
 
 def _merged(section: S, layers: Iterable[Overridable]) -> S:
@@ -217,17 +224,19 @@ def router_of(
     births: Births | None = None,
     units: Units | None = None,
     *,
-    with_readers: bool = True,
+    supplements: Sequence[Supplement] | None = None,
     make: Callable[..., Router] = Router,
 ) -> Router:
     """Return the router, which finds a message's decoder; ``births`` are Sparkplug's so far.
 
-    ``units`` are those in which series are kept; without them each is kept as stated. Without
-    ``with_readers`` only what sources say is read. ``make`` is given what :class:`Router` takes.
-    Raises SettingsError where a file that an extension needs cannot be used.
+    ``units`` are those in which series are kept; without them each is kept as stated.
+    ``supplements`` are what extensions add, None for what the settings ask for. ``make`` is given
+    what :class:`Router` takes. Raises SettingsError where a file that an extension needs cannot be
+    used.
     """
     births = births if births is not None else Births()
-    supplements = supplements_of(settings)
+    if supplements is None:
+        supplements = supplements_of(settings)
     default_u = {at: u for each in supplements for at, u in each.default_u.items()}
     routes = [
         _route(source, default_u.get(at, math.nan))._replace(births=births, units=units)
@@ -237,10 +246,8 @@ def router_of(
         Work(work.sensor, _seconds(work.start), _seconds(work.end)) for work in settings.maintenance
     ]
     maintenance = Maintenance(works) if works else None
-    readers = []
-    if with_readers:
-        routes += [topic.route for each in supplements for topic in each.topics]
-        readers = [each.reader for each in supplements if each.reader is not None]
+    routes += [topic.route for each in supplements for topic in each.topics]
+    readers = [each.reader for each in supplements if each.reader is not None]
     return make(routes, settings.mqtt.max_packet_bytes, maintenance, readers)
 
 

@@ -17,20 +17,19 @@ from monitor.config.core_plan import plan_of, router_of, supplements_of, units_o
 from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
 from monitor.config.settings import Settings
 from monitor.config.sources import ByHand
+from monitor.core.state.limit_notices import limit_notices
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.listeners import Listener, ListenerContext, MakeListener, OpenBroker
 from monitor.daemon.self_check import SelfCheck
 from monitor.decode.formats.sparkplug_births import Births
-from monitor.explain.doctor import LETTERS_EXAMINED, Examined, limit_notices
 from monitor.extensions import hooks
 from monitor.journal.journal import Journal
 from monitor.journal.store import Batch
 from monitor.mqtt.connection import MqttSettings, Subscription, tls_context
 from monitor.mqtt.publish import BrokerPublisher, Retained
 from monitor.mqtt.topic_templates import Template
-from monitor.simulate.playback import KindTopics
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 CLIENT_ID: Final = "client_id"  # another one
@@ -102,19 +101,6 @@ def _listeners(context: ListenerContext) -> Iterator[Listener]:
             yield listener
 
 
-def examined(parts: Parts, now: float) -> Examined:
-    """Return what the doctor examines at ``now``, s since 1970 UTC."""
-    intake = parts.intake
-    return Examined(
-        parts.settings,
-        parts.network,
-        intake.counts,
-        intake.delays.medians(),
-        parts.journal.dead_letters(LETTERS_EXAMINED),
-        tuple(notices_of(parts, now)),
-    )
-
-
 def notices_of(parts: Parts, now: float) -> Iterator[str]:
     """Yield sentences on what needs somebody at ``now``, s since 1970 UTC."""
     yield from limit_notices(parts.network, parts.intake.counts.rejected)
@@ -168,15 +154,6 @@ def last_messages(parts: Parts) -> dict[str, float]:
     known = msgspec.json.decode(noted, type=dict[str, float]) if noted else {}
     wanted = {each.filter for each in _subscriptions(parts.settings)}
     return {topics: at for topics, at in known.items() if topics in wanted}
-
-
-def native_topics(settings: Settings) -> KindTopics:
-    """Return the topics of the first native source of each kind; empty where there is none."""
-    native = [source for source in settings.sources if source.decoder == "native"]
-    return KindTopics(
-        **dict.fromkeys(KindTopics._fields, "")
-        | {source.kind: source.topic for source in reversed(native)}
-    )
 
 
 def publisher_of(

@@ -25,13 +25,13 @@ from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.clock_guard import ClockGuard, Delays, decode_guarded, stamps_of
-from monitor.daemon.listeners import Listener, Taken
+from monitor.daemon.listeners import NOTHING, Addendum, Listener, Taken
 from monitor.daemon.redeliveries import Redeliveries
 from monitor.decode.checks import NO_FAULT, REASONS, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded, Router
 from monitor.decode.units import Units
-from monitor.journal.store import NO_NUMBERS, Batch, DeadLetter, Store
+from monitor.journal.store import Batch, DeadLetter, Store
 from monitor.mqtt.inbox import Incoming, retained_among, topics_and_payloads
 
 _DEAD_LETTER_BYTES: Final = 1024
@@ -138,23 +138,15 @@ class Intake:
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))
         kept = _sort(decoded.observations, outcome)
-        taken = Taken(
-            decoded, [*kept.measured, *outcome.begun], kept.events, outcome.pairs, received
-        )
-        added = [each.prepare(taken) for each in self.listeners]
-        repeated = frozenset[int]().union(*(each.repeated for each in added))
-        counted = self._count(len(topics), decoded, outcome, repeated)
+        added = self._added(decoded, kept, outcome, received)
+        counted = self._count(len(topics), decoded, outcome, added.repeated)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
         return Batch(
             received=received,
-            observations=[
-                *kept.measured,
-                *outcome.waiting.values(),
-                *(sample for each in added for sample in each.samples),
-            ],
+            observations=[*kept.measured, *outcome.waiting.values(), *added.samples],
             pairs=outcome.pairs,
-            covariates=np.concatenate([NO_NUMBERS, *(each.beside for each in added)]),
+            covariates=added.beside,
             series=outcome.series,
             dead_letters=[
                 _dead(topics[at], payloads[at], received, refused) for at, refused in counted
@@ -165,8 +157,24 @@ class Intake:
             notes={
                 **self._notes(received),
                 **held.notes,
-                **{name: note for each in added for name, note in each.notes.items()},
+                **added.notes,
             },
+        )
+
+    def _added(
+        self, decoded: Decoded, kept: _Sorted, outcome: Outcome, received: float
+    ) -> Addendum:
+        """Return what the listeners add to a batch, together."""
+        if not self.listeners:
+            return NOTHING
+        measured = [*kept.measured, *outcome.begun]
+        taken = Taken(decoded, measured, kept.events, outcome.pairs, received)
+        each = [listener.prepare(taken) for listener in self.listeners]
+        return Addendum(
+            [sample for one in each for sample in one.samples],
+            np.concatenate([one.beside for one in each]),
+            frozenset[int]().union(*(one.repeated for one in each)),
+            {name: note for one in each for name, note in one.notes.items()},
         )
 
     def commit(self, batch: Batch) -> None:

@@ -24,9 +24,8 @@ from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.state.network import Network
 from monitor.core.steps import Steps
-from monitor.daemon.assembly import Parts, examined, notices_of
+from monitor.daemon.assembly import Parts, notices_of
 from monitor.daemon.listeners import OpenBroker
-from monitor.explain.doctor import doctor_report, text
 from monitor.http.by_hand import LinesByHand
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
@@ -249,6 +248,9 @@ class Publisher:
         if not self._show.requests.doctor():
             self._doctor = {}
         elif not self._doctor or now >= self._doctor_due:
+            from monitor.daemon.examination import examined  # noqa: PLC0415 - few ask for it
+            from monitor.explain.doctor import doctor_report, text  # noqa: PLC0415
+
             found = doctor_report(examined(self._parts, moment), self._connection)
             self._doctor = {**found.document(), "text": text(found)}
             self._doctor_due = now + DOCTOR_SECONDS

@@ -6,7 +6,7 @@ is plain values, so that it can be served, printed, and read by a program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isnan
 from typing import Any, Final, NamedTuple, Protocol
@@ -16,6 +16,7 @@ from monitor.config.sources import ByHand
 from monitor.core.formatting import count_of, duration
 from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
 from monitor.core.pairing.unpaired_members import Member, examine_members
+from monitor.core.state.limit_notices import is_refusing
 from monitor.core.state.network import Network
 from monitor.decode.checks import REASONS
 from monitor.errors import (
@@ -154,26 +155,6 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
     )
 
 
-def limit_notices(network: Network, rejected: Mapping[str, int]) -> Iterator[str]:
-    """Yield a sentence for each limit that keeps sensors without a series."""
-    limits = network.settings.limits
-    if waiting := len(network.waiting.by_series):
-        yield (
-            f"{waiting} new series wait, as series.max_new_per_minute is {limits.new_per_minute}: "
-            "their readings are in the journal, and pair once they begin"
-        )
-    if _is_refusing(network, rejected):
-        yield (
-            f"series.max is reached ({limits.maximum}): readings of further sensors are rejected, "
-            "so their references find no reading; raise series.max, or name the sensors in "
-            "series.allow"
-        )
-
-
-def _is_refusing(network: Network, rejected: Mapping[str, int]) -> bool:
-    return network.registry.is_full and rejected["series_limit"] > 0
-
-
 def text(found: Report) -> str:
     """Return a report as text."""
     received = f"{count_of(found.received, 'message')} received, {found.committed} in the journal"
@@ -196,7 +177,7 @@ def text(found: Report) -> str:
 
 def _lacking_series(examined: Examined) -> Callable[[str], bool]:
     """Return whether a sensor may send readings that have no series, because of a limit."""
-    if _is_refusing(examined.network, examined.counts.rejected):
+    if is_refusing(examined.network, examined.counts.rejected):
         return lambda _sensor: True
     return {sensor for sensor, _ in examined.network.waiting.by_series}.__contains__
 

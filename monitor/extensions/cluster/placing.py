@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Final
 
 from monitor.config.concerns import concerns_of, read_places
-from monitor.config.core_plan import router_of
+from monitor.config.core_plan import router_of, supplements_of
 from monitor.config.settings import Settings
 from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.reference_revisions import names_nobody
 from monitor.decode.route import Maintenance, Route
 from monitor.decode.router import DECODERS, Decoded, Router
-from monitor.decode.supplement import RecordReader
+from monitor.decode.supplement import RecordReader, Supplement
 from monitor.extensions.cluster.settings import cluster_of
 from monitor.mqtt.topic_templates import Template
 
@@ -38,6 +38,11 @@ def block_of(sensor: str, blocks: int) -> int:
     return digest(sensor) % blocks
 
 
+def default_u_only(settings: Settings) -> list[Supplement]:
+    """Return what a cluster reads of the extensions: no topics, and no numbers beside readings."""
+    return [Supplement(default_u=each.default_u) for each in supplements_of(settings)]
+
+
 class Placing:
     """Knows the blocks of each message; ``EVERY`` means all of them."""
 
@@ -45,7 +50,7 @@ class Placing:
         self.blocks: Final = cluster_of(settings).blocks
         self.partitions: Final = cluster_of(settings).log.partitions
         self.wait_seconds: Final = settings.pairing.max_wait_hours * 3600.0
-        self.router: Final = router_of(settings, with_readers=False)
+        self.router: Final = router_of(settings, supplements=default_u_only(settings))
         self._block_of: Final[Callable[[str], tuple[int, ...]]] = lru_cache(_SENSORS_KNOWN_MAX)(
             lambda sensor: (block_of(sensor, self.blocks),)
         )

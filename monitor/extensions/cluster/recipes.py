@@ -21,7 +21,7 @@ from monitor.core.windows.windows import spare_of
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import DECODERS, Router
 from monitor.extensions.cluster.block import Recipe
-from monitor.extensions.cluster.placing import OwnRouter, block_of
+from monitor.extensions.cluster.placing import OwnRouter, block_of, default_u_only
 from monitor.extensions.cluster.settings import cluster_of
 
 _ROOM: Final = 4  # times the mean
@@ -43,7 +43,9 @@ def recipe_of(settings: Settings) -> Recipe:
         made: Callable[..., Router] = Router
         if number is not None and has_births:
             made = partial(OwnRouter, lambda sensor: block_of(sensor, blocks) == number)
-        return router_of(settings, births, units_of(settings), with_readers=False, make=made)
+        return router_of(
+            settings, births, units_of(settings), supplements=default_u_only(settings), make=made
+        )
 
     plan = plan_of(settings)
     thresholds, longest = plan.thresholds, plan.window_pairs_max
