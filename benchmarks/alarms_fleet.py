@@ -21,7 +21,7 @@ from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import FAULTS
 from monitor.http.selection import SeriesQuery, select
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 # --- references ----------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 BEGAN, STEP = 1.7e9, 3600.0
 BLOCK = 100  # pairs of each sensor handed over at once

@@ -34,7 +34,8 @@ from monitor.core.snapshot.details import Contest
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
 from monitor.http.rankings import table
-from monitor.journal import Batch, InMemoryStore, Journal
+from monitor.journal import Batch, Journal
+from monitor.journal.in_memory import InMemoryStore
 from monitor.simulate.carts import QUANTITY, RACE, CartFleet
 
 START = 1_780_000_000.0

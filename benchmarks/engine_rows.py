@@ -25,7 +25,7 @@ from monitor.core.registry import KnownSeries
 from monitor.core.state.network import Network
 from monitor.core.windows.rings import combined
 from monitor.core.windows.windows import Windows
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import NO_PAIRS
 
 START = 1_767_225_600.0

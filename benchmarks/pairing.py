@@ -23,7 +23,7 @@ from monitor.core.model import Observation, Reading, Reference
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.observations import observed
 from monitor.decode import Rejected
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 from monitor.simulate.playback import RawMessage
 from monitor.simulate.trades import TRADES
 

@@ -9,7 +9,7 @@ import pytest
 from monitor.config import SettingsError, parse
 from monitor.config.core_plan import plan_of, router_of
 from monitor.core.state.network import Network
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 SETTINGS = """
 sources:

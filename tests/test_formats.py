@@ -27,7 +27,7 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import render
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 T = 1_772_298_600.0

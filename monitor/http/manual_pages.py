@@ -1,18 +1,22 @@
-"""The documentation, served at ``/docs`` in the style of the other pages."""
+"""The documentation, served at ``/docs`` in the style of the other pages.
+
+What renders it is imported when somebody reads it.
+"""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, HTTPException, Path, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
-from monitor import manual
 from monitor.http import answers
 from monitor.http.rendering import Renderer
-from monitor.manual import ManualPage, PageMissingError
+
+if TYPE_CHECKING:
+    from monitor.manual import ManualPage
 
 
 def manual_routes(renderer: Renderer) -> APIRouter:
@@ -21,22 +25,28 @@ def manual_routes(renderer: Renderer) -> APIRouter:
 
     @router.get("/docs")
     def contents(request: Request) -> Response:
+        from monitor import manual  # noqa: PLC0415
+
         pages = [_page(name) for name in manual.page_names()]
         return _answer(request, "manual_contents.html", pages=pages, here="/docs")
 
     @router.get("/docs/images/{name}")
     def picture(name: Annotated[str, Path(max_length=128)]) -> Response:
+        from monitor import manual  # noqa: PLC0415
+
         try:
             body, kind = manual.image(name)
-        except PageMissingError as error:
+        except manual.PageMissingError as error:
             raise HTTPException(404, str(error)) from error
         return Response(body, media_type=kind, headers={"Cache-Control": "max-age=3600"})
 
     @router.get("/docs/{name:path}")
     def page(request: Request, name: Annotated[str, Path(max_length=128)]) -> Response:
+        from monitor import manual  # noqa: PLC0415
+
         try:
             found = _page(name.removesuffix(".md"))
-        except PageMissingError as error:
+        except manual.PageMissingError as error:
             raise HTTPException(404, str(error)) from error
         # Rendered without any HTML in its source.
         return _answer(request, "manual.html", page=found, html=Markup(found.html))  # noqa: S704
@@ -50,4 +60,6 @@ def manual_routes(renderer: Renderer) -> APIRouter:
 
 @cache
 def _page(name: str) -> ManualPage:
+    from monitor import manual  # noqa: PLC0415
+
     return manual.page(name, lambda target: f"/docs/{target}")

@@ -23,7 +23,7 @@ import numpy as np
 from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup, escape
 
-from monitor import __version__, manual
+from monitor import __version__
 from monitor.alerts.transition import SHOWN, Transition
 from monitor.core.analysis.ranking import WORDS
 from monitor.core.formatting import date_time, finite, instant, series_path
@@ -69,6 +69,8 @@ def _with_saving(advice: str) -> Markup:
 
 @cache
 def _names() -> frozenset[str]:
+    from monitor import manual  # noqa: PLC0415 - for a page that names a document
+
     return frozenset(manual.page_names())
 
 

@@ -47,19 +47,17 @@ What breaks first
     a start, which grows with the pairs that are kept (``journal.retention_days``).
 
 :class:`Store` says what the rest of the program may rely on; :class:`Journal` is its implementation
-on SQLite, :class:`InMemoryStore` the one for recorded files, explanations and tests. Only
+on SQLite, ``in_memory`` has the one for recorded files, explanations and tests. Only
 ``monitor.journal`` knows SQLite.
 """
 
 from monitor.journal.failures import JournalBusyError, JournalError, JournalFullError
-from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.journal import Journal, JournalAlerts
 from monitor.journal.store import Batch, DeadLetter, Notification, Store
 
 __all__ = [
     "Batch",
     "DeadLetter",
-    "InMemoryStore",
     "Journal",
     "JournalAlerts",
     "JournalBusyError",

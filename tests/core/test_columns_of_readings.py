@@ -29,7 +29,7 @@ from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 SENSORS = ("a", "b", "c", "d", "e")
 NAMES = [(sensor, "x") for sensor in SENSORS]

@@ -13,7 +13,7 @@ from monitor.core.snapshot.details import PAIRS_MAX, Contest
 from monitor.core.snapshot.series_stats import RECENT
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 KEYED = SeriesRules(unit="kg", pairing=Rules("all", 3600.0))
 U = 5.0

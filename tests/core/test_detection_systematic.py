@@ -22,7 +22,8 @@ from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.steps import finish
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 
 S = float(np.sqrt(0.3))  # 30 % of u^2
 CHANCE = float(np.sqrt(1.0 - S * S))

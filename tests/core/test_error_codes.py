@@ -17,7 +17,7 @@ from monitor.core.verdict import FAULTS, judge
 from monitor.core.verdict.error_codes import coded_pairs, is_known
 from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.whole import judge_file
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 N = 300
 SIDES = ("value", "reference")

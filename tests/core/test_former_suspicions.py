@@ -16,7 +16,7 @@ from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import FAULTS, REFERENCE_SUSPECT
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 U_REF = 0.2
 ONSET, REPAIR, ROUNDS = 30, 50, 90

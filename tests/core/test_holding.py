@@ -10,7 +10,7 @@ from one_by_one import add_reading
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.series_rules import Rules
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 
 def pairing_of(mode: str = "nearest", tolerance: float = 0.4) -> Pairing:

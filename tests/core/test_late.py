@@ -19,7 +19,8 @@ from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.intake import recover
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 
 SENSORS = 6
 PAIRS = 560  # more than a window holds

@@ -23,7 +23,8 @@ from monitor.core.state.network import Network
 from monitor.core.steps import finish
 from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.intake import recover
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 
 FEW = 20  # so few lives may all be calm
 SENSORS = ("a", "b", "c")

@@ -16,7 +16,8 @@ from monitor.core.snapshot.additions import Addition
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.windows.rings import Precision
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 
 RULES = SeriesRules(unit="kg", window_pairs=200, pairing=Rules("nearest", 0.4))
 

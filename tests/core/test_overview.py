@@ -13,7 +13,8 @@ from monitor.core.registry import Limits, SeriesKey
 from monitor.core.snapshot.snapshot import COMPARED, LATE, LOST, compared
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 
 RULES = SeriesRules(unit="ppb", window_pairs=200, pairing=Rules("nearest", 30.0))
 HOUR = 3600.0

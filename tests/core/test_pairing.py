@@ -29,7 +29,8 @@ from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.pairing_rule import is_nearest, nearest
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Rules
-from monitor.journal import Batch, InMemoryStore, Journal
+from monitor.journal import Batch, Journal
+from monitor.journal.in_memory import InMemoryStore
 
 TOLERANCE = 3.0
 SERIES = {"a": 0, "b": 1}

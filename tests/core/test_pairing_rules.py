@@ -43,7 +43,7 @@ from monitor.config.core_plan import rules_of
 from monitor.config.settings_docs import schema_json, settings_page
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.engine import Pairing
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 from monitor.explain.doctor import _CAUSES
 from monitor.explain.pair_wording import JoinConditions, miss, rules_sentence
 from monitor.core.pairing.unpaired import examine

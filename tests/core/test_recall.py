@@ -11,7 +11,8 @@ from monitor.core.registry import KnownSeries, Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.windows.windows import spare_of
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 
 WINDOW = 60
 COUNTS = (1, 7, WINDOW, WINDOW + spare_of(WINDOW) + 1, 900, 20_000)

@@ -20,7 +20,8 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 
 SERIES, COUNT, REPLAY = 6, 400, 64
 ONE = np.zeros(1, np.int64)

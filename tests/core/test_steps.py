@@ -19,7 +19,8 @@ from monitor.core.snapshot.state_sentences import SeriesTexts
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.steps import finish, portions, weighed
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 
 RULES = SeriesRules(
     unit="ppb",

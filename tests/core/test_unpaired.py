@@ -17,7 +17,7 @@ from monitor.core.pairing.unpaired import (
     examine,
     half_hours,
 )
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 
 def held(

@@ -10,7 +10,7 @@ from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.series_rules import Rules
 from monitor.core.pairing.unpaired_members import MEMBER_CAUSES, Member, examine_members
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 NEAREST = Rules("nearest", tolerance_seconds=60.0)
 HONEST = ("s1", "s2", "s3")

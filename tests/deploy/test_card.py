@@ -23,7 +23,7 @@ from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.http.metrics import Exposition
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 PAIRS = 500
 U = 5.0

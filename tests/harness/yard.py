@@ -19,7 +19,8 @@ from monitor.daemon.publisher import OnDemandEvaluator
 from monitor.http.metrics import METRICS, STATES
 from monitor.http.published import Page
 from monitor.http.service import Service
-from monitor.journal import Batch, DeadLetter, InMemoryStore
+from monitor.journal import Batch, DeadLetter
+from monitor.journal.in_memory import InMemoryStore
 from monitor.simulate.carts import CARTS, Cart, CartFleet
 
 START = 1_780_000_000.0

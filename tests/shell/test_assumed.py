@@ -16,7 +16,7 @@ from monitor.core.state.network import Network
 from monitor.http import documents
 from monitor.http.lines import lines
 from monitor.http.metrics import Exposition
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 SETTINGS = """
 sources:

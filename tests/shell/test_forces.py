@@ -14,7 +14,8 @@ from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.journal import Batch, InMemoryStore
+from monitor.journal import Batch
+from monitor.journal.in_memory import InMemoryStore
 from monitor.simulate.carts import CARTS, CartFleet
 from monitor.simulate.forces import STANDARD_GRAVITY, force_trace, method_e
 

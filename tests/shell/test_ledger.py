@@ -27,7 +27,8 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import Estimate, Verdict
-from monitor.journal import Batch, InMemoryStore, Journal, JournalAlerts, JournalFullError
+from monitor.journal import Batch, Journal, JournalAlerts, JournalFullError
+from monitor.journal.in_memory import InMemoryStore
 
 ALERTS = (
     *("offset", "understated", "reference_stale", "reference_suspect"),

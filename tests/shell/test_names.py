@@ -22,7 +22,7 @@ from monitor.http.answers import attachment
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
 from monitor.http.service import Service
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 NAMES = [
     "Küche Süd (Fenster)",

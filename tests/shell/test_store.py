@@ -32,14 +32,8 @@ from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.registry import KnownSeries
 from monitor.core.windows.windows import EVENTS_MAX
 from monitor.extensions.cluster.block_store import BlockStore
-from monitor.journal import (
-    Batch,
-    InMemoryStore,
-    Journal,
-    JournalAlerts,
-    Notification,
-    Store,
-)
+from monitor.journal import Batch, Journal, JournalAlerts, Notification, Store
+from monitor.journal.in_memory import InMemoryStore
 
 NAME = digest(*reference_identity(REFERENCE))
 

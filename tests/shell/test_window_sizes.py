@@ -13,7 +13,7 @@ from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
 from monitor.http import documents
 from monitor.http.metrics import Exposition
-from monitor.journal import InMemoryStore
+from monitor.journal.in_memory import InMemoryStore
 
 SETTINGS = """
 windows: {pairs: 200, days: 10}

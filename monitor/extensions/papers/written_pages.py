@@ -22,7 +22,7 @@ from monitor.extensions.papers.paper_page import (
     table_lines,
 )
 
-PROJECT: Final = Path(__file__).parents[2]
+PROJECT: Final = Path(__file__).parents[3]
 DATA: Final = PROJECT.parent / "shared" / "data"
 IMAGES: Final = PROJECT / "docs" / "images"
 FIGURES: Final = PROJECT / "docs" / "figures.md"
