@@ -13,6 +13,7 @@ from harness.yard import Yard
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from playwright.sync_api import Page as Tab
 
+from monitor.extensions import all_extensions
 from monitor.http.service import Service
 
 SCREENSHOTS = os.environ.get("MONITOR_SCREENSHOTS", "")
@@ -33,7 +34,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def service() -> Iterator[Service]:
     """Return a running service that has published nothing yet."""
-    running = Service("127.0.0.1", 0)
+    shown = [each for each in all_extensions() if each.routes]
+    running = Service("127.0.0.1", 0, extensions=shown)
     running.start()
     yield running
     running.stop()

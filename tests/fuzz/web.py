@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
+from monitor.extensions import all_extensions
 from monitor.http.admission import Connections, InTurn, LimitedProtocol, limited
 from monitor.http.application import application
 from monitor.http.service import Service
@@ -126,7 +127,13 @@ class Web:
     """The service without its socket, with a yard of simulated sensors on its pages."""
 
     def __init__(self) -> None:
-        service = Service("127.0.0.1", 0, connections_max=CONNECTIONS_MAX, monotonic=lambda: 0.0)
+        service = Service(
+            "127.0.0.1",
+            0,
+            connections_max=CONNECTIONS_MAX,
+            monotonic=lambda: 0.0,
+            extensions=[each for each in all_extensions() if each.routes],
+        )
         yard = Yard(service, CARTS[:3])
         for cart in CARTS[:2]:
             service.requests.request_series(SeriesKey(cart.sensor, "mass"))

@@ -19,7 +19,7 @@ sources:
   - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
   - {topic: "old/{sensor}/{quantity}", kind: reading}
 """
-NEW = OLD.replace("old/", "new/") + "windows: {pairs: 5}\notlp: {interval_seconds: 31}\n"
+NEW = OLD.replace("old/", "new/") + "windows: {pairs: 5}\nalerts: {due: true}\n"
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_new_settings_are_taken_and_all_is_worked_out_again(daemon, mosquitto):
 
     received = "monitor_messages_received_total"
     until("new topics are heard", lambda: daemon.value(received) == 80)
-    assert "otlp: changes take effect when the process is restarted" in daemon.log()
+    assert "pages and http: changes take effect when the process is restarted" in daemon.log()
     assert daemon.value("monitor_messages_committed_total") == 80
     assert daemon.value("monitor_config_last_reload_successful") == 1
     assert daemon.process.poll() is None
