@@ -83,6 +83,8 @@ def assemble(
     # Nothing may expire by a clock that is ahead; housekeeping drops what should expire.
     earliest = now if newest == -math.inf else min(now, newest)
     recover(network, journal, earliest, listeners=listeners)
+    for listener in listeners:
+        listener.recovered()
     births = Births()
     births.load_notes(journal.note)
     clock = ClockGuard(newest)

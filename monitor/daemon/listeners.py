@@ -76,6 +76,9 @@ class Listener:
     def restore(self, received: float, observations: Sequence[Durable]) -> None:
         """Take what a journal kept, that arrived at ``received``; before the first batch."""
 
+    def recovered(self) -> None:
+        """Note that the network has its series and pairs again; before the first batch."""
+
     def prepare(self, taken: Taken) -> Addendum:  # noqa: ARG002 - overridden
         """Return what to write with a batch."""
         return NOTHING

@@ -36,6 +36,7 @@ MEANINGS: Final = (
         "bridges subscribe and place, blocks decode; certificates are on every node, and only a "
         "daemon tells when they end",
     ),
+    Meaning("by_hand", "reads what people publish by hand", SAME),
     Meaning("maintenance", "when readings do not count", SAME),
     Meaning(
         "areas", "which references apply to which sensors", "the same, and which blocks get a copy"
@@ -98,6 +99,7 @@ MEANINGS: Final = (
         "how many are kept",
         "how many a batch may add to their table, at most 100 per block",
     ),
+    Meaning("budget", "a page of the daemon", NOTHING),
     Meaning("http", "page, API and metrics", "nothing; the ports of the metrics are in cluster"),
     Meaning("otlp", "where metrics are pushed to", NOTHING),
     Meaning("log", "the program's own log", SAME),

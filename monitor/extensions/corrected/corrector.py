@@ -75,7 +75,7 @@ class Corrector(Listener):
     def __init__(self, network: Network, note: Callable[[str], bytes], level: float) -> None:
         self.counts: dict[str, int] = {}
         self.corrections: Final = LiveCorrections(level, lambda row: network.rules[row].level)
-        self.corrections.load(note, len(network.registry.keys))
+        self._note: Final = note
         self._network: Final = network
         self._snapshot: Snapshot | None = None
         self._waiting: list[CorrectedReading] = []
@@ -101,6 +101,10 @@ class Corrector(Listener):
             {each.name: each.help for each in OF_CORRECTIONS},
         )
         return with_addition(snapshot, "corrected", added)
+
+    def recovered(self) -> None:
+        """Load what was known of each series when its last batch was written."""
+        self.corrections.load(self._note, len(self._network.registry.keys))
 
     def start(self, connect: OpenBroker) -> None:
         """Begin to publish corrected readings."""

@@ -99,6 +99,10 @@ class Where(Listener):
         """Hold again the samples that a journal kept."""
         self.keeper.restore(received, observations)
 
+    def recovered(self) -> None:
+        """Look at every series again."""
+        self.check.look_at_all()
+
     def prepare(self, taken: Taken) -> Addendum:
         """Hold the samples of a batch; return what to write with it."""
         self.keeper.mark(taken.events)
@@ -245,8 +249,11 @@ class WhereCheck:
         self._keeper: Final = keeper
         self._look: _Look | None = None
         self._due = -math.inf
-        keeper.changed.update(dict.fromkeys(range(len(network.registry.keys))))
         self.found: Mapping[int, tuple[Conditional, ...]] = {}
+
+    def look_at_all(self) -> None:
+        """Mark every series for a look: a restart finds again what was found before."""
+        self._keeper.changed.update(dict.fromkeys(range(len(self._network.registry.keys))))
 
     def work(self, now: float) -> None:
         """Begin or end a look if it is due at ``now``, s of a monotonic clock."""

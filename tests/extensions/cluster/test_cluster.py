@@ -14,8 +14,8 @@ from harness.kafka import need_log
 from harness.programs import need, need_module
 
 from monitor.cli import main
+from monitor.config.extended import every_model
 from monitor.config.kinds import Section
-from monitor.config.settings import Settings
 from monitor.extensions.cluster.settings import MEANINGS, SAME, Meaning
 
 PROJECT = Path(__file__).parents[3]
@@ -36,7 +36,7 @@ def test_every_series_equals_the_daemons_through_a_killed_bridge_and_a_killed_dr
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_path):
-    from monitor.commands import cluster
+    from monitor.extensions.cluster import command
     from monitor.extensions.cluster.kafka_log import MissingLibraryError
 
     monkeypatch.setitem(sys.modules, "monitor.extensions.cluster.job", None)
@@ -46,7 +46,7 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_pat
     settings = tmp_path / "s.yaml"
     settings.write_text("{}\n")
     with pytest.raises(MissingLibraryError, match="pip install"):
-        cluster.run(type("Options", (), {"config": str(settings), "spark": []})())
+        command.run(type("Options", (), {"config": str(settings), "spark": []})())
 
 
 def test_folders_of_results_are_listed_once_in_a_while():
@@ -109,7 +109,7 @@ def settings_below(model: type[Section], path: str = "") -> list[str]:
 
 def test_every_setting_says_what_it_means_to_a_daemon_and_to_a_cluster():
     """A new section has no meaning until it is given one; what is gone has none any more."""
-    known = {meaning_of(path).key for path in settings_below(Settings)}
+    known = {meaning_of(path).key for path in settings_below(every_model())}
 
     assert known == {each.key for each in MEANINGS}
     assert meaning_of("series.max").cluster.startswith("limit of the cluster")

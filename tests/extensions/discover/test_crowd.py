@@ -80,7 +80,9 @@ def proposed(messages: list[Heard]) -> Proposal:
 
 @pytest.mark.parametrize("crowd", [with_own_references, with_references_of_places])
 def test_four_times_the_sensors_are_four_times_the_work(crowd: Callable[[int], list[Heard]]):
-    few, many = (lines(lambda n=n: proposed(crowd(n)), "/monitor/discover/") for n in (100, 400))
+    few, many = (
+        lines(lambda n=n: proposed(crowd(n)), "/monitor/extensions/discover/") for n in (100, 400)
+    )
 
     assert many < 4.0 * few
 
