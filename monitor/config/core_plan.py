@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
@@ -80,8 +80,10 @@ def _asks(alerts: Alerts) -> frozenset[str]:
     return frozenset(key for key in more if getattr(alerts, key) is True)
 
 
-def _merged(section: S, layers: Iterable[Overridable]) -> S:
+def _merged(section: S, layers: Sequence[Overridable]) -> S:
     """Return a section with the keys that ``layers`` set, later ones over earlier ones."""
+    if not layers:
+        return section
     parts = (getattr(layer, type(section).__name__.lower()) for layer in layers)
     given = {
         key: getattr(part, key)
