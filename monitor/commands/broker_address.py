@@ -25,11 +25,15 @@ _SCHEMES: Final = {
 _PATH: Final = "/mqtt"
 
 
-def settings_at(address: str, options: argparse.Namespace) -> Settings:
-    """Return settings with the broker at ``address`` and the options of its connection."""
+def settings_at(address: str, options: argparse.Namespace, **more: str) -> Settings:
+    """Return settings with the broker at ``address`` and the options of its connection.
+
+    ``more`` are further keys of the section mqtt.
+    """
     if "://" not in address and (options.ca or options.cert):
         address = f"mqtts://{address}"
-    return connected(parse(f"mqtt: {json.dumps(broker_keys(address))}".encode(), "BROKER"), options)
+    mqtt = json.dumps({**broker_keys(address), **more})
+    return connected(parse(f"mqtt: {mqtt}".encode(), "BROKER"), options)
 
 
 def broker_keys(text: str) -> dict[str, Any]:

@@ -162,5 +162,6 @@ def _publisher(options: argparse.Namespace) -> BrokerPublisher:
     from monitor.config import resolve_secret  # noqa: PLC0415
     from monitor.daemon.assembly import publisher_of  # noqa: PLC0415
 
-    settings = settings_at(options.broker, options)
+    # Every broker speaks this version; that of the demonstration, no other.
+    settings = settings_at(options.broker, options, protocol="3.1.1")
     return publisher_of(settings, resolve_secret(settings))
