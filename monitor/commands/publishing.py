@@ -6,8 +6,11 @@ import time
 from collections.abc import Sequence
 
 from monitor.config import Settings, resolve_secret
-from monitor.config.core_plan import router_of, units_of
+from monitor.config.core_plan import router_of, units_of, units_of_readings
+from monitor.config.mistakes import listed
 from monitor.daemon.assembly import publisher_of
+from monitor.decode.unit_spellings import unclear
+from monitor.decode.units import converts
 from monitor.errors import UsageError
 from monitor.simulate.playback import KindTopics, RawMessage
 
@@ -25,6 +28,21 @@ def refuse_rejected(settings: Settings, config: str, messages: Sequence[RawMessa
             f"a daemon with {config} would reject {topics[place]} {payloads[place].decode()}: "
             f"{rejected.detail}"
         )
+
+
+def refuse_unit(settings: Settings, config: str, quantity: str, unit: str) -> None:
+    """Raise UsageError for a unit in which no readings of ``quantity`` can be kept.
+
+    Where their messages state their units, it must at least mean one thing.
+    """
+    units = units_of_readings(settings, quantity)
+    why = unclear(unit)
+    if why:
+        why = f"unit {unit!r} {why}"
+    elif unit and units and "" not in units and not any(converts(unit, each) for each in units):
+        why = f"{unit!r} is not understood or does not convert to {listed(sorted(units))}"
+    if why and unit not in units:
+        raise UsageError(f"a daemon with {config} would reject references of {quantity}: {why}")
 
 
 def publish(settings: Settings, config: str, messages: Sequence[RawMessage]) -> None:

@@ -14,7 +14,12 @@ from monitor.commands.options import (
     connection_arguments,
     instant_of,
 )
-from monitor.commands.publishing import native_topics, publish, refuse_rejected
+from monitor.commands.publishing import (
+    native_topics,
+    publish,
+    refuse_rejected,
+    refuse_unit,
+)
 from monitor.config import Settings, load
 from monitor.config.core_plan import supplements_of
 from monitor.core.formatting import count_of, instant
@@ -173,6 +178,8 @@ def _publish(
         for each, unit, is_exact in found
     ]
     refuse_rejected(settings, config, messages)
+    for quantity, stated in dict.fromkeys((each.quantity, unit) for each, unit, _ in found):
+        refuse_unit(settings, config, quantity, stated)
     if not dry_run:
         publish(settings, config, messages)
     return messages

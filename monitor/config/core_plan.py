@@ -112,13 +112,21 @@ def _belongs(group: Group, sensor: str, quantity: str) -> bool:
 
 def _unit(settings: Settings, quantity: str) -> str:
     """Return the unit of the sources that may carry readings of ``quantity``, if they agree."""
-    units = {
+    units = units_of_readings(settings, quantity)
+    return units.pop() if len(units) == 1 else ""
+
+
+def units_of_readings(settings: Settings, quantity: str) -> set[str]:
+    """Return the units of the sources that may carry readings of ``quantity``.
+
+    "" stands for what their messages state.
+    """
+    return {
         unit
         for source in settings.sources
         if source.kind == "reading"
         for unit in _units(source, quantity)
     }
-    return units.pop() if len(units) == 1 else ""
 
 
 def _units(source: Source, quantity: str) -> Iterator[str]:

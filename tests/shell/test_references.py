@@ -86,6 +86,40 @@ def test_what_the_daemon_would_reject_is_refused_before_it_is_published(tmp_path
         assert "is 'g', the source declares 'kg'" in said
 
 
+@pytest.mark.parametrize(
+    ("units", "stated", "said"),
+    [
+        (("kg",), "gr", "write g or grain"),
+        (("",), "gr", "write g or grain"),
+        (("kg", "lb"), "K", "'K' is not understood or does not convert to kg or lb"),
+        (("kg", "lb"), "furlongs", "does not convert"),
+        (("kg",), "K", "'K' cannot be converted to 'kg'"),
+        (("kg", "lb"), "G", ""),
+        (("kg",), "LBS", ""),
+        (("kg", ""), "CFU", ""),
+        (("",), "K", ""),
+        (("gr",), "gr", ""),
+    ],
+)
+def test_a_unit_that_no_readings_are_kept_in_is_refused_before_it_is_published(
+    units, stated, said, tmp_path, capsys
+):
+    sources = "".join(
+        f"  - {{topic: '{at}/{{sensor}}/mass', kind: reading, decoder: json, map: {{time: arrival, "
+        f"series: [{{quantity: mass, value: v, u: 1, unit: '{unit}'}}]}}}}\n"
+        for at, unit in enumerate(units)
+    )
+    settings, table = tmp_path / "settings.yaml", tmp_path / "table.csv"
+    settings.write_text(f"{SETTINGS}sources:\n{sources}")
+    table.write_text(f"time,subject,quantity,value,unit\n2026-03-01T05:00Z,s,mass,1,{stated}\n")
+    for words in (["s", "mass", "1", "--unit", stated], [str(table)]):
+        code = main(["reference", "--config", str(settings), *words, "--dry-run"])
+        told = capsys.readouterr()
+        assert code == (USAGE if said else 0), told.err
+        assert said in told.err
+        assert bool(told.out) != bool(said)
+
+
 def test_points_that_separate_thousands_are_asked_about(tmp_path, capsys):
     settings, table = tmp_path / "settings.yaml", tmp_path / "table.csv"
     settings.write_text(SETTINGS)
