@@ -16,6 +16,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.daemon.publisher import OnDemandEvaluator
+from monitor.extensions import all_extensions, hooks
 from monitor.http.metrics import METRICS, STATES
 from monitor.http.published import Page
 from monitor.http.service import Service
@@ -48,6 +49,7 @@ class Yard:
                 match_on=match_on,
                 limits=Limits(100, 1000),
                 window_pairs_max=300,
+                additions=tuple(hooks(all_extensions(), "plan")),
             ),
             self._store,
         )

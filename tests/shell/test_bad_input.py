@@ -22,8 +22,8 @@ GOOD = {"time": "2026-01-01T00:00:00Z", "value": 1.0, "u": 0.5}
 
 SURROGATE = json.dumps({**GOOD, "key": "?"}).encode().replace(b"?", b"\xed\xa0\x80")
 HOSTILE = {
+    "no_reading": [b""],  # a cleared topic
     "bad_payload": [
-        b"",
         b"{",
         b"\xff\xfe",
         SURROGATE,

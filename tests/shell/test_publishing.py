@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -12,11 +13,12 @@ import pytest
 from monitor.config import Settings
 from monitor.core.detector.kept_evidence import PAIRS
 from monitor.core.model import Event, Reading, Reference
-from monitor.daemon import publisher as publishing
 from monitor.daemon.assembly import assemble
 from monitor.daemon.checkpoints import save_all_evidence
+from monitor.daemon.listeners import Listener
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
+from monitor.explain import doctor
 from monitor.http.metrics import Exposition
 from monitor.http.published import OnDemandRequests, Page
 from monitor.journal import Batch, JournalFullError
@@ -187,9 +189,9 @@ def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
     asked: list[str] = []
     letters = parts.journal.dead_letters
     parts.journal.dead_letters = lambda limit: (asked.append("letters"), letters(limit))[1]
-    report = publishing.doctor_report
+    report = doctor.doctor_report
     monkeypatch.setattr(
-        publishing, "doctor_report", lambda *those: (asked.append("doctor"), report(*those))[1]
+        doctor, "doctor_report", lambda *those: (asked.append("doctor"), report(*those))[1]
     )
     monkeypatch.setattr(Exposition, "parts", lambda *_: asked.append("metrics"))
     screen, connection = Screen(), SimpleNamespace(**CONNECTED)
@@ -281,8 +283,11 @@ def test_what_a_full_disk_keeps_from_being_durable_is_not_published_at_the_end(t
 def test_verdicts_go_to_the_broker_only_while_all_is_durable(tmp_path):
     parts = assemble(Settings(journal={"path": str(tmp_path / "journal.sqlite")}), NOW)
     offered: list[object] = []
-    topics = SimpleNamespace(start=lambda: None, offer=offered.append, figures=lambda: None)
-    publisher, connection = Publisher(parts, Screen(), topics=topics), SimpleNamespace(**CONNECTED)
+    listener = Listener()
+    listener.publish = offered.append
+    parts = parts._replace(listeners=(listener,))
+    publisher = Publisher(parts, Screen(), connect=lambda *_: None)
+    connection = SimpleNamespace(**CONNECTED)
 
     publisher.publish(NOW, connection, "no space left")
     assert offered == []
@@ -328,7 +333,7 @@ def test_the_last_publication_ends_in_time_whatever_is_left_of_it(parts, monkeyp
     screen, connection = Screen(), SimpleNamespace(**CONNECTED)
     publisher = Publisher(parts, screen)
     clock = iter(range(100))
-    monkeypatch.setattr(publishing.time, "perf_counter", lambda: float(next(clock)))
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
 
     def endless(*_arguments):
         while True:

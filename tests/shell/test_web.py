@@ -347,7 +347,8 @@ def test_forms_and_links_keep_what_they_do_not_ask_for(service):
 
     assert '<input type="hidden" name="rows" value="7">' in body
     assert 'name="rows"' not in get(service, "/")[1].decode()
-    assert first["title"] == f"{firing} of {here} need work · monitor"
+    does = "needs" if firing == 1 else "need"
+    assert first["title"] == f"{firing} of {here} {does} work · monitor"
     assert f"<title>{first['title']}</title>" in body
     links = re.findall(r'class="chip (\w+)" href="([^"]+)"', picture)
     assert links

@@ -72,10 +72,10 @@ def poison_loop(parts: Parts, source: ModelSource) -> None:
     """Die of a message that cannot be read, and be sent it again."""
     decode_all = parts.intake._router.decode_all
 
-    def brittle(topics: Sequence[str], payloads: Sequence[bytes], received: float) -> Decoded:
+    def brittle(topics: Sequence[str], payloads: Sequence[bytes], *more: object) -> Decoded:
         if any(payload == b"{" for payload in payloads):
             raise RuntimeError(b"{")
-        return decode_all(topics, payloads, received)
+        return decode_all(topics, payloads, *more)
 
     parts.intake._router.decode_all = brittle
 
