@@ -220,8 +220,8 @@ def readings(unit: str) -> tuple[str, ...]:
     product = f"1{product.removeprefix('#')}" if text.startswith(("#/", "/")) else product
     as_written = _POWER.sub(r"^\1", product) if _PLAIN.match(product) else ""
     spelled = _BY_SPELLING.get(_key(text), "")
-    found = (spelled, as_written) if " " in text else (as_written, spelled)
-    return tuple(dict.fromkeys(filter(None, (*found, _by_factors(product)))))
+    likely = (spelled, as_written) if " " in text else (as_written, spelled)
+    return tuple(dict.fromkeys(filter(None, (*likely, _by_factors(product)))))
 
 
 def unclear(unit: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 
-from monitor.decode.checks import Rejected
+from monitor.decode.checks import UNIT_CHARACTERS_MAX, Rejected
 from monitor.decode.unit_spellings import DEFINITIONS, readings, unclear
 
 if TYPE_CHECKING:
@@ -39,27 +39,36 @@ def conversion(stated: str, wanted: str) -> Conversion:
     """Return how to convert; raises Rejected where the units measure different things."""
     if stated == wanted or not stated or not wanted:
         return Conversion()
+    long = max(stated, wanted, key=len)
+    is_short = len(long) <= UNIT_CHARACTERS_MAX  # nothing longer is kept
+    outcome = _outcome(stated, wanted) if is_short else _not_read(long, stated, wanted)
+    if isinstance(outcome, str):
+        raise Rejected("unit", outcome, field="unit")
+    return outcome
+
+
+@lru_cache(maxsize=1024)
+def _outcome(stated: str, wanted: str) -> Conversion | str:
+    """Return how to convert, or why not: a sensor may send the same wrong unit all day."""
     if readings(stated)[:1] == readings(wanted)[:1] != ():
         return Conversion()
     units, targets = (list(filter(_is_understood, readings(each))) for each in (stated, wanted))
     for each, meant in ((stated, units), (wanted, targets)):
         if not meant:
-            what = f"{_not_understood(each)}; {stated[:60]!r} is not converted to {wanted[:60]!r}"
-            raise Rejected("unit", what, field="unit")
+            return _not_read(each, stated, wanted)
     import pint  # noqa: PLC0415 - it takes longer to import than most programs run
 
-    apart: pint.DimensionalityError | None = None
+    apart = ""
     # One of the two is what it says first: G to T is no gram to a tonne.
     likely = [(each, targets[0]) for each in units] + [(units[0], each) for each in targets[1:]]
     for unit, target in likely:
         try:
             return _converted(unit, target)
         except pint.DimensionalityError as error:
-            apart = apart or error
-        except Exception as error:  # pint raises many kinds of errors
-            raise Rejected("unit", _not_affine(stated, wanted), field="unit") from error
-    what = f"{stated!r} cannot be converted to {wanted!r}: {apart}"
-    raise Rejected("unit", what, field="unit") from apart
+            apart = apart or f"{stated!r} cannot be converted to {wanted!r}: {error}"
+        except Exception:  # noqa: BLE001 - pint raises many kinds of errors
+            return _not_affine(stated, wanted)
+    return apart
 
 
 def _converted(unit: str, target: str) -> Conversion:
@@ -101,8 +110,8 @@ def components(unit: str) -> tuple[tuple[str, int], ...]:
     Raises Rejected for a unit that is not understood.
     """
     for each in readings(unit):
-        if (found := _parsed(each)) is not None:
-            return found
+        if (factors := _parsed(each)) is not None:
+            return factors
     raise Rejected("unit", _not_understood(unit), field="unit")
 
 
@@ -118,6 +127,11 @@ def _parsed(unit: str) -> tuple[tuple[str, int], ...] | None:
 
 def _is_understood(unit: str) -> bool:
     return _parsed(unit) is not None
+
+
+def _not_read(unit: str, stated: str, wanted: str) -> str:
+    what = f"{stated[:60]!r} is not converted to {wanted[:60]!r}"
+    return f"{_not_understood(unit)}; {what}"
 
 
 def _not_understood(unit: str) -> str:

@@ -127,8 +127,7 @@ class MappedRecord:
         kept = utc(time_of(observation))
         spelled = self.time()
         if len(spelled) == 1 and spelled[0].path == ARRIVAL:
-            note = "time of arrival; what the broker had retained is not used"
-            yield Read("time", "", "", "settings", kept, note)
+            yield Read("time", "", "", "settings", kept, "time of arrival")
         for each in spelled:
             if each.path != ARRIVAL and each.there:
                 yield each.read("time", kept)
@@ -169,7 +168,7 @@ class MappedRecord:
         """Describe the zone, or the clock, of the time."""
         found = self.time()
         if found[0].path == ARRIVAL:
-            return "this machine's clock: time: arrival"
+            return "this machine's clock: time: arrival; a retained message is not used"
         if not all(each.there for each in found):
             return ""
         if len(found) > 1:

@@ -590,7 +590,9 @@ def test_empty_levels_of_a_topic_are_read_and_named_where_they_are_missing(tell,
     )
     reference = '{"time":"2026-03-01T11:59:00Z","value":21,"u":0.1}'
 
-    assert tell(str(config), ("/devices/hall/controls/Temperature", "21.5")).code == 0
+    told = tell(str(config), ("/devices/hall/controls/Temperature", "21.5"))
+    assert told.code == 0
+    assert "time: arrival; a retained message is not used" in told.out.replace("\n" + 13 * " ", " ")
     assert tell(str(config), ("/truth/hall/t/", reference)).code == 0
     (nearest,) = tell(str(config), ("/truth/hall/t", reference)).said("nearest")
     assert "level 5 is missing, the template has ''" in nearest
