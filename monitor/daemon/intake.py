@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -27,7 +28,7 @@ from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.clock_guard import ClockGuard, Delays, decode_guarded, stamps_of
 from monitor.daemon.listeners import NOTHING, Addendum, Listener, Taken
 from monitor.daemon.redeliveries import Redeliveries
-from monitor.decode.checks import NO_FAULT, REASONS, Rejected, refusal
+from monitor.decode.checks import NO_FAULT, REASONS, RETAINED, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded, Router
 from monitor.decode.units import Units
@@ -237,15 +238,17 @@ class Intake:
         counts.committed += fates.count(_COMMITTED)
         counts.duplicate += fates.count(_DUPLICATE)
         kept: list[tuple[int, Rejected]] = []
-        letters: dict[int, int] = {}
+        letters: Counter[int | str] = Counter()
         for at, refused in decoded.refused:
             if fates[at] == _REJECTED:
                 counts.rejected[refused.reason] += 1
                 fates[at] = _COUNTED
             elif fates[at] != _COUNTED:
                 counts.records_rejected[refused.reason] += 1
-            letters[at] = letters.get(at, 0) + 1
-            if letters[at] <= _DEAD_LETTERS_A_MESSAGE:
+            # Retained messages come by the thousand, and the broker still has them.
+            whose = refused.reason if refused.reason == RETAINED else at
+            letters[whose] += 1
+            if letters[whose] <= _DEAD_LETTERS_A_MESSAGE:
                 kept.append((at, refused))
         counts.check()
         return kept

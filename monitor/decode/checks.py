@@ -56,6 +56,7 @@ DETAIL_CHARACTERS_MAX: Final = 500
 PLACE_CHARACTERS_MAX: Final = 200
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
+RETAINED: Final = "retained"
 REASONS: Final[Mapping[str, str]] = {
     "bad_payload": "the payload is not of the format that the source's decoder reads",
     "bad_field": "a field has the wrong type",
@@ -64,7 +65,7 @@ REASONS: Final[Mapping[str, str]] = {
         "the sensor says that it has no value: null, nan, unknown, an error value or an empty "
         "payload"
     ),
-    "retained": "the broker had kept the message, and nothing in it says how old it is",
+    RETAINED: "the broker had kept the message, and nothing in it says how old it is",
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",
     "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
     "not_finite": "a number is not finite",
@@ -93,7 +94,7 @@ REASONS: Final[Mapping[str, str]] = {
     "unexpected": "the decoder failed in a way it should not; please report this payload",
 }
 # Reasons that are no fault of the sensor: no alert counts them.
-NO_FAULT: Final = frozenset(("maintenance", "no_reading", "quality", "retained"))
+NO_FAULT: Final = frozenset(("maintenance", "no_reading", "quality", RETAINED))
 
 
 # Places of refusals that concern no part of the payload.
@@ -158,7 +159,7 @@ def unknown_age() -> Rejected:
         "a retained message without a time of its own may be days old; the next one that the "
         "sensor sends is used"
     )
-    return Rejected("retained", detail)
+    return Rejected(RETAINED, detail)
 
 
 def check_name(what: str, name: str) -> str:

@@ -22,6 +22,7 @@ from monitor.core.model import (
 )
 from monitor.core.scores.ensembles import packed
 from monitor.decode.checks import (
+    RETAINED,
     Rejected,
     check_collocation,
     check_event,
@@ -263,7 +264,7 @@ class Mapped:
         try:
             time, own_key = self._common(root, record, arrival.received)
         except Rejected as error:
-            if error.reason not in ("missing_field", "retained") or not identity:
+            if error.reason not in ("missing_field", RETAINED) or not identity:
                 raise
             time, own_key = NAN, ""
         if not math.isnan(time):
