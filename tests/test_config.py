@@ -26,6 +26,7 @@ from monitor.config import (
     parse,
     resolve_secret,
     settings_hash,
+    shown_settings,
 )
 from monitor.config.core_plan import plan_of, rules_of
 from monitor.config.document import BYTES_MAX
@@ -85,7 +86,7 @@ def test_a_file_that_says_nothing_gives_the_defaults(text):
 
 
 def test_the_default_file_gives_the_defaults():
-    loaded = load(DEFAULT)
+    loaded = parse(DEFAULT.read_bytes(), DEFAULT.name)
 
     defaults = type(loaded)()
     assert loaded == defaults
@@ -859,6 +860,16 @@ def test_a_relative_password_file_is_looked_for_among_systemds_credentials_first
     assert found.password.get_secret_value() == CANARY
 
 
+def test_without_it_a_relative_password_file_is_in_the_folder_of_the_settings(tmp_path):
+    settings = parse(b"mqtt: {password_file: broker}", f"{tmp_path}/mine/monitor.yaml")
+    there, here = tmp_path / "credentials", tmp_path / "mine"
+    for folder, word in ((here, "here"), (there, "there")):
+        folder.mkdir()
+        environment = {"CREDENTIALS_DIRECTORY": str(there)}
+        (folder / "broker").write_text(word)
+        assert resolve_secret(settings, "", environment).password.get_secret_value() == word
+
+
 def test_without_credentials_there_are_none():
     assert resolve_secret(Settings(), environment={"MQTT_PASSWORD": "x"}) == (None, None)
 
@@ -893,6 +904,61 @@ def test_a_password_file_that_holds_no_password_is_a_mistake(tmp_path, content, 
 
     with pytest.raises(SettingsError, match=words):
         resolve_secret(read)
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+FILES = """
+mqtt: {password_file: a/1, tls: {ca_file: b, cert_file: ./c, key_file: ../d}}
+sources:
+  - {topic: "a/{sensor}/x", kind: reading}
+  - {topic: "b/{subject}/x", kind: reference, unit: kg, certificate: {path: e}}
+places_file: f
+sinks: {webhook: {url_file: g, secret_file: h, authorization_file: i, ca_file: /etc/j}}
+http: {web_config: k}
+cluster: {log: {properties_file: l}, job: {checkpoint: "s3a://bucket/m"}}
+"""
+
+
+def test_relative_paths_start_from_the_folder_of_the_settings_file():
+    settings = parse(FILES.encode(), "/srv/mine/monitor.yaml")
+    mqtt, hook = settings.mqtt, settings.sinks.webhook
+
+    assert [
+        *(mqtt.password_file, *mqtt.tls, settings.sources[1].certificate.path),
+        *(settings.places_file, hook.url_file, hook.secret_file, hook.authorization_file),
+        *(hook.ca_file, settings.http.web_config, settings.cluster.log.properties_file),
+        *(settings.cluster.job.checkpoint, settings.cluster.job.results, settings.journal.path),
+    ] == [
+        *("/srv/mine/a/1", "/srv/mine/b", "/srv/mine/./c", "/srv/mine/../d", "/srv/mine/e"),
+        *("/srv/mine/f", "/srv/mine/g", "/srv/mine/h", "/srv/mine/i"),
+        *("/etc/j", "/srv/mine/k", "/srv/mine/l"),
+        *("s3a://bucket/m", "/srv/mine/state/cluster/results", "/srv/mine/state/journal.sqlite"),
+    ]
+    assert settings.model_fields_set == yaml.safe_load(FILES).keys()
+    assert settings.cluster.job.model_fields_set == {"checkpoint"}
+
+
+def test_no_setting_that_names_a_file_is_left_where_it_is():
+    """All keys of that kind are in FILES, or have a default."""
+    schema = Settings.model_json_schema()
+    names = set(
+        re.findall(r'"([a-z_]*(?:_file|path|config|results|checkpoint))": {', json.dumps(schema))
+    )
+
+    assert names - {"unit_path", "websocket_path"} == {
+        *("password_file", "ca_file", "cert_file", "key_file", "path", "places_file", "url_file"),
+        *("secret_file", "authorization_file", "web_config", "properties_file", "checkpoint"),
+        "results",
+    }
+
+
+def test_the_hash_and_what_is_shown_do_not_depend_on_the_folder():
+    one, other = (parse(FILES.encode(), f"{folder}/m.yaml") for folder in ("/srv/a", "/srv/b"))
+
+    assert one != other
+    assert settings_hash(one) == settings_hash(other)
+    assert shown_settings(one)["journal"]["path"] == "state/journal.sqlite"
 
 
 # -- the hash -------------------------------------------------------------------------------------

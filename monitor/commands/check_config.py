@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from monitor.config import Settings, SettingsError, load
 from monitor.config.concerns import concerns_of
@@ -13,6 +14,7 @@ from monitor.daemon.assembly import mqtt_settings, outlets
 from monitor.errors import USAGE, MonitorError
 from monitor.extensions import hooks
 from monitor.http.access import access_of
+from monitor.journal.opening import try_folder
 from monitor.mqtt.source import MqttSource
 
 
@@ -48,6 +50,7 @@ def _on_this_machine(settings: Settings, config: str) -> list[str]:
     """Return why the daemon could not start here: files and variables that may be elsewhere."""
     http, broker, lines = settings.http, Credentials(None, None), []
     for attempt in (
+        lambda: try_folder(Path(settings.journal.path)),
         lambda: outlets(settings, config),  # also reads user and password of the broker
         lambda: MqttSource(mqtt_settings(settings, broker)),
         lambda: access_of(http.web_config, http.host, is_local=True, allow_remote=True),

@@ -47,7 +47,7 @@ class Mqtt(Section):
     password_file: File | None = setting(
         None,
         "File that holds the password and nothing else; a relative path is looked up in "
-        "$CREDENTIALS_DIRECTORY first.",
+        "$CREDENTIALS_DIRECTORY first, then in the folder of this file.",
     )
     password_env: Variable | None = setting(
         None, "Environment variable that holds the password, instead of password_file."

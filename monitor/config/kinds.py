@@ -31,7 +31,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from monitor.core.setting import Contradiction, Glob, no_contradictions, refuse_variables
+from monitor.core.setting import Contradiction, FilePath, Glob, no_contradictions, refuse_variables
 from monitor.decode.checks import is_word
 from monitor.mqtt.topic_templates import NAME_RULE, Template, TemplateError, valid_name
 
@@ -119,6 +119,21 @@ Port = Annotated[int, Field(ge=1, le=65535)]
 def setting(default: Any, description: str, **limits: Any) -> Any:  # noqa: ANN401 - as Field's
     """Return a field with its default and meaning."""
     return Field(default=default, description=description, **limits)
+
+
+def with_files(value: Any, change: Callable[[FilePath], str]) -> Any:  # noqa: ANN401 - any setting
+    """Return settings, or a part of them, whose paths of files are changed."""
+    if isinstance(value, FilePath):
+        return change(value)
+    if isinstance(value, Section):
+        changed = {key: with_files(each, change) for key, each in value}
+        if any(each is not getattr(value, key) for key, each in changed.items()):
+            return type(value).model_construct(value.model_fields_set, **changed)
+    elif isinstance(value, tuple):
+        parts = [with_files(each, change) for each in value]
+        if any(one is not other for one, other in zip(parts, value, strict=True)):
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return value
 
 
 # -- sections made from other types ---------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterable
 from os import PathLike
@@ -22,7 +23,7 @@ from monitor.alerts.sinks import SINKS
 from monitor.config.connections import secret_keys
 from monitor.config.document import BYTES_MAX, Document, Place, Value, read_document
 from monitor.config.extended import every_model, model_of
-from monitor.config.kinds import Section, section_of
+from monitor.config.kinds import Section, section_of, with_files
 from monitor.config.mistakes import (
     SHOWN_MAX,
     Mistake,
@@ -178,7 +179,11 @@ def settings_hash(settings: Settings) -> str:
 
 
 def shown_settings(settings: Settings) -> dict[str, Any]:
-    """Return the settings as plain values, without the settings that name credentials."""
+    """Return the settings as plain values, without the settings that name credentials.
+
+    Paths of files are as they were written, so that a file means the same in another folder.
+    """
+    settings = with_files(settings, lambda path: path.written)
     values: dict[str, Any] = settings.model_dump(mode="json", exclude={"mqtt": _CREDENTIALS})
     for name, kind in SINKS.items():
         for key in (key for secret in kind.secrets for key in secret_keys(secret)):
@@ -227,7 +232,11 @@ def load(path: str | PathLike[str]) -> Settings:
 
 
 def parse(raw: bytes, file: str) -> Settings:
-    """Return the settings that ``raw``, the content of ``file``, holds; raises SettingsError."""
+    """Return the settings that ``raw``, the content of ``file``, holds; raises SettingsError.
+
+    Relative paths in them start from the folder of ``file``, or from the working directory if it is
+    a pipe.
+    """
     document = read_document(raw)
     findings = [_Finding(*flaw) for flaw in document.flaws]
     settings = None
@@ -237,7 +246,10 @@ def parse(raw: bytes, file: str) -> Settings:
         findings += found
     if settings is None or findings:
         raise SettingsError(_mistakes(findings, file))
-    return settings
+    # No folder stays none: a file that was named without one is in the working directory.
+    folder = "" if file.startswith("/dev/") else os.path.dirname(file)  # noqa: PTH120
+    located: Settings = with_files(settings, lambda path: path.in_folder(folder))
+    return located
 
 
 def _validated(values: Value, document: Document) -> tuple[Settings | None, list[_Finding]]:

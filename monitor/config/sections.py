@@ -236,7 +236,8 @@ class Journal(Section):
 
     path: File = setting(
         "state/journal.sqlite",
-        "Path of the journal; a relative path starts from the daemon's working directory.",
+        "Path of the journal; a relative path starts from the folder of this file.",
+        validate_default=True,
     )
     retention_days: float = setting(400.0, "How long pairs are kept.", gt=0, le=36_525)
     dead_letters: int = setting(

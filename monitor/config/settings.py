@@ -111,7 +111,7 @@ class Settings(Section):
     places_file: File | None = setting(
         None,
         "CSV file of places, with the columns sensor, latitude, longitude, site; a relative path "
-        "starts from the daemon's working directory.",
+        "starts from the folder of this file.",
     )
     pairing: Pairing = setting(Pairing(), "How references are paired with readings.")
     windows: Windows = setting(Windows(), "The window of pairs from which statistics are computed.")

@@ -32,7 +32,8 @@ given. `configs/default.yaml` shows all of them except the keys of `sources[].ma
 `sources[].certificate` and some alternatives of `sinks.webhook`, which only this page lists. Lists
 have at most 100 `sources`, 100 `thresholds`, 20 `covariates`, 1000 `groups` and 1000 `overrides`.
 In `groups[]` and `overrides[]`, *as above* means that the section without `groups[]` gives the
-default. `monitor check-config FILE` reports every mistake as `file:line:column: path: what`. An
+default. A relative path of a file starts from the folder of the settings file.
+`monitor check-config FILE` reports every mistake as `file:line:column: path: what`. An
 editor that reads JSON schemas completes and checks the keys with
 `# yaml-language-server: $schema=schema.json` as the file's first line.
 

@@ -78,6 +78,11 @@ def count_of(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
+def grouped_count(count: int, what: str) -> str:
+    """Return the same with its digits in threes: "7 800 readings"."""
+    return count_of(count, what).replace(str(count), f"{count:,}".replace(",", " "), 1)
+
+
 def probability(share: float) -> str:
     """Return a probability of 0 to 1 in percent; one that is almost certain is not 100 %."""
     told = significant(100.0 * share)

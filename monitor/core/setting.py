@@ -7,10 +7,11 @@ A settings type of the core, the decoders or a sink is a NamedTuple whose fields
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple, Self
 
 from annotated_types import MaxLen, MinLen
 
@@ -86,11 +87,30 @@ def refuse_variables(text: str) -> None:
         )
 
 
-def _file(path: str) -> str:
+class FilePath(str):
+    """The path of a file that settings name, and as it was ``written`` in their file."""
+
+    __slots__ = ("written",)
+    written: str
+
+    def __new__(cls, path: str, written: str = "") -> Self:
+        """Return a path; one that was not written anywhere is a default."""
+        made = super().__new__(cls, path)
+        made.written = written or path
+        return made
+
+    def in_folder(self, folder: str) -> FilePath:
+        """Return the path as it starts from a folder, unless it is absolute or a URL."""
+        if "://" in self.written:
+            return self
+        return FilePath(os.path.join(folder, self.written), self.written)  # noqa: PTH118 - as written
+
+
+def _file(path: str) -> FilePath:
     refuse_variables(path)
     if not path or not path.isprintable():
         raise ValueError("is not the path of a file")
-    return path
+    return FilePath(path)
 
 
 Glob = Annotated[str, Check(_glob)]

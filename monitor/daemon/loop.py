@@ -15,6 +15,7 @@ import logging
 import math
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
@@ -53,7 +54,7 @@ from monitor.errors import MonitorError
 from monitor.extensions import hooks
 from monitor.http.published import START_SECONDS_MAX
 from monitor.http.service import Service
-from monitor.journal.failures import JournalFullError
+from monitor.journal.failures import JournalFullError, target_of
 from monitor.journal.store import Batch
 from monitor.mqtt.source import MessageSource, MqttSource
 
@@ -279,6 +280,10 @@ class ReloadingDaemon:
         self._current = first
         collect_rarely()
         self._journal = open_journal(first.settings)
+        named, place = Path(first.settings.journal.path), self._journal.path
+        link = "" if place == named else f", a link to {place}"
+        shown = named.parent.resolve() / named.name
+        _log.info("journal %s%s: %s", shown, link, self._journal.contents())
         self._next: Prepared | None = None
         self._counts: dict[str, int] = {}  # of extensions
         self._signals: Final = Signals()
@@ -358,7 +363,7 @@ class ReloadingDaemon:
     def _check(self, settings: Settings) -> None:
         """Raise MonitorError if the daemon could not continue with these settings."""
         plan_of(settings)
-        if settings.journal.path != self._current.settings.journal.path:
+        if target_of(Path(settings.journal.path)) != self._journal.path:
             raise MonitorError(
                 f"{self._path}: journal.path has changed; restart the daemon to use another journal"
             )

@@ -20,6 +20,7 @@ from monitor.journal.failures import (
     JournalDamagedError,
     JournalError,
     JournalFormError,
+    target_of,
     wal_of,
 )
 from monitor.journal.opening import (
@@ -54,19 +55,22 @@ def verify(path: Path) -> dict[str, int]:
 
 def check_copy(path: Path) -> tuple[dict[str, int], bool]:
     """Verify a copy of a journal; return also whether a daemon has the journal open."""
-    with _copy(path, path.parent) as (_, rows):
+    with _copy(path, target_of(path).parent) as (_, rows):
         return rows, is_busy(path)
 
 
 def backup(path: Path, target: Path) -> dict[str, int]:
     """Write a proven copy of a journal, as one file; return the rows of each table.
 
-    Raises JournalError where ``target`` exists, where the journal is damaged, and where it was
-    written too fast to be copied.
+    Raises JournalError where ``target`` exists or its folder does not, where the journal is
+    damaged, and where it was written too fast to be copied.
     """
     if target.exists():
         raise JournalError(f"{target}: already exists; give another name")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.is_dir():
+        raise JournalError(
+            f"{target}: there is no folder {target.parent}; create it, or mount what belongs there"
+        )
     with _copy(path, target.parent) as (copy, rows):
         link(copy, target)
         sync_folder(target.parent)
@@ -75,6 +79,7 @@ def backup(path: Path, target: Path) -> dict[str, int]:
 
 def restore(copy: Path, path: Path, stamp: str) -> tuple[dict[str, int], Path | None]:
     """Put a proven copy in place of a journal that no daemon has open; return where that went."""
+    path = target_of(path)
     refuse_foreign(path)
     refuse_busy(path)
     with _copy(copy, path.parent) as (proven, rows):
@@ -96,6 +101,7 @@ def is_busy(path: Path) -> bool:
 @contextmanager
 def _copy(path: Path, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
     """Yield a proven copy of a journal in a folder, and its rows; it is gone afterwards."""
+    path = target_of(path)
     if not path.exists():
         raise JournalError(f"{path}: there is no such journal")
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.copy.", dir=folder) as place:

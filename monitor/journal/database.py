@@ -23,6 +23,7 @@ from monitor.journal.failures import (
     JournalLogLostError,
     cannot_open,
     cannot_use,
+    target_of,
 )
 from monitor.journal.log_end import (
     LogEndNote,
@@ -53,7 +54,7 @@ class Database:
     """An open file whose structure, small tables and checksums are sound; holds its lock."""
 
     def __init__(self, path: Path, *, may_upgrade: bool = True) -> None:
-        self.path = path
+        self.path = path = target_of(path)
         self.connection = _open(path, may_upgrade=may_upgrade)
         self._is_marked = False
         self._log_end: Final = LogEndNote(path)

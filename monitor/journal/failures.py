@@ -11,6 +11,7 @@ that of https://www.sqlite.org/fileformat2.html, section 4.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import struct
 from functools import cache
@@ -138,6 +139,14 @@ _FRAME: Final = 24
 _MAGIC: Final = {0x377F0682: "<u4", 0x377F0683: ">u4"}
 Words = npt.NDArray[np.uint32]
 Sums = tuple[int, int]
+
+
+def target_of(path: Path) -> Path:
+    """Return where a journal is: the file that its path leads to, if that is a link.
+
+    SQLite puts its log beside the file, not beside the link, and so do all files of ours.
+    """
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def wal_of(path: Path) -> Path:

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.detector.kept_evidence import KeptEvidence
+from monitor.core.formatting import grouped_count
 from monitor.core.model import Collocation, Event, Int, Records, in_event_order
 from monitor.core.pairing.observations import Durable
 from monitor.core.registry import KnownSeries
@@ -18,6 +19,8 @@ from monitor.journal import writing
 from monitor.journal.database import Database
 from monitor.journal.schema import PLACE, ROWS, signed_64
 from monitor.journal.store import Batch, DeadLetter, Notification
+
+_COUNTED_MAX: Final = 100_000  # changes of pairs, some 10 MB
 
 
 class Journal:
@@ -29,8 +32,8 @@ class Journal:
     def __init__(
         self, path: Path, *, dead_letters_kept: int = 10_000, transitions_kept: int = 10_000
     ) -> None:
-        self.path: Final = path
         self._database: Final = Database(path)
+        self.path: Final = self._database.path
         self._decode: Final = msgspec.msgpack.Decoder(list[Durable]).decode
         self._writer: Final = writing.Writer(self._database, dead_letters_kept)
         self.alerts: Final = JournalAlerts(self._database, transitions_kept)
@@ -127,6 +130,17 @@ class Journal:
             DeadLetter(*row[1:]) for row in self._database.read("dead_letters", newest, (limit,))
         ]
         return found[::-1]
+
+    def contents(self) -> str:
+        """Return in words how much is in it; many pairs are not read for that."""
+        ((changes,),) = self._database.rows("select coalesce(sum(count), 0) from pairs")
+        sensors = len({each.sensor for each in self.series()})
+        if not (changes or sensors or self.totals()):
+            return "new"
+        is_counted = changes <= _COUNTED_MAX
+        pairs = in_event_order(self.pairs()).size if is_counted else changes
+        most = "" if is_counted else "up to "
+        return f"{most}{grouped_count(pairs, 'pair')} of {grouped_count(sensors, 'sensor')}"
 
     # -- read what memory no longer holds ---------------------------------------------------
 

@@ -23,6 +23,7 @@ from monitor.journal.failures import (
     UNREADABLE,
     JournalBusyError,
     JournalDamagedError,
+    JournalError,
     JournalFormError,
     lost_transactions,
     wal_of,
@@ -233,6 +234,22 @@ def _back_up(db: sqlite3.Connection, target: Path) -> None:
 
 
 # -- files --------------------------------------------------------------------------------------
+
+
+def try_folder(path: Path) -> None:
+    """Raise JournalError where a journal could not be written; leaves nothing behind.
+
+    Where its folder is missing, the next one above is tried, in which it will be created.
+    """
+    place = Path(os.path.realpath(path))
+    folder = next(each for each in place.parents if each.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise JournalError(
+            f"{path}: the journal (journal.path) could not be written: {folder}: {error.strerror}"
+        ) from error
 
 
 def empty_journal() -> bytes:

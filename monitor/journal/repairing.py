@@ -30,6 +30,7 @@ from monitor.journal.failures import (
     JournalError,
     JournalFormError,
     lost_transactions,
+    target_of,
     wal_of,
 )
 from monitor.journal.log_end import misses_log
@@ -97,6 +98,7 @@ def repair(path: Path, stamp: str) -> Repair:
     Raises JournalBusyError where a daemon has it open, JournalFormError where it is none of ours,
     JournalError, OSError.
     """
+    path = target_of(path)
     if not path.exists() and not wal_of(path).exists():
         raise JournalError(f"{path}: there is no journal to repair")
     refuse_foreign(path)
@@ -314,6 +316,7 @@ def recover_journal(path: Path, stamp: str) -> Repair | None:
 
     Raises JournalBusyError, JournalError, OSError.
     """
+    path = target_of(path)
     if not path.exists() and not wal_of(path).exists():
         return None
     try:

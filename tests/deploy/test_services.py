@@ -80,7 +80,7 @@ def test_the_unit_hands_over_the_credential_that_the_settings_ask_for():
     text = UNIT.read_text(encoding="utf-8")
     settings = load(DEPLOY / "systemd" / "monitor.yaml")
 
-    assert settings.mqtt.password_file == re.search(r"LoadCredential=([\w-]+):", text)[1]
+    assert settings.mqtt.password_file.written == re.search(r"LoadCredential=([\w-]+):", text)[1]
     assert "Type=notify" in text
     assert (
         float(re.search(r"WatchdogSec=(\d+)", text)[1]) > 3 * settings.mqtt.connect_timeout_seconds

@@ -57,7 +57,7 @@ def test_a_damaged_journal_is_refused_and_mended_when_asked(content, daemon, tmp
 
     command = [sys.executable, "-m", "monitor", "run", "--config", str(daemon.settings)]
     with subprocess.Popen([*command, "--recover"], stderr=subprocess.PIPE, text=True) as process:
-        said = [process.stderr.readline() for _ in range(4)]
+        said = [process.stderr.readline() for _ in range(5)]
         process.terminate()
         process.communicate()
     (aside,) = tmp_path.glob("journal.sqlite.corrupt.*")
@@ -65,7 +65,8 @@ def test_a_damaged_journal_is_refused_and_mended_when_asked(content, daemon, tmp
     assert f"the damaged file is kept as {aside}" in said[0]
     assert "kept: nothing" in said[1]
     assert "lost: unknown" in said[2]
-    assert "page and metrics on" in said[3]
+    assert f"journal {path}: new" in said[3]
+    assert "page and metrics on" in said[4]
     assert aside.read_bytes() == content
     Journal(path).close()
 

@@ -607,6 +607,9 @@ def running(request, path: Path) -> Iterator[subprocess.Popen]:
 
 def test_a_running_daemon_is_backed_up_and_goes_on(running, path, capsys):
     target = path.parent / "copies" / "journal.sqlite"
+    assert main(["journal", "backup", "--journal", str(path), str(target)]) == 75
+    assert f"there is no folder {target.parent}; create it" in capsys.readouterr().err
+    target.parent.mkdir()
     assert main(["journal", "backup", "--journal", str(path), str(target)]) == 0
     assert main(["journal", "check", "--journal", str(path)]) == 0
     assert running.poll() is None

@@ -35,7 +35,7 @@ class ReferenceCertificate(Section):
 
     path: File = Field(
         description="Digital calibration certificate (DCC 3.x, XML); a relative path starts from "
-        "the daemon's working directory."
+        "the folder of this file."
     )
     valid_for: Annotated[str, AfterValidator(_valid_for)] | None = setting(
         None,

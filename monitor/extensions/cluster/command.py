@@ -27,6 +27,7 @@ from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.extensions.cluster import results
 from monitor.extensions.cluster.fleet_verdicts import Fleet, FleetVerdict
 from monitor.extensions.cluster.kafka_log import Appender, MissingLibraryError, properties
+from monitor.extensions.cluster.recipes import for_workers
 from monitor.extensions.cluster.settings import cluster_of
 from monitor.extensions.cluster.sink import NOTE, ClusterSink
 from monitor.http.process_metrics import serve_metrics
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     fleet = Fleet(cluster_of(settings).job.worst, plan.fleet, plan.thresholds, noted)
     sink = ClusterSink(journal, fleet, opened, settings_hash(settings))
     port, host = cluster_of(settings).job.metrics_port, cluster_of(settings).metrics_host
-    text = Path(options.config).read_text(encoding="utf-8")
+    text = for_workers(Path(options.config))
     handover = Handover()
     kept_seconds, tidy = cluster_of(settings).job.results_hours * 3600.0, Seldom(_TIDY_SECONDS)
     try:

@@ -35,10 +35,10 @@ from monitor.extensions.cluster import results
 from monitor.extensions.cluster.block import Block, Recipe
 from monitor.extensions.cluster.fleet_verdicts import FleetVerdict
 from monitor.extensions.cluster.log_records import unpack_messages
-from monitor.extensions.cluster.recipes import recipe_of, worst_of_a_block
+from monitor.extensions.cluster.recipes import recipe_of, settings_in, worst_of_a_block
 from monitor.extensions.cluster.results import STATISTICS
 from monitor.extensions.cluster.settings import cluster_of
-from monitor.extensions.cluster.spark_source import LogSource, settings_in
+from monitor.extensions.cluster.spark_source import LogSource
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery

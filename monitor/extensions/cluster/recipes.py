@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from monitor.config.core_plan import plan_of, router_of, units_of
+from monitor.config.loading import parse
 from monitor.config.settings import Settings
 from monitor.core.detector.thresholds import Threshold, over_fleet
 from monitor.core.state.core_settings import CoreSettings
@@ -28,6 +30,17 @@ _ROOM: Final = 4  # times the mean
 _SERIES_MIN: Final = 256
 _PENDING_MIN: Final = 10_000
 _WORST_MIN: Final = 4
+
+
+def for_workers(file: Path) -> str:
+    """Return a settings file as workers get it: its path, where relative ones start, and text."""
+    return f"{file.absolute()}\n{file.read_text(encoding='utf-8')}"
+
+
+def settings_in(text: str) -> Settings:
+    """Return the settings in what :func:`for_workers` made, which was checked on the driver."""
+    file, _, content = text.partition("\n")
+    return parse(content.encode(), file)
 
 
 def recipe_of(settings: Settings) -> Recipe:

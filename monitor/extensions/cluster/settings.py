@@ -170,11 +170,14 @@ class ClusterJob(Section):
     records_a_batch: int = setting(
         1_000_000, "Maximum number of records in one batch.", ge=1, le=1_000_000_000
     )
-    checkpoint: Annotated[str, Field(min_length=1, max_length=4096)] = setting(
+    checkpoint: File = setting(
         "state/cluster/checkpoint",
         "Folder or URL of the checkpoint; every node must reach it.",
+        validate_default=True,
     )
-    results: File = setting("state/cluster/results", "Folder of the Parquet tables of results.")
+    results: File = setting(
+        "state/cluster/results", "Folder of the Parquet tables of results.", validate_default=True
+    )
     results_hours: float = setting(48.0, "How long results are kept.", gt=0, le=87_600)
     metrics_port: int | None = setting(
         9109,

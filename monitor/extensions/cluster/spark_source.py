@@ -15,10 +15,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 
-from monitor.config.loading import parse
-from monitor.config.settings import Settings
 from monitor.extensions.cluster.kafka_log import TopicReader, batch_ends, properties
 from monitor.extensions.cluster.log_records import packed_by_block
+from monitor.extensions.cluster.recipes import settings_in
 from monitor.extensions.cluster.settings import cluster_of
 
 if TYPE_CHECKING:
@@ -104,11 +103,6 @@ def _opened(text: str) -> closing[TopicReader]:
     settings = settings_in(text)
     log = cluster_of(settings).log
     return closing(TopicReader(properties(settings), log.topic, log.partitions))
-
-
-def settings_in(text: str) -> Settings:
-    """Return the settings in the text of their file, which was checked on the driver."""
-    return parse(text.encode(), "settings")
 
 
 def _named(offsets: dict[int, int]) -> dict[str, int]:
