@@ -941,7 +941,7 @@ def test_relative_paths_start_from_the_folder_of_the_settings_file():
 
 def test_no_setting_that_names_a_file_is_left_where_it_is():
     """All keys of that kind are in FILES, or have a default."""
-    schema = Settings.model_json_schema()
+    schema = every_model().model_json_schema()
     names = set(
         re.findall(r'"([a-z_]*(?:_file|path|config|results|checkpoint))": {', json.dumps(schema))
     )

@@ -7,7 +7,7 @@ A settings type of the core, the decoders or a sink is a NamedTuple whose fields
 
 from __future__ import annotations
 
-import os
+import posixpath
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class FilePath(str):
         """Return the path as it starts from a folder, unless it is absolute or a URL."""
         if "://" in self.written:
             return self
-        return FilePath(os.path.join(folder, self.written), self.written)  # noqa: PTH118 - as written
+        return FilePath(posixpath.join(folder, self.written), self.written)
 
 
 def _file(path: str) -> FilePath:

@@ -16,7 +16,8 @@ from monitor.cli import main
 from monitor.config import SettingsError, parse
 from monitor.config.core_plan import router_of, units_of
 from monitor.core.model import Reference
-from monitor.daemon.assembly import assemble, examined
+from monitor.daemon.assembly import assemble
+from monitor.daemon.examination import examined
 from monitor.daemon.publisher import Publisher
 from monitor.explain.doctor import doctor_report
 from monitor.extensions.certificates.certified import certified_sources
