@@ -16,7 +16,8 @@ from harness.cases import further
 
 from monitor.config import parse
 from monitor.core.model import in_event_order
-from monitor.daemon.assembly import Parts, assemble, examined
+from monitor.daemon.assembly import Parts, assemble
+from monitor.daemon.examination import examined
 from monitor.explain.doctor import doctor_report, text
 
 START = 1_767_225_600.0  # 2026-01-01
@@ -159,7 +160,8 @@ def test_a_reading_that_waits_is_corrected_when_its_series_begins(tmp_path):
 
     more = "series: {max_new_per_minute: 1}\ncorrect: {publish: 'right/{sensor}/{quantity}'}"
     with opened(tmp_path, more) as parts:
-        parts.intake.corrector.connect(Outward())
+        (corrector,) = parts.intake.listeners
+        corrector.connect(Outward())
         sent = [message("reading", name, START, 9.0, u=1.0, seq="7") for name in ("a", "b")]
         take(parts, sent, START)
         assert [each.name.sensor for each in offered] == ["a"]

@@ -18,7 +18,7 @@ from monitor.alerts.sinks import SINKS
 from monitor.config.document import placed_mistake
 from monitor.config.mistakes import Mistake, SettingsError
 from monitor.config.settings import Settings
-from monitor.core.setting import FilePath, KeyPath
+from monitor.core.setting import KeyPath
 
 T = TypeVar("T")
 _SECRET_BYTES_MAX: Final = 65_535  # MQTT 5 section 3.1.3.6: a password's length has two bytes
@@ -128,10 +128,9 @@ def _from_environment(name: str, environment: Mapping[str, str]) -> str:
 
 def _from_file(name: str, environment: Mapping[str, str]) -> str:
     """Return the first line of a file; systemd's credentials directory is searched first."""
-    path, folder = Path(name), environment.get("CREDENTIALS_DIRECTORY", "")
-    given = Path(folder, name.written if isinstance(name, FilePath) else name)
-    if folder and given.exists():
-        path = given
+    folder = environment.get("CREDENTIALS_DIRECTORY")
+    given = None if folder is None else Path(folder, getattr(name, "written", name))
+    path = given if given is not None and given.exists() else Path(name)
     try:
         with path.open("rb") as stream:
             secret = stream.read(_SECRET_BYTES_MAX + 1).decode()

@@ -127,12 +127,10 @@ def with_files(value: Any, change: Callable[[FilePath], str]) -> Any:  # noqa: A
         return change(value)
     if isinstance(value, Section):
         changed = {key: with_files(each, change) for key, each in value}
-        if any(each is not getattr(value, key) for key, each in changed.items()):
-            return type(value).model_construct(value.model_fields_set, **changed)
-    elif isinstance(value, tuple):
+        return type(value).model_construct(value.model_fields_set, **changed)
+    if isinstance(value, tuple):
         parts = [with_files(each, change) for each in value]
-        if any(one is not other for one, other in zip(parts, value, strict=True)):
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     return value
 
 

@@ -234,8 +234,7 @@ def load(path: str | PathLike[str]) -> Settings:
 def parse(raw: bytes, file: str) -> Settings:
     """Return the settings that ``raw``, the content of ``file``, holds; raises SettingsError.
 
-    Relative paths in them start from the folder of ``file``, or from the working directory if it is
-    a pipe.
+    Relative paths start from the folder of ``file``; of a pipe, from the working directory.
     """
     document = read_document(raw)
     findings = [_Finding(*flaw) for flaw in document.flaws]
@@ -246,7 +245,6 @@ def parse(raw: bytes, file: str) -> Settings:
         findings += found
     if settings is None or findings:
         raise SettingsError(_mistakes(findings, file))
-    # No folder stays none: a file that was named without one is in the working directory.
     folder = "" if file.startswith("/dev/") else os.path.dirname(file)  # noqa: PTH120
     located: Settings = with_files(settings, lambda path: path.in_folder(folder))
     return located

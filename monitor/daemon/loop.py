@@ -282,8 +282,8 @@ class ReloadingDaemon:
         self._journal = open_journal(first.settings)
         named, place = Path(first.settings.journal.path), self._journal.path
         link = "" if place == named else f", a link to {place}"
-        shown = named.parent.resolve() / named.name
-        _log.info("journal %s%s: %s", shown, link, self._journal.contents())
+        shown = f"{named.parent.resolve() / named.name}{link}"
+        _log.info("journal %s: %s", shown, self._journal.contents())
         self._next: Prepared | None = None
         self._counts: dict[str, int] = {}  # of extensions
         self._signals: Final = Signals()

@@ -81,13 +81,8 @@ REASONS: Final[Mapping[str, str]] = {
     "unknown_topic": "no source in the settings reads this topic",
     "oversize": "the payload is larger than mqtt.max_packet_bytes",
     "not_allowed": "the sensor is not on the allow-list (series.allow)",
-    "series_limit": (
-        "there are as many series as series.max allows, or too many events or collocations"
-    ),
-    "new_series_limit": (
-        "more new series came than series.max_new_per_minute allows, and as many readings of such "
-        "series wait as may wait"
-    ),
+    "series_limit": "series.max is reached, or there are too many events or collocations",
+    "new_series_limit": "more readings wait for series.max_new_per_minute than may wait",
     "quality": "a field that tells the quality has a value that the source does not allow",
     "maintenance": "the sensor is under maintenance at that time (maintenance in the settings)",
     "unknown_alias": "the birth message that names this Sparkplug alias was never received",

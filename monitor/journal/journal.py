@@ -137,10 +137,10 @@ class Journal:
         sensors = len({each.sensor for each in self.series()})
         if not (changes or sensors or self.totals()):
             return "new"
-        is_counted = changes <= _COUNTED_MAX
-        pairs = in_event_order(self.pairs()).size if is_counted else changes
-        most = "" if is_counted else "up to "
-        return f"{most}{grouped_count(pairs, 'pair')} of {grouped_count(sensors, 'sensor')}"
+        held = f"up to {grouped_count(changes, 'pair')}"
+        if changes <= _COUNTED_MAX:
+            held = grouped_count(in_event_order(self.pairs()).size, "pair")
+        return f"{held} of {grouped_count(sensors, 'sensor')}"
 
     # -- read what memory no longer holds ---------------------------------------------------
 

@@ -237,12 +237,8 @@ def _back_up(db: sqlite3.Connection, target: Path) -> None:
 
 
 def try_folder(path: Path) -> None:
-    """Raise JournalError where a journal could not be written; leaves nothing behind.
-
-    Where its folder is missing, the next one above is tried, in which it will be created.
-    """
-    place = Path(os.path.realpath(path))
-    folder = next(each for each in place.parents if each.exists())
+    """Raise JournalError where neither a journal nor its folder could be created; create none."""
+    folder = next(each for each in Path(os.path.realpath(path)).parents if each.exists())
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass

@@ -68,10 +68,7 @@ class _Held(NamedTuple):
 def examine_members(
     pairing: Pairing, lacks_series: Callable[[str], bool] = lambda _sensor: False
 ) -> list[Member]:
-    """Return what stands out, by quantity, cause and name.
-
-    A subject of references is no stranger if its sensor ``lacks_series`` that it might have.
-    """
+    """Return what stands out, by quantity, cause and name; no subject that ``lacks_series``."""
     found: list[Member] = []
     for quantity, held in _by_quantity(pairing).items():
         late = {sensor: _late(buffers) for sensor, buffers in held.sensors.items()}

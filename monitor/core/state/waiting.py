@@ -35,8 +35,7 @@ class Waiting:
         """
         places = [at for at, why in result.refused if why == WAITS]
         accepted: dict[int, Reading] = {}
-        if places:
-            result.refused[:] = [each for each in result.refused if each[1] != WAITS]
+        result.refused[:] = [each for each in result.refused if each[1] != WAITS]
         for at in places:
             reading = batch[at]
             if not isinstance(reading, Reading):
