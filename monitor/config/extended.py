@@ -62,7 +62,10 @@ def _section_models(by_section: Mapping[str, Fields]) -> dict[type[Section], typ
     models: dict[type[Section], type[Section]] = {}
     for section, fields in by_section.items():
         (model,) = _sections_in(Settings.model_fields[section].annotation)
-        models[model] = _subclass(model, fields)
+        named: list[Any] = list(fields.values())
+        bases: tuple[type[Any], ...] = tuple(of for of in named if isinstance(of, type))
+        added = {key: of for key, of in fields.items() if not isinstance(of, type)}
+        models[model] = _subclass(model, added, bases or None)
         if section in Overridable.model_fields:
             (part,) = _sections_in(Overridable.model_fields[section].annotation)
             models[part] = _subclass(part, {key: _or_nothing(*of) for key, of in fields.items()})
@@ -93,9 +96,18 @@ def _renewed(value: Any, models: Mapping[Any, type[Section]]) -> Any:  # noqa: A
     return models[type(value)](**{key: getattr(value, key) for key in value.model_fields_set})
 
 
-def _subclass(model: type[Any], fields: Fields) -> type[Any]:
+def _subclass(
+    model: type[Any], fields: Fields, bases: tuple[type[Any], ...] | None = None
+) -> type[Any]:
     made: Any = fields
-    return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **made)
+    return create_model(model.__name__, __base__=bases or model, __doc__=model.__doc__, **made)
+
+
+def field_of(reference: str, key: str) -> FieldInfo:
+    """Return the field of a key that an extension names."""
+    named: Any = extensions.imported(reference)
+    field: FieldInfo = named.model_fields[key] if isinstance(named, type) else named[1]
+    return field
 
 
 def _sections_in(annotation: object) -> Iterator[type[Section]]:

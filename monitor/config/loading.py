@@ -22,7 +22,7 @@ from pydantic_core import ErrorDetails, to_jsonable_python
 from monitor.alerts.sinks import SINKS
 from monitor.config.connections import secret_keys
 from monitor.config.document import BYTES_MAX, Document, Place, Value, read_document
-from monitor.config.extended import every_model, model_of
+from monitor.config.extended import every_model, field_of, model_of
 from monitor.config.kinds import Section, section_of, with_files
 from monitor.config.mistakes import (
     SHOWN_MAX,
@@ -34,7 +34,6 @@ from monitor.config.mistakes import (
 )
 from monitor.config.settings import Settings
 from monitor.core.setting import Contradiction, KeyPath
-from monitor.extensions import imported
 
 # -- sentences ------------------------------------------------------------------------------------
 
@@ -201,8 +200,7 @@ def _drop_unused(settings: Settings, values: dict[str, Any]) -> None:
     for extension in settings.extensions:
         for path, reference in extension.settings.items():
             section, _, key = path.rpartition(".")
-            _, field = imported(reference)
-            default = to_jsonable_python(field.default)
+            default = to_jsonable_python(field_of(reference, key).default)
             within = values[section] if section else values
             for each in within if isinstance(within, list) else [within]:
                 if each.get(key) == default:

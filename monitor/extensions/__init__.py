@@ -51,7 +51,8 @@ class Extension(NamedTuple):
     """One extension. Parts are ``module:attribute``, empty where it has none.
 
     * ``settings``: a pydantic field ``(type, FieldInfo)`` for each key, such as ``otlp`` at the top
-      or ``alerts.due`` and ``sources.certificate`` in a section of the house.
+      or ``alerts.due`` in a section of the house; for a key of a section that groups and overrides
+      do not set, also a subclass of the section that has the key, with checks of its own.
     * ``contradictions``: ``(settings) -> Iterator[Contradiction]`` between sections.
     * ``checks``: ``(settings)``: raises SettingsError where files that the settings name cannot be
       used; called before a start. ``remarks``: ``(settings) -> Iterable[str]``, sentences for

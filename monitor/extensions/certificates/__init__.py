@@ -34,8 +34,9 @@ EXTENSION: Final = Extension(
     name="certificates",
     summary="calibration certificates of references, and signed records of sensors",
     page="certificates.md",
-    settings={"sources.certificate": "monitor.extensions.certificates.settings:KEY"},
-    contradictions="monitor.extensions.certificates.settings:contradictions",
+    settings={
+        "sources.certificate": "monitor.extensions.certificates.settings:SourceWithCertificate"
+    },
     checks="monitor.extensions.certificates.certified:certified_sources",
     remarks="monitor.extensions.certificates.certified:remarks",
     router="monitor.extensions.certificates.certified:supplement",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Final
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from monitor.config.kinds import Section, setting
-from monitor.config.settings import Settings
 from monitor.config.sources import Source
 from monitor.core.setting import Contradiction, File
 from monitor.extensions.certificates.validity import ValidityError, parse_day, parse_period
@@ -57,14 +56,20 @@ class ReferenceCertificate(Section):
             yield Contradiction(("valid_for",), "conflicts with valid_until; give one of the two")
 
 
-KEY: Final = (
-    ReferenceCertificate | None,
-    setting(
+class SourceWithCertificate(Source):
+    """A source whose references may have a certificate."""
+
+    certificate: ReferenceCertificate | None = setting(
         None,
         "Calibration certificate of these references: gives u to references that state none, and "
         "the date on which the calibration expires.",
-    ),
-)
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Check that a certificate is of references whose unit and form are known."""
+        if self.certificate is not None:
+            yield from _of_certificate(self)
+        yield from super().contradictions()
 
 
 def named_certificate(source: Source) -> ReferenceCertificate | None:
@@ -73,17 +78,12 @@ def named_certificate(source: Source) -> ReferenceCertificate | None:
     return named
 
 
-def contradictions(settings: Settings) -> Iterator[Contradiction]:
-    """Check that certificates are of references whose unit and form are known."""
-    for at, source in enumerate(settings.sources):
-        if named_certificate(source) is None:
-            continue
-        if source.kind != "reference":
-            what = "is for references; this source has another kind"
-            yield Contradiction(("sources", at, "certificate"), what)
-        if not source.unit:
-            what = "is missing; a source with a certificate names the unit of its values"
-            yield Contradiction(("sources", at, "unit"), what)
-        if source.map is None and source.decoder != "native":
-            what = f"needs the decoder native or a map, not {source.decoder} alone"
-            yield Contradiction(("sources", at, "certificate"), what)
+def _of_certificate(source: Source) -> Iterator[Contradiction]:
+    if source.kind != "reference":
+        yield Contradiction(("certificate",), "is for references; this source has another kind")
+    if not source.unit:
+        what = "is missing; a source with a certificate names the unit of its values"
+        yield Contradiction(("unit",), what)
+    if source.map is None and source.decoder != "native":
+        what = f"needs the decoder native or a map, not {source.decoder} alone"
+        yield Contradiction(("certificate",), what)
