@@ -106,7 +106,8 @@ def _subclass(
 def field_of(reference: str, key: str) -> FieldInfo:
     """Return the field of a key that an extension names."""
     named: Any = extensions.imported(reference)
-    field: FieldInfo = named.model_fields[key] if isinstance(named, type) else named[1]
+    of_section = getattr(named, "model_fields", None)
+    field: FieldInfo = named[1] if of_section is None else of_section[key]
     return field
 
 
