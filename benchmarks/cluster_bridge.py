@@ -1,4 +1,4 @@
-"""Messages through mosquitto, `monitor bridge` and a log that speaks Kafka's protocol.
+"""Messages through mosquitto, `monitor cluster bridge` and a log that speaks Kafka's protocol.
 
 The figures are processor time (user + system) of the bridge's process a message, which says what
 one core could do, and what it did by the clock beside all else that ran.
@@ -53,7 +53,7 @@ def main() -> None:
         said = folder / "bridge.txt"
         with said.open("wb") as out:
             bridge = subprocess.Popen(
-                [sys.executable, "-m", "monitor", "bridge", "--config", str(config)],
+                [sys.executable, "-m", "monitor", "cluster", "bridge", "--config", str(config)],
                 stdout=out,
                 stderr=out,
             )

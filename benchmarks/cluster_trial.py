@@ -1,10 +1,10 @@
 """The fault trial of the cluster: what is killed with -9, what comes out, how long it took.
 
-mosquitto -> `monitor bridge` -> a log that speaks Kafka's protocol -> `monitor cluster` on a
-local-cluster of two executors. While messages come (every tenth twice, late references, revisions,
-an event) it kills the bridge, an executor, the driver and an executor again, each amid its work. In
-the end every series of the result tables must equal, bit for bit, what one daemon's own parts say
-of the same messages, and blocks must have counted each message once.
+mosquitto -> `monitor cluster bridge` -> a log that speaks Kafka's protocol -> `monitor cluster run`
+on a local-cluster of two executors. While messages come (every tenth twice, late references,
+revisions, an event) it kills the bridge, an executor, the driver and an executor again, each amid
+its work. In the end every series of the result tables must equal, bit for bit, what one daemon's
+own parts say of the same messages, and blocks must have counted each message once.
 
 Run: python benchmarks/cluster_trial.py [--short] [--sensors 40] [--events 120]
 """
@@ -156,11 +156,20 @@ class Trial:
 
     # -- processes ------------------------------------------------------------------------------
 
-    def start(self, command: str, *more: str) -> None:
-        """Start `monitor` with a command, in a group of its own."""
-        with (self.folder / f"{command}.txt").open("ab") as out:
-            self.running[command] = subprocess.Popen(
-                [sys.executable, "-m", "monitor", command, "--config", str(self.settings), *more],
+    def start(self, action: str, *more: str) -> None:
+        """Start `monitor cluster` with an action, in a group of its own."""
+        with (self.folder / f"{action}.txt").open("ab") as out:
+            self.running[action] = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "monitor",
+                    "cluster",
+                    action,
+                    "--config",
+                    str(self.settings),
+                    *more,
+                ],
                 stdout=out,
                 stderr=out,
                 start_new_session=True,
@@ -170,17 +179,17 @@ class Trial:
     def start_cluster(self) -> None:
         """Start the driver; its executors are its children."""
         options = (*MEMORY, f"spark.local.dir={self.folder / 'tmp'}")
-        self.start("cluster", *(word for option in options for word in ("--spark", option)))
+        self.start("run", *(word for option in options for word in ("--spark", option)))
 
-    def kill(self, command: str) -> None:
+    def kill(self, action: str) -> None:
         """Kill a process, and all that it started, with -9."""
-        process = self.running.pop(command)
+        process = self.running.pop(action)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def kill_executor(self) -> None:
         """Kill one executor with -9."""
-        for pid in descendants(self.running["cluster"].pid):
+        for pid in descendants(self.running["run"].pid):
             try:
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             except OSError:
@@ -192,8 +201,8 @@ class Trial:
 
     def close(self) -> None:
         """End everything that was started, and take away what Spark leaves in its own folder."""
-        for command in list(self.running):
-            self.kill(command)
+        for action in list(self.running):
+            self.kill(action)
         self.log.stop()
         self.broker.stop()
         for each in set(workers_folders()) - self._worked:
@@ -242,9 +251,9 @@ class Trial:
 
     # -- what they say --------------------------------------------------------------------------
 
-    def said(self, command: str) -> str:
-        """Return what a command wrote."""
-        path = self.folder / f"{command}.txt"
+    def said(self, action: str) -> str:
+        """Return what an action wrote."""
+        path = self.folder / f"{action}.txt"
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
     def figure(self, name: str) -> float:
@@ -271,7 +280,7 @@ class Trial:
         done = self.batches("commits")
 
         def over() -> bool:
-            if self.running["cluster"].poll() is not None:
+            if self.running["run"].poll() is not None:
                 raise TimeoutError(f"{what}: the driver has ended")
             return self.batches("commits") > done
 
@@ -393,7 +402,7 @@ def held(trial: Trial, messages: list[LogMessage], seconds: float) -> Figures:
         looked()
     if not figures["differ"]:
         del figures["differ"]
-    told = ALERT.findall(trial.said("cluster"))
+    told = ALERT.findall(trial.said("run"))
     figures |= {"alerts told": len(set(told)), "alerts told again": len(told) - len(set(told))}
     return figures
 
@@ -448,7 +457,7 @@ def driver_killed(trial: Trial, messages: list[LogMessage]) -> dict[str, float]:
     trial.publish(messages[:half])
     waited("a batch began", trial.amid_batch)
     time.sleep(0.5)
-    trial.kill("cluster")
+    trial.kill("run")
     trial.publish(messages[half:])
     trial.start_cluster()
     took = trial.recovered("a batch after the driver was killed")

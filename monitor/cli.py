@@ -49,6 +49,12 @@ COMMANDS: Final = {
     for name, (summary, group) in _OF_HOUSE.items()
 }
 
+# What to say of former names.
+_MOVED: Final = {
+    "bridge": "bridge is now `monitor cluster bridge`",
+    "certify": "certify is now `monitor certificate write` and `monitor certificate verify`",
+}
+
 # Negative numbers that argparse takes for options, unless a blank stands before them.
 _NEGATIVE: Final = re.compile(r"-(?=.*[,eE])[\d.,]*\d([eE][-+]?\d+)?", re.ASCII)
 
@@ -67,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not given[0].startswith("-") and _command(given[0]) is None:
         meant = get_close_matches(given[0], all_commands(), n=1)
         hint = f"did you mean `monitor {meant[0]}`?" if meant else "see `monitor --help`"
-        parser.error(f"unknown command {given[0]!r}; {hint}")
+        parser.error(_MOVED.get(given[0], f"unknown command {given[0]!r}; {hint}"))
     given = [f" {each}" if _NEGATIVE.fullmatch(each) else each for each in given]
     options = parser.parse_args(given)
     command = import_module(options.module)

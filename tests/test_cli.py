@@ -43,6 +43,43 @@ def test_without_a_command_the_same_list_is_shown_as_an_error(capsys):
     assert "\nevery day:\n  run " in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("former", "current"),
+    [
+        ("bridge", ["monitor cluster bridge"]),
+        ("certify", ["monitor certificate write", "monitor certificate verify"]),
+    ],
+)
+def test_a_former_name_is_answered_with_what_replaces_it(former, current, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([former, "--config", "monitor.yaml"])
+
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert f"monitor: error: {former} is now `" in error
+    assert re.findall("`(.*?)`", error) == current
+    for words in current:
+        with pytest.raises(SystemExit) as end:
+            main([*words.split()[1:], "--help"])
+        assert end.value.code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "actions"),
+    [
+        (["certificate", "scale-7.xml"], "show, write, verify"),
+        (["cluster", "--config", "monitor.yaml"], "run, bridge"),
+    ],
+)
+def test_a_command_of_several_actions_names_them(words, actions, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert actions in error.replace("'", "")
+
+
 @pytest.mark.parametrize(("typed", "meant"), [("doctr", "doctor"), ("dicover", "discover")])
 def test_a_misspelt_command_is_answered_with_the_one_meant(typed, meant, capsys):
     with pytest.raises(SystemExit):

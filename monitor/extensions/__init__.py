@@ -102,8 +102,8 @@ class Asks(NamedTuple):
 # The extensions of this room. Each is described in ``monitor.extensions.<name>``.
 TABLE: Final[Mapping[str, Asks]] = {
     "budget": Asks(("budget",), ("budget",)),
-    "certificates": Asks(("sources.certificate",), ("certificate", "certify")),
-    "cluster": Asks(("cluster",), ("bridge", "cluster")),
+    "certificates": Asks(("sources.certificate",), ("certificate",)),
+    "cluster": Asks(("cluster",), ("cluster",)),
     "corrected": Asks(("correct",), ("correct",)),
     "discover": Asks((), ("discover",)),
     "due": Asks(("alerts.due",), ("due",)),

@@ -14,6 +14,7 @@ from crds import SCHEMAS
 from harness.programs import need_module, need_script
 from installation import DEPLOY, PROJECT, run
 
+from monitor.cli import main
 from monitor.config import load
 from monitor.config.settings import Settings
 
@@ -173,6 +174,16 @@ def test_bridges_side_by_side_share_and_keep_their_names(objects, settings):
     assert settings.cluster.bridge.share is not None
     assert container["args"][-2:] == ["--name", f"$({variable['name']})"]
     assert variable["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.name"
+
+
+def test_bridge_and_driver_run_commands_that_there_are(objects):
+    bridge = one(objects, "StatefulSet")["spec"]["template"]["spec"]["containers"][0]["args"]
+    driver = one(objects, "SparkApplication")["spec"]["arguments"]
+
+    for words in (bridge, driver):
+        with pytest.raises(SystemExit) as end:
+            main([*words, "--help"])
+        assert end.value.code == 0
 
 
 def test_the_driver_may_make_executors_and_runs_what_the_image_has(objects):

@@ -187,8 +187,15 @@ def test_a_real_shell_completes_commands_and_options(shell, tmp_path, capsys):
     assert "--config" in options
 
 
-def test_completion_knows_each_commands_own_choices():
-    line = "monitor init "
+@pytest.mark.parametrize(
+    ("line", "choices"),
+    [
+        ("monitor init ", {"weighing", "air", "process"}),
+        ("monitor certificate ", {"show", "write", "verify"}),
+        ("monitor cluster bridge --", {"--config", "--name"}),
+    ],
+)
+def test_completion_knows_each_commands_own_choices(line, choices):
     asked = {
         "_ARGCOMPLETE": "1",
         "COMP_LINE": line,
@@ -200,5 +207,5 @@ def test_completion_knows_each_commands_own_choices():
     )
 
     offered = done.stdout.decode().split("\013")
-    assert {"weighing", "air", "process"} <= set(offered)
+    assert choices <= set(offered)
     assert set(all_commands()).isdisjoint(offered)

@@ -42,13 +42,8 @@ EXTENSION: Final = Extension(
     router="monitor.extensions.certificates.certified:supplement",
     commands={
         "certificate": Command(
-            "read a digital calibration certificate (DCC): value, u, k, validity",
-            "monitor.extensions.certificates.certificate_command",
-            "more",
-        ),
-        "certify": Command(
-            "write or check a sensor's signed as-found / as-left record",
-            "monitor.extensions.certificates.certify_command",
+            "show a calibration certificate; write or verify a sensor's signed record",
+            "monitor.extensions.certificates.command",
             "more",
         ),
     },

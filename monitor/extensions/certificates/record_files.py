@@ -78,8 +78,8 @@ def shows_itself(record: Mapping[str, Any], form: Form, data: bytes) -> bool:
 
 def _none(file: str) -> str:
     return (
-        f"{file}: holds no record of form {FORM}; `monitor certify` writes them, and "
-        "`monitor certificate` reads certificates of others"
+        f"{file}: holds no record of form {FORM}; `monitor certificate write` makes them, and "
+        "`monitor certificate show` reads certificates of others"
     )
 
 

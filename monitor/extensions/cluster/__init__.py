@@ -17,7 +17,7 @@ Invariants:
 * The state contains its version; newer states are refused.
 * An alert is in the driver's journal before a sink has it; a repeated batch notifies nobody again.
 * Only `kafka_log` knows the log's client; only `job`, `spark_source` and `workers` know Spark.
-  Nothing but the commands `bridge` and `cluster` imports this room, so nobody else pays for it.
+  Nothing but the command `cluster` imports this room, so nobody else pays for it.
 
 Considered and rejected: one Spark key per sensor (a key costs more than one sensor's work; hence
 blocks); decoding in the bridge (the log would hold observations instead of the received bytes);
@@ -42,13 +42,8 @@ EXTENSION: Final = Extension(
     page="scale.md",
     settings={"cluster": "monitor.extensions.cluster.settings:SECTION"},
     commands={
-        "bridge": Command(
-            "forward messages from the broker to a cluster's log",
-            "monitor.extensions.cluster.bridge_command",
-            "more",
-        ),
         "cluster": Command(
-            "run the cluster's job on Spark: read the log, write results",
+            "run a cluster's job on Spark, or a bridge from the broker to its log",
             "monitor.extensions.cluster.command",
             "more",
         ),

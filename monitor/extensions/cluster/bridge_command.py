@@ -1,4 +1,4 @@
-"""``monitor bridge``: from the broker to the cluster's log."""
+"""``monitor cluster bridge``: from the broker to the cluster's log."""
 
 from __future__ import annotations
 

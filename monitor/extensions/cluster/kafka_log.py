@@ -20,7 +20,7 @@ from monitor.extensions.cluster.settings import cluster_of
 
 _NEEDED: Final = (
     f"the cluster's libraries are not installed: {install_hint('cluster')} (and a Java 17 for "
-    "`monitor cluster`)"
+    "`monitor cluster run`)"
 )
 _POLL_SECONDS: Final = 0.5
 _READ_SECONDS: Final = 30.0

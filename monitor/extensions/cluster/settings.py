@@ -1,4 +1,4 @@
-"""The same core on Spark: `monitor bridge` and `monitor cluster`."""
+"""The same core on Spark: `monitor cluster run` and `monitor cluster bridge`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from monitor.core.setting import Contradiction, File
 
 
 class Meaning(NamedTuple):
-    """What a setting or section means to `monitor run`, and to `bridge` and `cluster`."""
+    """What a setting or section means to `monitor run`, and to `monitor cluster`."""
 
     key: str
     run: str
@@ -198,7 +198,7 @@ class ClusterJob(Section):
 
 
 class Cluster(Section):
-    """The same core on Spark: `monitor bridge` and `monitor cluster`."""
+    """The same core on Spark: `monitor cluster run` and `monitor cluster bridge`."""
 
     blocks: int = setting(
         1024,
@@ -238,9 +238,7 @@ class Cluster(Section):
 
 SECTION: Final = (
     Cluster,
-    setting(
-        Cluster(), "The same core on Spark: `monitor bridge`, `monitor cluster` (docs/scale.md)."
-    ),
+    setting(Cluster(), "The same core on Spark: `monitor cluster` (docs/scale.md)."),
 )
 
 

@@ -51,7 +51,7 @@ def told(tmp_path, capsys):
     def of(data: bytes, *options: str) -> tuple[int, str, str]:
         path = tmp_path / FILE
         path.write_bytes(data)
-        code = main(["certificate", str(path), *options])
+        code = main(["certificate", "show", str(path), *options])
         out, err = capsys.readouterr()
         return code, out, err.replace(f"{tmp_path}/", "")
 
@@ -330,7 +330,7 @@ def test_a_signature_beside_it_is_checked(told, tmp_path):
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path, capsys):
-    assert main(["certificate", str(tmp_path / "none.xml")]) == BAD_INPUT
+    assert main(["certificate", "show", str(tmp_path / "none.xml")]) == BAD_INPUT
     assert "cannot be read: No such file" in capsys.readouterr().err
 
 

@@ -32,6 +32,8 @@ from monitor.journal import Batch, Journal
 START = 1_770_000_000.0
 MARK = START + 100 * 3600.0
 END = "<dcc:date>2026-02-01</dcc:date>"
+WRITE = ("certificate", "write")
+VERIFY = ("certificate", "verify")
 BY = ("--laboratory", "Example Farm <A&B>", "--person", "Ä. Person", "--country", "NZ")
 
 
@@ -79,7 +81,7 @@ def keys(tmp_path) -> tuple[str, str]:
 
 def certify(journal: Path, out: Path, *more: str) -> int:
     return main(
-        ["certify", "cart/ü <3>", "mass", "--journal", str(journal), "--out", str(out), *BY, *more]
+        [*WRITE, "cart/ü <3>", "mass", "--journal", str(journal), "--out", str(out), *BY, *more]
     )
 
 
@@ -311,7 +313,7 @@ def test_a_note_with_any_character_leaves_xml_that_is_read(tmp_path):
     assert certify(path, out) == 0
 
     assert read_certificate(out.read_bytes(), "cart.xml").mistakes == ()
-    assert main(["certify", "--verify", str(out), "--journal", str(path)]) == 0
+    assert main([*VERIFY, str(out), "--journal", str(path)]) == 0
 
 
 def test_the_references_certificate_stands_in_it_and_widens_the_bias(journal, tmp_path):
@@ -343,7 +345,7 @@ def test_a_record_is_made_again_from_the_journal_and_its_signature_checked(
 ):
     out = tmp_path / f"cart.{form}"
     assert certify(journal, out, "--sign", keys[0]) == 0
-    verify = ["certify", "--verify", str(out), "--key", keys[1], "--journal", str(journal)]
+    verify = [*VERIFY, str(out), "--key", keys[1], "--journal", str(journal)]
 
     capsys.readouterr()
     assert main(verify) == 0
@@ -383,7 +385,7 @@ def test_a_journal_that_says_something_else_is_told(journal, tmp_path, capsys):
     opened.close()
 
     capsys.readouterr()
-    verify = ["certify", "--verify", str(out), "--journal", str(journal)]
+    verify = [*VERIFY, str(out), "--journal", str(journal)]
     assert main(verify) == BAD_INPUT
     errors = capsys.readouterr().err
     assert "the journal gives another record: " in errors
@@ -397,7 +399,7 @@ def test_a_new_record_takes_a_signature_of_the_former_away(journal, tmp_path, ke
     assert len((tmp_path / "cart.xml.sig").read_bytes()) == 64
     assert certify(journal, out) == 0
     assert not (tmp_path / "cart.xml.sig").exists()
-    assert main(["certify", "--verify", str(out), "--key", keys[1]]) == BAD_INPUT
+    assert main([*VERIFY, str(out), "--key", keys[1]]) == BAD_INPUT
 
 
 def test_the_journal_is_only_read_and_may_be_open(journal, tmp_path):
@@ -418,7 +420,7 @@ def test_settings_say_level_and_what_is_systematic(journal, tmp_path):
         "scoring: {level: 0.8, u_systematic: {reference_value: 0.5}}\n"
     )
     out = tmp_path / "cart.html"
-    said = ["certify", "cart/ü <3>", "mass", "--config", str(file), "--out", str(out), *BY]
+    said = [*WRITE, "cart/ü <3>", "mass", "--config", str(file), "--out", str(out), *BY]
     assert main(said) == 0
     assert certify(journal, tmp_path / "plain.html") == 0
 
@@ -426,13 +428,12 @@ def test_settings_say_level_and_what_is_systematic(journal, tmp_path):
     assert record["level"] == 0.8
     by_chance = plain["as_left"]["bias_expanded"]
     assert record["as_left"]["bias_expanded"] == pytest.approx(np.hypot(by_chance, 1.0))
-    assert main(["certify", "--verify", str(out), "--journal", str(journal)]) == 0
+    assert main([*VERIFY, str(out), "--journal", str(journal)]) == 0
 
 
 # -- what cannot be done --------------------------------------------------------------------------
 
 WRONG = {
-    "no series": (["--journal", "J", "--out", "a.xml"], "write SENSOR QUANTITY"),
     "no file": (["a", "x", "--journal", "J"], "--out is needed"),
     "no form": (["a", "x", "--journal", "J", "--out", "a.pdf"], "ends in .xml or .html"),
     "no issuer": (["a", "x", "--journal", "J", "--out", "a.xml"], "--laboratory is needed"),
@@ -464,7 +465,7 @@ WRONG = {
 def test_what_is_missing_is_told(journal, tmp_path, capsys, monkeypatch, which):
     monkeypatch.chdir(tmp_path)
     words, sentence = WRONG[which]
-    code = main(["certify", *(str(journal) if each == "J" else each for each in words)])
+    code = main([*WRITE, *(str(journal) if each == "J" else each for each in words)])
 
     assert (code, sentence in capsys.readouterr().err) == (2, True)
     assert not (tmp_path / "a.xml").exists()
@@ -493,7 +494,7 @@ def test_what_is_no_record_is_refused(tmp_path, capsys, data):
     file = tmp_path / "other"
     file.write_bytes(data)
 
-    assert main(["certify", "--verify", str(file)]) == BAD_INPUT
+    assert main([*VERIFY, str(file)]) == BAD_INPUT
     assert capsys.readouterr().err.startswith(f"monitor: {file}")
 
 
@@ -504,7 +505,7 @@ def test_the_words_of_another_version_are_proven_by_the_signature(
     with monkeypatch.context() as then:
         then.setattr("monitor.extensions.certificates.found_and_left.__version__", "0.1.0")
         assert certify(journal, out, "--sign", keys[0]) == 0
-    verify = ["certify", "--verify", str(out), "--journal", str(journal)]
+    verify = [*VERIFY, str(out), "--journal", str(journal)]
 
     assert main(verify) == BAD_INPUT
     assert "was made by monitor 0.1.0, this is" in capsys.readouterr().err
@@ -531,12 +532,12 @@ def test_whatever_a_record_says_the_answer_is_a_sentence(journal, tmp_path, data
     file = tmp_path / "other.html"
     file.write_text(f'<!doctype html><meta name="monitor-record" content="{written}">', "utf-8")
 
-    assert main(["certify", "--verify", str(file), "--journal", str(journal)]) in (2, BAD_INPUT)
+    assert main([*VERIFY, str(file), "--journal", str(journal)]) in (2, BAD_INPUT)
 
 
 def test_a_record_that_is_not_whole_is_told(journal, tmp_path, capsys):
     file = tmp_path / "half.html"
     file.write_text("<!doctype html><meta name='monitor-record' content='{&quot;form&quot;:1}'>")
 
-    assert main(["certify", "--verify", str(file), "--journal", str(journal)]) == BAD_INPUT
+    assert main([*VERIFY, str(file), "--journal", str(journal)]) == BAD_INPUT
     assert "its record is incomplete" in capsys.readouterr().err

@@ -106,13 +106,13 @@ def test_the_command_tells_a_certificate_that_was_changed(signer, tmp_path, caps
     file.write_bytes(certificate())
     signed = signer.sign(file, EXCLUSIVE, METHODS["ecdsa"][0], key=EC)
     file.write_bytes(signed)
-    assert main(["certificate", str(file), "--valid-until", "9000-01-01"]) == 0
+    assert main(["certificate", "show", str(file), "--valid-until", "9000-01-01"]) == 0
     assert (
         "its XML signature matches this content and the certificate of" in capsys.readouterr().out
     )
 
     file.write_bytes(signed.replace(b"0.001", b"0.0001", 1))
-    assert main(["certificate", str(file), "--valid-until", "9000-01-01"]) == BAD_INPUT
+    assert main(["certificate", "show", str(file), "--valid-until", "9000-01-01"]) == BAD_INPUT
     told = capsys.readouterr()
     assert "its XML signature is broken (the content was changed after it was signed)" in told.err
 
@@ -178,7 +178,7 @@ def test_without_the_library_it_is_not_checked(signer, tmp_path):
     file.write_bytes(signer.sign(file, EXCLUSIVE, METHODS["rsa"][0], key=RSA))
     script = (
         "import sys; sys.modules['cryptography'] = None; from monitor.cli import main; "
-        f"sys.exit(main(['certificate', {str(file)!r}, '--valid-until', '9000-01-01']))"
+        f"sys.exit(main(['certificate', 'show', {str(file)!r}, '--valid-until', '9000-01-01']))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], check=False, capture_output=True, text=True

@@ -416,7 +416,7 @@ def broker(tmp_path_factory):
 
 
 class Bridges:
-    """Processes of `monitor bridge` on one settings file."""
+    """Processes of `monitor cluster bridge` on one settings file."""
 
     def __init__(self, folder: Path, port: int, log: int, share: str = "null") -> None:
         self.metrics = free_port() if share == "null" else None
@@ -431,7 +431,7 @@ class Bridges:
         said = self._folder / f"bridge-{name}.log"
         with said.open("wb") as out:
             self.running[name] = subprocess.Popen(
-                [*MONITOR, "bridge", "--config", str(self.settings), "--name", name],
+                [*MONITOR, "cluster", "bridge", "--config", str(self.settings), "--name", name],
                 stdout=out,
                 stderr=out,
             )

@@ -36,7 +36,7 @@ def test_every_series_equals_the_daemons_through_a_killed_bridge_and_a_killed_dr
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_path):
-    from monitor.extensions.cluster import command
+    from monitor.extensions.cluster import run_command
     from monitor.extensions.cluster.kafka_log import MissingLibraryError
 
     monkeypatch.setitem(sys.modules, "monitor.extensions.cluster.job", None)
@@ -46,11 +46,11 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch, tmp_pat
     settings = tmp_path / "s.yaml"
     settings.write_text("{}\n")
     with pytest.raises(MissingLibraryError, match="pip install"):
-        command.run(type("Options", (), {"config": str(settings), "spark": []})())
+        run_command.run(type("Options", (), {"config": str(settings), "spark": []})())
 
 
 def test_folders_of_results_are_listed_once_in_a_while():
-    from monitor.extensions.cluster.command import Seldom
+    from monitor.extensions.cluster.run_command import Seldom
 
     done, times = [], iter([0.0, 0.5, 1.0, 599.0, 600.5, 601.0, 602.0])
     tidy = Seldom(600.0, lambda: next(times))

@@ -1,4 +1,4 @@
-"""``monitor certificate``: what a digital calibration certificate states of a reference."""
+"""``monitor certificate show``: what a digital calibration certificate states of a reference."""
 
 from __future__ import annotations
 
@@ -26,32 +26,7 @@ from monitor.extensions.certificates.signatures import signature_file
 from monitor.extensions.certificates.validity import Validity, ValidityError, validity_of
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.add_argument("file", metavar="FILE", help="certificate: XML of PTB's DCC schema 3.x")
-    valid = parser.add_mutually_exclusive_group()
-    valid.add_argument(
-        "--valid-for", metavar="TIME", help="validity after its calibration: 12mo, 1y, 26w, 90d"
-    )
-    valid.add_argument("--valid-until", metavar="DATE", help="its last day, such as 2027-03-01")
-    parser.add_argument(
-        "--quantity",
-        default="",
-        metavar="NAME",
-        help="quantity of the reference: its name in the certificate, or its type (refType)",
-    )
-    parser.add_argument("--unit", default="", help="unit of the series (default: as certified)")
-    parser.add_argument(
-        "--key", metavar="PEM", help="public Ed25519 key: check the signature in FILE.sig"
-    )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print everything as JSON")
-    form.add_argument(
-        "--settings", action="store_true", help="print the reference's settings instead"
-    )
-
-
-def run(options: argparse.Namespace) -> int:
+def show_certificate(options: argparse.Namespace) -> int:
     """Print the content of the certificate, and on standard error why it cannot be used."""
     path, now = Path(options.file), time.time()
     data = read_whole(path)

@@ -1,4 +1,4 @@
-"""``monitor certify``: the as-found / as-left record of a sensor, signed and reproducible."""
+"""``monitor certificate write`` and ``verify``: a sensor's record, signed and reproducible."""
 
 from __future__ import annotations
 
@@ -55,67 +55,20 @@ from monitor.journal.journal import Journal
 
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _SHOWN = 10
-_EPILOG = """\
-"As found" is the sensor before the first event in that time (`monitor event SENSOR adjusted`), "as
-left" after the last one. FILE.xml has the shape of a DCC, FILE.html is for printing. --sign writes
-FILE.sig beside it, which openssl can check too. docs/certificates.md says what a record proves.
-"""
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
-    parser.epilog = _EPILOG
-    parser.add_argument("series", metavar="SENSOR QUANTITY", nargs="*", help="which series")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--journal", metavar="PATH", help="path of the journal; also while it runs")
-    where.add_argument(
-        "--config", metavar="FILE", help="settings that name the journal, level and u_systematic"
-    )
-    parser.add_argument("--from", dest="start", metavar="TIME", help="start, ISO 8601")
-    parser.add_argument("--to", dest="end", metavar="TIME", help="end (default: now)")
-    parser.add_argument("--laboratory", metavar="NAME", help="organisation that issues the record")
-    parser.add_argument("--person", metavar="NAME", help="who is responsible for it")
-    parser.add_argument("--country", metavar="CC", help="its country, ISO 3166-1: required for XML")
-    parser.add_argument(
-        "--reference",
-        action="append",
-        default=[],
-        metavar="DCC",
-        help="certificate of a reference that was used; may be repeated",
-    )
-    parser.add_argument(
-        "--reference-quantity", default="", metavar="NAME", help="quantity of those certificates"
-    )
-    parser.add_argument(
-        "--valid-for", metavar="TIME", help="validity of those that state none: 12mo"
-    )
-    parser.add_argument(
-        "--dsi-unit", default="", metavar="UNIT", help=r"unit in D-SI, such as \kilogram"
-    )
-    parser.add_argument("--out", metavar="FILE", help="file to write: .xml or .html")
-    parser.add_argument("--sign", metavar="PEM", help="private Ed25519 key: write FILE.sig too")
-    parser.add_argument("--verify", metavar="FILE", help="check a record instead")
-    parser.add_argument("--key", metavar="PEM", help="with --verify: public key of its signature")
-
-
-def run(options: argparse.Namespace) -> int:
-    """Write a record, or check one."""
-    return _verify(options) if options.verify is not None else _write(options)
 
 
 # -- writing --------------------------------------------------------------------------------------
 
 
-def _write(options: argparse.Namespace) -> int:
-    if len(options.series) != 2:
-        raise UsageError("write SENSOR QUANTITY, such as cart-03 mass, or --verify FILE")
+def write_record(options: argparse.Namespace) -> int:
+    """Write a record, and its signature if there is a key."""
     if options.out is None or Path(options.out).suffix[1:] not in FORMS:
         raise UsageError("--out is needed: a file that ends in .xml or .html")
     if not options.laboratory:
         raise UsageError("--laboratory is needed: a record says which organisation issues it")
     out, now = Path(options.out), time.time()
     form: Form = "html" if out.suffix == ".html" else "xml"
-    sensor, quantity = options.series
+    sensor, quantity = options.sensor, options.quantity
     held = _held(options, sensor, quantity)
     asked = RecordScope(
         sensor,
@@ -244,7 +197,7 @@ def _held(options: argparse.Namespace, sensor: str, quantity: str) -> _Held:
         path = Path(options.journal)
     else:
         raise UsageError("--journal PATH or --config FILE is needed: where the pairs are")
-    with tempfile.TemporaryDirectory(prefix="monitor-certify.") as folder:
+    with tempfile.TemporaryDirectory(prefix="monitor-certificate.") as folder:
         copy = Path(folder, "copy.sqlite")
         backup(path, copy)
         journal = Journal(copy)
@@ -266,10 +219,11 @@ def _held(options: argparse.Namespace, sensor: str, quantity: str) -> _Held:
 # -- checking -------------------------------------------------------------------------------------
 
 
-def _verify(options: argparse.Namespace) -> int:
-    path = Path(options.verify)
+def verify_record(options: argparse.Namespace) -> int:
+    """Print what is right of a record, and on standard error what is not."""
+    path = Path(options.file)
     data = read_whole(path)
-    record, form = record_in(data, options.verify)
+    record, form = record_in(data, options.file)
     signed = _signature(path, data, options.key)
     is_proven = options.key is not None and signed[0]
     checks = [signed, _words(record, form, data, is_proven=is_proven)]
