@@ -55,7 +55,7 @@ ATTACKS: Final = (
         (
             "faults/test_once.py::test_what_comes_again_without_a_time_or_with_other_aliases_counts_once",
             "shell/test_redeliveries.py::test_a_packet_without_a_time_that_comes_again_is_one_reading",
-            "engine/test_bridge.py::test_a_packet_without_a_time_that_comes_again_is_on_the_log_once",
+            "extensions/cluster/test_bridge.py::test_a_packet_without_a_time_that_comes_again_is_on_the_log_once",
         ),
     ),
     Row(

@@ -39,7 +39,7 @@ def made() -> Iterator[object]:
 
     def make(http_section: str) -> Service:
         settings = parse(f"http: {{port: 0, {http_section}}}".encode(), "test.yaml")
-        service = _service(settings.http)
+        service = _service(settings)
         running.append(service)
         until("the service answers", lambda: answers(service))
         return service
