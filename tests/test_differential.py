@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-import numpy as np
 import pytest
 from fuzz import differential
 from fuzz.differential import RECEIVED, Daemon, Difference, campaign, compare, compare_explained
@@ -13,8 +12,7 @@ from fuzz.differential import RECEIVED, Daemon, Difference, campaign, compare, c
 from monitor.config import parse
 from monitor.core.model import Reading, Reference
 from monitor.decode import DECODERS, Rejected, Route, Router
-from monitor.decode.accelerators import Gathered, batch_alike, batch_native, batch_records
-from monitor.decode.accelerators.batch_alike import _number
+from monitor.decode.accelerators import Gathered, batch_native, batch_records
 
 BATCHES = {1: 400, 2: 200, 101: 12, 1000: 2}
 SETTINGS = parse(
@@ -184,37 +182,6 @@ def test_a_fault_that_is_planted_is_found(monkeypatch, module, name, wrong):
 
     with pytest.raises(Difference):
         campaign("planted", 3000, [1, 2], explained=0.0)
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("_DIGITS_MAX", 18),
-        ("_DAY", 1e15),
-        ("_HIGHEST", np.array([9] * 6)),
-        ("all_of", lambda rows: rows.mean(axis=1) > 0.98),
-        ("_number", lambda member: _number(member) and _number(member)._replace(sign=1.0)),
-    ],
-)
-def test_a_fault_planted_among_messages_written_alike_is_found(monkeypatch, name, wrong):
-    monkeypatch.setattr(batch_alike, "ENOUGH", 4)
-    monkeypatch.setattr(batch_alike, name, wrong)
-
-    with pytest.raises(Difference):
-        campaign("planted alike", 300, [101], explained=0.0)
-
-
-@pytest.mark.parametrize("unit", [{}, {"unit": "kg"}])
-def test_messages_written_alike_are_not_read_one_by_one(monkeypatch, unit):
-    daemon = Daemon.of(SETTINGS)
-    daemon.together([(READING, native(**unit))], 1)  # the unit is known from now on
-    monkeypatch.setattr(batch_alike, "ENOUGH", 256)
-    monkeypatch.setattr(batch_native, "read_native", None)
-    sent = [(READING, native(value=at + 0.25, **unit)) for at in range(100, 600)]
-
-    found = daemon.router.decode_all(*zip(*sent, strict=True), RECEIVED)
-
-    assert [each.value for each in found.observations] == [at + 0.25 for at in range(100, 600)]
 
 
 def test_readings_keep_their_order_whoever_reads_them():

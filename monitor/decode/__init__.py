@@ -24,8 +24,8 @@ Invariants.
 
 Tried and rejected. Typed structs as the decoder of native payloads: they take the last of two equal
 members, and their refusals name places only in sentences. A byte template for payloads that differ
-in digits alone: a gain of 3 % for reads of 1500 messages, a loss for small ones. A limit on depth
-by Python's stack: it depended on the caller.
+in digits alone, in 200 lines: no gain at 500 messages a read, 7 % of a message's whole time at
+2000, a quarter at 12 000. A limit on depth by Python's stack: it depended on the caller.
 
 What breaks first. An accelerator that learns to read one more form: extend
 ``tests/fuzz/differential.py`` with that form first. State that decoders keep from message to

@@ -18,11 +18,9 @@ from monitor.decode.accelerators import (
     Gathered,
     MessageBatch,
     TopicSeries,
-    batch_alike,
     batch_native,
     batch_records,
 )
-from monitor.decode.accelerators.batch_alike import PackedBatch
 from monitor.decode.accelerators.batch_records import Arrays, arrays
 from monitor.decode.checks import Rejected
 from monitor.decode.fields import ARRIVAL
@@ -279,16 +277,6 @@ class Router:
             return left
         for way in range(_NATIVE, _RECORD_REFERENCES + 1):
             places = np.flatnonzero(ways[:, 0] == way)
-            if way in (_NATIVE, _NATIVE_REFERENCES) and places.size >= batch_alike.ENOUGH:
-                alike = PackedBatch(
-                    payloads.packed(),
-                    places,
-                    ways[places, 1],
-                    lambda place: self._known[numbers[place]].stream.unit,
-                    now,
-                    way == _NATIVE_REFERENCES,
-                )
-                places = places[batch_alike.read_alike(alike, found, self._payload_bytes_max)]
             if places.size:
                 some = payloads.part(places)
                 if max(map(len, some)) > self._payload_bytes_max:

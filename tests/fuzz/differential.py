@@ -22,7 +22,6 @@ import msgspec
 from monitor.config import Settings, parse
 from monitor.config.core_plan import router_of, units_of
 from monitor.decode import Decoded, Found, Rejected, Router
-from monitor.decode.accelerators import batch_alike
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.explain import SHOWN_MAX, Message, explain
 
@@ -32,7 +31,6 @@ from .mutations import Pool, mutated
 
 RECEIVED: Final = 1_780_000_000.0  # 2026-05-28, after every good time
 SIZES: Final = (1, 2, 101, 1000)
-ALIKE: Final = 4
 _BATCHES_A_DAEMON: Final = 100
 Sent = tuple[str, bytes]
 
@@ -335,41 +333,8 @@ def payload_of(chance: random.Random, topic: str, hostile: float) -> bytes:
     return raw
 
 
-def _plain(chance: random.Random) -> str:
-    """Return a native message as most devices write it, with a time in UTC."""
-    digits = chance.choice((0, 0, 3, 6))
-    day = f"2026-{chance.randrange(1, 5):02}-{chance.randrange(1, 29):02}"
-    members = [
-        f'"time": "{day}T{chance.randrange(24):02}:59:59{"." * bool(digits)}{"9" * digits}Z"',
-        f'"value": {"-" * chance.randrange(2)}{good_number(chance)}',
-        f'"u": {good_number(chance)}',
-        *(['"unit": "kg"'] * chance.randrange(2)),
-    ]
-    chance.shuffle(members)
-    return f"{{{chance.choice((', ', ',')).join(members)}}}"
-
-
-def written_alike(chance: random.Random, count: int) -> list[Sent]:
-    """Return native messages of a topic that differ in digits, and a few in any one byte."""
-    topic = chance.choice([each for each in _TOPICS if each.startswith(("plain", "kg"))])
-    texts = [_plain(chance).encode() for _ in range(chance.choice((1, 1, 3)))]
-    much = chance.choice((0.02, 0.3))
-    made = []
-    for _ in range(count):
-        raw = bytearray(chance.choice(texts))
-        for at, octet in enumerate(raw):
-            if 48 <= octet < 58 and chance.random() < much:
-                raw[at] = chance.randrange(48, 58)
-        if chance.random() < 0.05:
-            raw[chance.randrange(len(raw))] = chance.choice(b'0123456789"-+.,:TZeE{}[] u\0\xff')
-        made.append((topic, bytes(raw)))
-    return made
-
-
 def batch(chance: random.Random, count: int, pools: dict[int, Pool]) -> list[Sent]:
     """Return messages of a few topics."""
-    if count > 50 and chance.random() < 0.5:
-        return written_alike(chance, count)
     hostile = chance.choice((0.0, 0.02, 0.5, 1.0))
     topics = chance.choices((*_TOPICS, *_MAPPED), k=chance.choice((1, 2, 6)))
     others = chance.random() < 0.3
@@ -406,7 +371,6 @@ def campaign(
     chance = random.Random(seed)
     pools: dict[int, Pool] = {}
     messages = accepted = 0
-    batch_alike.ENOUGH = min(batch_alike.ENOUGH, ALIKE)  # else few batches have enough of one form
     for number in range(batches):
         if number % _BATCHES_A_DAEMON == 0:
             settings = chance.choices(_SETTINGS, (8, 1, 1))[0]
