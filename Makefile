@@ -40,12 +40,13 @@ export PYTHONDONTWRITEBYTECODE =
 PARALLEL = -n $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2) --dist worksteal
 CHECKED = tests/test_contracts.py tests/test_house.py tests/core
 # What libraries matter to: numbers, decoding, settings, frames, notebooks, journal, HTTP and MQTT.
-SHARE = tests/core/test_scores.py tests/core/test_normal.py tests/core/test_statistics.py \
-    tests/core/test_windows.py tests/core/test_detection.py tests/core/test_network.py \
-    tests/test_formats.py tests/test_native.py tests/test_mapping.py tests/test_units.py \
-    tests/test_config.py tests/test_package.py tests/test_frames.py tests/test_notebook.py \
-    tests/shell/test_journal.py tests/shell/test_mqtt.py tests/shell/test_web.py \
-    tests/shell/test_webhook.py tests/shell/test_client.py
+SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py \
+    tests/core/scores/test_statistics.py tests/core/windows/test_windows.py \
+    tests/core/detector/test_detector.py tests/core/state/test_network.py \
+    tests/decode/formats tests/decode/test_mapping.py tests/decode/test_units.py \
+    tests/config/test_settings.py tests/test_package.py tests/frames/test_pair_frames.py \
+    tests/test_notebook.py tests/journal/test_journal.py tests/mqtt/test_connection.py \
+    tests/http/test_service.py tests/alerts/test_webhook.py tests/client/test_client.py
 
 .PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs generated lock sbom audit always clean
 
@@ -107,7 +108,7 @@ generated: $(VENV)/dev.stamp
 	$(RUN) -m monitor.config.settings_docs
 	$(RUN) -m monitor.http.metrics_docs
 	$(RUN) -m monitor.manual.reference
-	PYTHONPATH=tests $(RUN) tests/shell/test_exposition.py
+	PYTHONPATH=.:tests $(RUN) tests/http/test_metrics.py
 	$(RUN) deploy/prometheus/fault_rules.py
 	$(RUN) deploy/kubernetes/operator/rules.py
 	$(RUN) deploy/grafana/build.py

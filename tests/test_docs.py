@@ -27,7 +27,7 @@ from monitor.extensions import all_extensions
 from monitor.http.application import application
 from monitor.http.published import Published
 
-RUN_ELSEWHERE = {"formats.md": "tests/shell/test_explain.py"}
+RUN_ELSEWHERE = {"formats.md": "tests/explain/test_explain.py"}
 PROGRAMS = Path(sys.executable).parent
 README = PROJECT / "README.md"
 FOLDERS = "monitor|tests|docs|configs|deploy|benchmarks"

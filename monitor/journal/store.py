@@ -3,7 +3,7 @@
 Three implementations: :class:`monitor.journal.journal.Journal` (SQLite, the daemon's),
 :class:`monitor.journal.in_memory.InMemoryStore` (recorded files, explanations, tests) and the
 cluster's ``BlockStore`` (the state of one block of sensors). One test suite runs over all of them:
-``tests/shell/test_store.py``.
+``tests/journal/test_store.py``.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from browser.conftest import shoot
 from harness.cases import further
+from harness.transitions import transition
 from harness.yard import RULES, START, Yard, fleet
-from shell.transitions import transition
 
 from monitor.alerts.transition import Transition
 from monitor.core.registry import SeriesName

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from installation import Broker, Installation, Secrets, installed
+
+from tests.deploy.installation import Broker, Installation, Secrets, installed
 
 
 @pytest.fixture(scope="session")

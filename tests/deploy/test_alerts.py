@@ -10,11 +10,11 @@ import promql_parser
 import pytest
 import yaml
 from harness.programs import need
-from installation import DEPLOY, PROJECT, changed, run
-from test_dashboards import TARGET, metrics
 
 from monitor.core.verdict import FAULTS
 from monitor.decode.checks import NO_FAULT
+from tests.deploy.installation import DEPLOY, PROJECT, changed, run
+from tests.deploy.test_dashboards import TARGET, metrics
 
 PROMETHEUS = DEPLOY / "prometheus"
 ALERTS = PROMETHEUS / "alerts.yml"

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import yaml
 from harness.programs import need
-from installation import DEPLOY, run
 from scipy import stats
 
 from monitor.core.model import Reading, Reference
@@ -24,6 +23,7 @@ from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.http.metrics import Exposition
 from monitor.journal.in_memory import InMemoryStore
+from tests.deploy.installation import DEPLOY, run
 
 PAIRS = 500
 U = 5.0

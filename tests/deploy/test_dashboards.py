@@ -12,13 +12,13 @@ from pathlib import Path
 import promql_parser
 import pytest
 import yaml
-from installation import DEPLOY, run
 
 from monitor.extensions import all_extensions, hooks
 from monitor.http.metrics import METRICS, OTHERS, STATES
 from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import render
+from tests.deploy.installation import DEPLOY, run
 
 GRAFANA = DEPLOY / "grafana"
 FILES = sorted((GRAFANA / "dashboards").glob("*.json"))

@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 import promql_parser
 import pytest
 from harness.programs import until
-from installation import DEPLOY, Installation
 
 from monitor.simulate.carts import CARTS
+from tests.deploy.installation import DEPLOY, Installation
 
 DASHBOARDS = sorted((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 VARIABLES = {

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from crds import SCHEMAS
 from harness.programs import need_module, need_script
-from installation import DEPLOY, PROJECT, run
 
 from monitor.cli import main
 from monitor.config import load
 from monitor.config.settings import Settings
+from tests.deploy.crds import SCHEMAS
+from tests.deploy.installation import DEPLOY, PROJECT, run
 
 FOLDER = DEPLOY / "kubernetes" / "cluster"
 OWN = {"Namespace", "ConfigMap", "Secret", "PersistentVolumeClaim", "StatefulSet", "Service"}

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 import paho.mqtt.client as paho
 import pytest
 from harness.programs import WAIT_SECONDS, need, until
-from installation import DEPLOY, HOST, Broker, Secrets, ShippedDaemon, run
 from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -21,6 +20,7 @@ from paho.mqtt.properties import Properties
 from monitor.cli import main
 from monitor.errors import UNAVAILABLE
 from monitor.mqtt.publish import BrokerPublisher, PublishError
+from tests.deploy.installation import DEPLOY, HOST, Broker, Secrets, ShippedDaemon, run
 
 READING = "monitor/cart-01/mass/reading"
 REFERENCE = "monitor/cart-01/mass/reference"

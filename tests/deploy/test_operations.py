@@ -11,10 +11,10 @@ import pytest
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import until
-from installation import PROJECT
 
 from monitor.cli import all_commands
 from monitor.mqtt.publish import BrokerPublisher
+from tests.deploy.installation import PROJECT
 
 PAGES = [PROJECT / "docs" / name for name in ("operations.md", "runbook.md")]
 PAIRS = 'monitor_window_pairs{sensor="a",quantity="x"}'

@@ -15,9 +15,9 @@ import pytest
 import yaml
 from harness.daemon import Daemon
 from harness.programs import free_port, need, need_module, need_script
-from installation import DEPLOY, PROJECT, changed, run, shipped
 
 from monitor.config import load
+from tests.deploy.installation import DEPLOY, PROJECT, changed, run, shipped
 
 SETTINGS = sorted(DEPLOY.rglob("monitor.yaml"))
 SETTINGS.remove(DEPLOY / "grafana" / "provisioning" / "dashboards" / "monitor.yaml")

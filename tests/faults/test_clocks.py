@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_intake import START, Message, assembled, said
 
 from monitor.core.pairing.observations import unpack
 from monitor.daemon.loop import Daemon
+from tests.daemon.test_intake import START, Message, assembled, said
 
 HOUR = 3600.0
 STEPS = (0.0, -0.2 * HOUR, 0.2 * HOUR, -0.4 * HOUR, 0.4 * HOUR)  # taken from the end

@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
-from exact import differences
 
 from monitor.core.analysis import resampling
 from monitor.core.scores import intervals
 from monitor.core.scores.statistics import compute
+from tests.papers.exact import differences
 
 SENSORS = ["co", "nox", "no2"]
 WEEKLY = {

@@ -6,12 +6,12 @@ from datetime import date, datetime, timedelta
 
 import numpy as np
 import pytest
-from exact import curve_figures, figures, stated_point
 
 from monitor.core.analysis import resampling
 from monitor.core.scores import calibration, curves, intervals
 from monitor.core.scores.statistics import compute
 from monitor.files import read_stream
+from tests.papers.exact import curve_figures, figures, stated_point
 
 PERNOT = [f"pernot_set{i}" for i in range(1, 6)]
 # Every part of every set; the tests of this folder read each. Notes and names have no figures.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from exact import differences
 
 from monitor.core.analysis import resampling, sensitivity
 from monitor.core.scores import calibration, intervals
+from tests.papers.exact import differences
 
 SETS = [f"pernot_set{i}" for i in range(1, 6)]
 ENDS = {"lo": "lower", "hi": "upper", "zeta": "zeta", "bias": "bias"}

@@ -7,10 +7,10 @@ from typing import Final
 from .catalogue import Row
 
 _WRONG_CLOCK: Final = "faults/test_wrong_clock.py::"
-_ADMISSION: Final = "shell/test_admission.py::"
-_ACCESS: Final = "shell/test_web_access.py::"
-_LIMITS: Final = "shell/test_byte_limits.py::"
-_STATE: Final = "shell/test_state.py::"
+_ADMISSION: Final = "http/test_admission.py::"
+_ACCESS: Final = "http/test_access.py::"
+_LIMITS: Final = "mqtt/test_byte_limits.py::"
+_STATE: Final = "journal/test_opening.py::"
 
 ATTACKS: Final = (
     Row(
@@ -26,18 +26,18 @@ ATTACKS: Final = (
         "a late reference after an event brought old evidence back",
         "live state is restarted state; the daemon checks itself, and repairs what differs",
         (
-            "core/test_network.py::test_a_late_reference_after_an_event_leaves_the_evidence_before_it_behind",
-            "core/test_lives.py::test_lives",
-            "shell/test_self_check.py::test_one_bit_is_found_told_and_mended",
-            "shell/test_self_check.py::test_a_long_series_is_checked_in_steps_whatever_comes_between",
+            "core/state/test_network.py::test_a_late_reference_after_an_event_leaves_the_evidence_before_it_behind",
+            "core/state/test_pipeline.py::test_lives",
+            "daemon/test_self_check.py::test_one_bit_is_found_told_and_mended",
+            "daemon/test_self_check.py::test_a_long_series_is_checked_in_steps_whatever_comes_between",
         ),
     ),
     Row(
         "late references made everything take minutes",
         "replays start from copies in memory; histories are read in one pass",
         (
-            "core/test_late.py::test_a_reference_that_is_late_reads_no_history_where_the_window_holds_its_past",
-            "core/test_late.py::test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits",
+            "core/detector/test_ring_replays.py::test_a_reference_that_is_late_reads_no_history_where_the_window_holds_its_past",
+            "core/detector/test_ring_replays.py::test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits",
             "trial late",
         ),
     ),
@@ -45,8 +45,8 @@ ATTACKS: Final = (
         "a reference whose nearest reading comes after it cost eight times as much",
         "a pair that moves replays a few pairs and reads no history",
         (
-            "core/test_late.py::test_a_live_reference_never_reads_the_history",
-            "core/test_late.py::test_a_live_reference_replays_a_few_pairs",
+            "core/detector/test_ring_replays.py::test_a_live_reference_never_reads_the_history",
+            "core/detector/test_ring_replays.py::test_a_live_reference_replays_a_few_pairs",
         ),
     ),
     Row(
@@ -54,7 +54,7 @@ ATTACKS: Final = (
         "their packets are remembered until the broker has the acknowledgement",
         (
             "faults/test_once.py::test_what_comes_again_without_a_time_or_with_other_aliases_counts_once",
-            "shell/test_redeliveries.py::test_a_packet_without_a_time_that_comes_again_is_one_reading",
+            "daemon/test_redeliveries.py::test_a_packet_without_a_time_that_comes_again_is_one_reading",
             "extensions/cluster/test_bridge.py::test_a_packet_without_a_time_that_comes_again_is_on_the_log_once",
         ),
     ),
@@ -73,7 +73,7 @@ ATTACKS: Final = (
         (
             _LIMITS + "test_long_topics_take_no_more_memory_than_short_ones",
             _LIMITS + "test_births_cost_what_is_read_of_them_and_one_note_a_node",
-            "shell/test_bad_input.py::test_a_message_too_large_is_refused_once_and_never_comes_again",
+            "acceptance/test_bad_input.py::test_a_message_too_large_is_refused_once_and_never_comes_again",
         ),
     ),
     Row(
@@ -89,35 +89,35 @@ ATTACKS: Final = (
         "one reference counted three times",
         "one meaning of a message, whatever reads it",
         (
-            "shell/test_one_meaning.py::test_a_reference_with_seven_digits_that_comes_three_times_is_one",
+            "acceptance/test_one_meaning.py::test_a_reference_with_seven_digits_that_comes_three_times_is_one",
         ),
     ),
     Row(
         "a server that drips held an attempt of the webhook",
         "the whole attempt has one bound",
-        ("shell/test_webhook.py::test_a_server_that_stalls_or_drips_costs_one_bounded_attempt",),
+        ("alerts/test_webhook.py::test_a_server_that_stalls_or_drips_costs_one_bounded_attempt",),
     ),
     Row(
         "an alert said `nan times`",
         "an estimate with one end is stated with that end",
-        ("shell/test_webhook.py::test_an_estimate_with_one_end_alone_is_told_with_it",),
+        ("alerts/test_webhook.py::test_an_estimate_with_one_end_alone_is_told_with_it",),
     ),
     Row(
         "a web page could read a daemon on loopback by its own name",
         "foreign host names get 421",
-        ("shell/test_host_names.py::test_a_foreign_name_is_refused_on_loopback_with_what_to_set",),
+        ("http/test_host_names.py::test_a_foreign_name_is_refused_on_loopback_with_what_to_set",),
     ),
     Row(
         "a refused method was answered without HEAD among those allowed",
         "`Allow: GET, HEAD`",
-        ("shell/test_web.py::test_nothing_can_be_changed",),
+        ("http/test_service.py::test_nothing_can_be_changed",),
     ),
     Row(
         "a deleted log of the journal opened empty without a word",
         "refused with exit 65 until the log is back or a repair is requested",
         (
-            "shell/test_storage.py::test_a_log_that_is_gone_is_told_until_a_repair",
-            "shell/test_storage.py::test_the_file_of_a_running_daemon_alone_is_no_copy",
+            "journal/test_repairing.py::test_a_log_that_is_gone_is_told_until_a_repair",
+            "journal/test_repairing.py::test_the_file_of_a_running_daemon_alone_is_no_copy",
         ),
     ),
     Row(
@@ -129,16 +129,16 @@ ATTACKS: Final = (
         "the same settings elsewhere took over the session",
         "each journal has a client identifier of its own; a takeover is reported by name",
         (
-            "shell/test_client_ids.py::test_the_same_settings_with_another_journal_take_nothing_over",
-            "shell/test_client_ids.py::test_a_takeover_is_told_with_the_name",
+            "mqtt/test_client_ids.py::test_the_same_settings_with_another_journal_take_nothing_over",
+            "mqtt/test_client_ids.py::test_a_takeover_is_told_with_the_name",
         ),
     ),
     Row(
         "ten hang-ups ended with a certainty that nobody had; an unknown PUBACK code was fatal",
         "says that it is not sure; an unknown code is a refusal in words",
         (
-            "shell/test_broker_moods.py::test_many_hang_ups_end_with_a_sentence_that_does_not_claim_to_be_sure",
-            "shell/test_broker_moods.py::test_a_reason_code_that_no_standard_knows_is_a_refusal_in_words",
+            "mqtt/test_broker_moods.py::test_many_hang_ups_end_with_a_sentence_that_does_not_claim_to_be_sure",
+            "mqtt/test_broker_moods.py::test_a_reason_code_that_no_standard_knows_is_a_refusal_in_words",
         ),
     ),
     Row(

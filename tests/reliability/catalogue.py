@@ -13,7 +13,7 @@ class Row(NamedTuple):
     shown_by: tuple[str, ...]
 
 
-_MQTT = "shell/test_mqtt.py::"
+_MQTT = "mqtt/test_connection.py::"
 _RARE = "faults/test_rare.py::"
 
 CATALOGUE: Final = (
@@ -70,7 +70,7 @@ CATALOGUE: Final = (
         "a message comes twice: DUP, a publisher that is not sure",
         "one effect; the key is made durable with it, without a time the packet",
         (
-            "test_trades.py::test_everything_twice_gives_the_same_bits",
+            "acceptance/test_trades.py::test_everything_twice_gives_the_same_bits",
             "faults/test_once.py::test_what_comes_again_without_a_time_or_with_other_aliases_counts_once",
             "trial seeds",
         ),
@@ -78,7 +78,7 @@ CATALOGUE: Final = (
     Row(
         "messages out of order",
         "the same bits as in order",
-        ("core/test_network.py::test_shuffled_and_repeated_delivery_gives_the_same_bits",),
+        ("core/state/test_network.py::test_shuffled_and_repeated_delivery_gives_the_same_bits",),
     ),
     Row(
         "retained messages are played again",
@@ -95,7 +95,7 @@ CATALOGUE: Final = (
             "faults/test_wrong_clock.py::test_a_clock_years_ahead_for_a_while_erases_nothing",
             "faults/test_wrong_clock.py::test_a_clock_that_is_behind_refuses_nothing",
             "faults/test_clocks.py::test_steps_of_the_wall_clock_change_no_wait_and_lose_nothing",
-            "test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",
+            "decode/formats/test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",
         ),
     ),
     Row(
@@ -103,37 +103,41 @@ CATALOGUE: Final = (
         "more than 300 s ahead: refused (`future`), moves no window",
         (
             _RARE + "test_a_time_in_the_future_is_refused_and_moves_nothing",
-            "test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",
+            "decode/formats/test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",
         ),
     ),
     Row(
         "a reference hours or days late",
         "pairs as long as readings are held (`pairing.max_wait_hours`)",
-        ("core/test_pairing.py::test_any_order_and_repetition_gives_the_pairs_of_the_oracle",),
+        (
+            "core/pairing/test_engine.py::test_any_order_and_repetition_gives_the_pairs_of_the_oracle",
+        ),
     ),
     Row(
         "a reference never comes",
         "the reading expires and is counted; the alert `reference_stale` says so",
         (
-            "core/test_pairing.py::test_what_expires_unpaired_is_counted_and_pairs_stay",
-            "core/test_overview.py::test_a_series_whose_references_stop_is_stale_then_unknown_and_never_ok",
+            "core/pairing/test_engine.py::test_what_expires_unpaired_is_counted_and_pairs_stay",
+            "core/fleet/test_presence.py::test_a_series_whose_references_stop_is_stale_then_unknown_and_never_ok",
         ),
     ),
     Row(
         "a reference is corrected or voided",
         "the highest revision stands whatever the order; all derived follows",
-        ("test_trades.py::test_revisions_after_the_fact_or_before_it_give_the_same_bits",),
+        (
+            "acceptance/test_trades.py::test_revisions_after_the_fact_or_before_it_give_the_same_bits",
+        ),
     ),
     Row(
         "a sensor is adjusted, moved or replaced",
         "an event cuts the window, the history stays",
-        ("core/test_network.py::test_an_event_begins_a_new_epoch_whenever_it_arrives",),
+        ("core/state/test_network.py::test_an_event_begins_a_new_epoch_whenever_it_arrives",),
     ),
     Row(
         "NaN, infinity, 1e308, u of nothing, limits that cross",
         "refused with the reason, never swapped or clipped; the alert `rejected_share`",
         (
-            "shell/test_bad_input.py::test_every_bad_message_is_refused_with_its_reason_and_the_good_one_after_it_arrives",
+            "acceptance/test_bad_input.py::test_every_bad_message_is_refused_with_its_reason_and_the_good_one_after_it_arrives",
             "trial inputs",
         ),
     ),
@@ -141,21 +145,21 @@ CATALOGUE: Final = (
         "broken JSON, deep nesting, wrong UTF-8, megabytes",
         "kept as a dead letter (first 1 kB, the last ten thousand), counted, acknowledged",
         (
-            "test_intake.py::test_of_a_flood_of_bad_messages_the_newest_are_kept_and_all_are_counted",
-            "shell/test_bad_input.py::test_a_message_too_large_is_refused_once_and_never_comes_again",
+            "daemon/test_intake.py::test_of_a_flood_of_bad_messages_the_newest_are_kept_and_all_are_counted",
+            "acceptance/test_bad_input.py::test_a_message_too_large_is_refused_once_and_never_comes_again",
             "trial inputs",
         ),
     ),
     Row(
         "one message that cannot be read, for ever first",
         "the same: it is acknowledged, and the next one is read",
-        ("test_simulation.py::test_a_planted_mistake_is_found", "trial seeds"),
+        ("acceptance/test_simulation.py::test_a_planted_mistake_is_found", "trial seeds"),
     ),
     Row(
         "names that are markup, paths, surrogates",
         "a name is any text without `/ + #` and control characters; pages and metrics escape it",
         (
-            "test_native.py::test_a_hostile_topic_is_refused_for_its_reason",
+            "decode/formats/test_native.py::test_a_hostile_topic_is_refused_for_its_reason",
             "browser/test_pages.py::test_hostile_names_keys_and_payloads_are_text_on_every_page",
         ),
     ),
@@ -163,7 +167,7 @@ CATALOGUE: Final = (
         "invented sensors",
         "at most `series.max` series; beyond it one counter, no memory",
         (
-            "shell/test_bad_input.py::test_invented_sensors_cost_a_counter_and_no_series",
+            "acceptance/test_bad_input.py::test_invented_sensors_cost_a_counter_and_no_series",
             "trial too much",
         ),
     ),
@@ -176,7 +180,7 @@ CATALOGUE: Final = (
         "the disk is full, read-only or fails",
         "acknowledges nothing; goes on when there is room; ends with exit 75 on an error",
         (
-            "shell/test_journal.py::test_on_a_full_disk_all_that_was_committed_stays_and_the_rest_follows_when_there_is_room",
+            "journal/test_journal.py::test_on_a_full_disk_all_that_was_committed_stays_and_the_rest_follows_when_there_is_room",
             "trial points",
         ),
     ),
@@ -184,11 +188,11 @@ CATALOGUE: Final = (
         "the journal is damaged, cut or empty, or its log is gone, cut or another one",
         "refused (exit 65) with what to do; `--recover` keeps every sound row and counts the lost",
         (
-            "shell/test_storage.py::test_no_flipped_bit_is_read_as_something_else",
-            "shell/test_storage.py::test_any_damage_can_be_repaired",
-            "shell/test_storage.py::test_a_log_that_is_gone_is_told_until_a_repair",
-            "shell/test_storage.py::test_a_log_that_was_cut_anywhere_is_refused_until_a_repair",
-            "shell/test_storage.py::test_a_log_of_another_journal_or_an_earlier_one_is_refused",
+            "journal/test_repairing.py::test_no_flipped_bit_is_read_as_something_else",
+            "journal/test_repairing.py::test_any_damage_can_be_repaired",
+            "journal/test_repairing.py::test_a_log_that_is_gone_is_told_until_a_repair",
+            "journal/test_repairing.py::test_a_log_that_was_cut_anywhere_is_refused_until_a_repair",
+            "journal/test_repairing.py::test_a_log_of_another_journal_or_an_earlier_one_is_refused",
         ),
     ),
     Row(
@@ -199,7 +203,9 @@ CATALOGUE: Final = (
     Row(
         "two daemons on one journal",
         "the second ends with exit 73",
-        ("shell/test_bad_input.py::test_a_second_daemon_on_the_same_journal_is_told_and_ended",),
+        (
+            "acceptance/test_bad_input.py::test_a_second_daemon_on_the_same_journal_is_told_and_ended",
+        ),
     ),
     Row(
         "two daemons of one client id",
@@ -211,42 +217,42 @@ CATALOGUE: Final = (
         "an earlier one is brought up in one transaction, after a copy; a newer one, and one from "
         "before the first release, is refused",
         (
-            "shell/test_storage.py::test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other",
+            "journal/test_repairing.py::test_an_upgrade_killed_at_any_write_leaves_one_form_or_the_other",
         ),
     ),
     Row(
         "mistakes in the settings, at the start or when they are read again",
         "all at once with line and column; on SIGHUP the old ones stay and a metric says so",
         (
-            "test_config.py::test_all_mistakes_are_told_at_once_in_the_order_of_the_file",
-            "shell/test_reload.py::test_settings_with_a_mistake_are_refused_and_the_old_ones_stay",
+            "config/test_settings.py::test_all_mistakes_are_told_at_once_in_the_order_of_the_file",
+            "acceptance/test_reload.py::test_settings_with_a_mistake_are_refused_and_the_old_ones_stay",
         ),
     ),
     Row(
         "a settings file that is a bomb",
         "at most 1 MiB, no aliases, no key twice",
-        ("test_config.py::test_a_yaml_bomb_costs_its_own_length_and_no_more",),
+        ("config/test_settings.py::test_a_yaml_bomb_costs_its_own_length_and_no_more",),
     ),
     Row(
         "secrets",
         "from files, environment and credentials only; in no log, page, metric or representation",
         (
-            "shell/test_tls.py::test_user_and_password_open_the_door_and_are_never_shown",
-            "test_config.py::test_a_secret_is_in_no_repr_and_no_dump",
+            "mqtt/test_tls.py::test_user_and_password_open_the_door_and_are_never_shown",
+            "config/test_settings.py::test_a_secret_is_in_no_repr_and_no_dump",
         ),
     ),
     Row(
         "a certificate that ends or is another's",
         "refused in words; the day it ends is a metric with an alert two weeks before",
-        ("shell/test_tls.py::test_a_certificate_for_another_host_or_of_the_past_is_not_trusted",),
+        ("mqtt/test_tls.py::test_a_certificate_for_another_host_or_of_the_past_is_not_trusted",),
     ),
     Row(
         "slow readers of the page, many scrapes at once",
         "256 connections, 64 answers at a time, 5 s for a request's head; who says nothing makes "
         "room",
         (
-            "shell/test_web.py::test_slow_connections_are_dropped_and_do_not_keep_others_out",
-            "shell/test_admission.py::test_a_slow_reader_has_the_time_of_an_answer_and_not_that_of_a_head",
+            "http/test_service.py::test_slow_connections_are_dropped_and_do_not_keep_others_out",
+            "http/test_admission.py::test_a_slow_reader_has_the_time_of_an_answer_and_not_that_of_a_head",
             "trial too much",
             "trial crowd",
         ),
@@ -255,20 +261,20 @@ CATALOGUE: Final = (
         "strangers on the page",
         "listens on loopback; elsewhere only with TLS and passwords; GET and HEAD only",
         (
-            "shell/test_web_access.py::test_other_machines_need_encryption_and_a_password",
-            "shell/test_web_access.py::test_whoever_has_the_password_can_still_only_read",
+            "http/test_access.py::test_other_machines_need_encryption_and_a_password",
+            "http/test_access.py::test_whoever_has_the_password_can_still_only_read",
         ),
     ),
     Row(
         "paths that climb",
         "a fixed table of routes; nothing is read from a path",
-        ("shell/test_web.py::test_only_the_fixed_routes_exist",),
+        ("http/test_service.py::test_only_the_fixed_routes_exist",),
     ),
     Row(
         "the process lives and does nothing",
         "`/healthz` says 503, systemd's watchdog is no longer fed",
         (
-            "shell/test_web.py::test_a_main_loop_that_stalls_is_seen",
+            "http/test_service.py::test_a_main_loop_that_stalls_is_seen",
             "deploy/test_notify.py::test_a_beat_is_sent_three_times_in_the_time_allowed_and_no_more",
         ),
     ),
@@ -276,23 +282,23 @@ CATALOGUE: Final = (
         "a sensor falls silent",
         "its figures are withdrawn, never frozen; its last times stay",
         (
-            "shell/test_prometheus.py::test_samples_arrive_and_those_of_a_sensor_that_stops_are_withdrawn",
+            "acceptance/test_prometheus.py::test_samples_arrive_and_those_of_a_sensor_that_stops_are_withdrawn",
         ),
     ),
     Row(
         "equal values, too few pairs",
         "no number and a state, never NaN; what is drawn by chance hangs on the window alone",
         (
-            "core/test_characteristics.py::test_small_and_plain_series_have_every_figure",
-            "core/test_intervals.py::test_resampling_hangs_on_the_seed_and_the_series_alone",
+            "core/scores/test_characteristics.py::test_small_and_plain_series_have_every_figure",
+            "core/scores/test_intervals.py::test_resampling_hangs_on_the_seed_and_the_series_alone",
         ),
     ),
     Row(
         "sums that drift, one huge value",
         "no running sums: what has left the window leaves no trace",
         (
-            "core/test_numerics.py::test_a_huge_value_that_has_left_the_window_leaves_no_trace",
-            "core/test_numerics.py::test_every_figure_is_that_of_fifty_digits",
+            "core/scores/test_numerics.py::test_a_huge_value_that_has_left_the_window_leaves_no_trace",
+            "core/scores/test_numerics.py::test_every_figure_is_that_of_fifty_digits",
             "trial numerics",
         ),
     ),
@@ -300,8 +306,8 @@ CATALOGUE: Final = (
         "its own counts do not add up",
         "ends before the commit; nothing is acknowledged, the messages come again",
         (
-            "test_conservation.py::test_a_miscount_ends_the_work_before_anything_is_committed",
-            "test_conservation.py::test_after_a_miscount_the_same_messages_count_once_in_the_next_life",
+            "acceptance/test_conservation.py::test_a_miscount_ends_the_work_before_anything_is_committed",
+            "acceptance/test_conservation.py::test_after_a_miscount_the_same_messages_count_once_in_the_next_life",
         ),
     ),
 )

@@ -32,24 +32,26 @@ GOALS: Final = {
 }
 # What shows a goal that a run had no trial for: tests of the suite.
 SHOWN_BY: Final[dict[str, tuple[str, ...]]] = {
-    "R3": ("test_conservation.py::test_what_is_received_is_committed_duplicate_or_rejected",),
+    "R3": (
+        "acceptance/test_conservation.py::test_what_is_received_is_committed_duplicate_or_rejected",
+    ),
     "R9": (
-        "shell/test_storage.py::test_no_flipped_bit_is_read_as_something_else",
-        "shell/test_storage.py::test_a_file_cut_at_any_page_is_refused",
-        "shell/test_storage.py::test_a_log_that_is_gone_is_told_until_a_repair",
+        "journal/test_repairing.py::test_no_flipped_bit_is_read_as_something_else",
+        "journal/test_repairing.py::test_a_file_cut_at_any_page_is_refused",
+        "journal/test_repairing.py::test_a_log_that_is_gone_is_told_until_a_repair",
     ),
     "R11": (
         "deploy/test_mosquitto.py::test_nobody_publishes_what_is_not_theirs",
-        "shell/test_tls.py::test_user_and_password_open_the_door_and_are_never_shown",
-        "shell/test_web_access.py::test_other_machines_need_encryption_and_a_password",
+        "mqtt/test_tls.py::test_user_and_password_open_the_door_and_are_never_shown",
+        "http/test_access.py::test_other_machines_need_encryption_and_a_password",
     ),
     "N3": (
-        "core/test_numerics.py::test_z_is_taken_of_the_difference_and_is_right_to_the_inputs_spacing",
-        "core/test_numerics.py::test_values_too_large_beside_their_uncertainty_are_remarked",
+        "core/scores/test_numerics.py::test_z_is_taken_of_the_difference_and_is_right_to_the_inputs_spacing",
+        "core/scores/test_numerics.py::test_values_too_large_beside_their_uncertainty_are_remarked",
     ),
     "N5": (
-        "core/test_intervals.py::test_no_interval_below_twenty_pairs_or_without_spread",
-        "core/test_intervals.py::test_live_interval_holds_zms_nineteen_times_in_twenty_under_autocorrelation",
+        "core/scores/test_intervals.py::test_no_interval_below_twenty_pairs_or_without_spread",
+        "core/scores/test_intervals.py::test_live_interval_holds_zms_nineteen_times_in_twenty_under_autocorrelation",
     ),
 }
 _HEAD: Final = """\

@@ -305,26 +305,34 @@ def suites(share: Share, folder: Path) -> Iterator[Found]:
 
 
 SUITES: Final[Sequence[tuple[str, str, tuple[str, ...]]]] = (
-    ("R9", "damaged, cut and torn journals", ("tests/shell/test_storage.py",)),
+    ("R9", "damaged, cut and torn journals", ("tests/journal/test_repairing.py",)),
     (
         "R11",
         "TLS, passwords, certificates",
-        ("tests/shell/test_tls.py", "tests/shell/test_web_access.py"),
+        ("tests/mqtt/test_tls.py", "tests/http/test_access.py"),
     ),
     ("R11", "who may publish what at the shipped broker", ("tests/deploy/test_mosquitto.py",)),
     (
         "R11",
         "secrets nowhere to be seen, the code audited",
-        ("tests/shell/test_secrets.py", "tests/test_audit.py"),
+        ("tests/acceptance/test_secrets.py", "tests/test_audit.py"),
     ),
-    ("R3", "every message accounted for at every commit", ("tests/test_conservation.py",)),
+    (
+        "R3",
+        "every message accounted for at every commit",
+        ("tests/acceptance/test_conservation.py",),
+    ),
     (
         "R1",
         "one daemon a journal; silent refusals, rivals, retained messages, clocks",
-        ("tests/shell/test_state.py", "tests/faults/test_rare.py", "tests/faults/test_clocks.py"),
+        (
+            "tests/journal/test_opening.py",
+            "tests/faults/test_rare.py",
+            "tests/faults/test_clocks.py",
+        ),
     ),
-    ("N3", "near numbers, and whatever is allowed", ("tests/core/test_numerics.py",)),
-    ("N5", "how often intervals hold the truth", ("tests/core/test_intervals.py",)),
+    ("N3", "near numbers, and whatever is allowed", ("tests/core/scores/test_numerics.py",)),
+    ("N5", "how often intervals hold the truth", ("tests/core/scores/test_intervals.py",)),
 )
 
 TRIALS: Final[dict[str, Trial]] = {

@@ -7,8 +7,8 @@ write the function where it belongs and an entry here.
 
 A statistic is a function ``f(Columns) -> one number a series``, NaN where it is not defined. It
 must give a series the same bits alone as among others, and must not depend on the origin; its
-``unit`` says how it changes in another unit. tests/core/test_statistics.py checks this of every
-entry.
+``unit`` says how it changes in another unit. tests/core/scores/test_statistics.py checks this of
+every entry.
 """
 
 from __future__ import annotations

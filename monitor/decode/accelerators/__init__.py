@@ -3,8 +3,8 @@
 A source has one meaning: its specification, read by its decoder (:mod:`monitor.decode.router`). An
 accelerator takes a message only where it provably reads what the decoder would, and hands back all
 others; it refuses nothing and knows no reasons. So deleting one costs only speed.
-``tests/test_differential.py`` compares what they read with what the decoder reads of the same
-messages, and ``python -m tests.fuzz`` does so at length.
+``tests/decode/accelerators/test_differential.py`` compares what they read with what the decoder
+reads of the same messages, and ``python -m tests.fuzz`` does so at length.
 
 How a doubled member is detected without looking at members: a payload in which the struct found all
 its members has at least two quotes for each name and two for each text. If it has no more than

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from test_web import get, page, service
 
 from monitor.cli import main
 from monitor.core.columns import columns
@@ -17,6 +16,7 @@ from monitor.core.registry import SeriesName
 from monitor.core.snapshot.details import Contenders, Contest
 from monitor.extensions.budget.documents import budget_bars
 from monitor.extensions.budget.pages import budget_of
+from tests.http.test_service import get, page, service
 
 __all__ = ["service"]
 HOSTILE = "<b>&\"'"

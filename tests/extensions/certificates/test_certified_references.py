@@ -10,7 +10,6 @@ import pytest
 from harness.daemon import Daemon
 from harness.dcc_examples import SIGNATURE, certificate, quantity, real
 from harness.programs import until
-from test_publishing import CONNECTED, Screen
 
 from monitor.cli import main
 from monitor.config import SettingsError, parse
@@ -22,6 +21,7 @@ from monitor.daemon.publisher import Publisher
 from monitor.explain.doctor import doctor_report
 from monitor.extensions.certificates.certified import certified_sources
 from monitor.http.telemetry import families
+from tests.daemon.test_publisher import CONNECTED, Screen
 
 SOURCES = """
 sources:

@@ -9,8 +9,7 @@ from operator import attrgetter
 import msgspec
 import numpy as np
 import pytest
-from fleet_messages import START, reading, reference
-from test_results import Recorder
+from harness.fleet_messages import START, reading, reference
 
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
@@ -26,6 +25,7 @@ from monitor.extensions.cluster.placing import Placing, block_of
 from monitor.extensions.cluster.recipes import recipe_of
 from monitor.extensions.cluster.sink import NOTE, ClusterSink
 from monitor.journal import Journal
+from tests.extensions.cluster.test_results import Recorder
 
 BLOCKS = 6
 SENSORS = [f"near-{at}" for at in range(12)]

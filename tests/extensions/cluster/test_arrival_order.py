@@ -7,8 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from fleet_messages import START, stamp
-from test_block import daemon_facts, facts
+from harness.fleet_messages import START, stamp
 
 from monitor.config import parse
 from monitor.decode.formats.sparkplug_payload import Payload
@@ -16,6 +15,7 @@ from monitor.extensions.cluster.block import Block
 from monitor.extensions.cluster.log_records import LogMessage
 from monitor.extensions.cluster.placing import EVERY, Placing, block_of
 from monitor.extensions.cluster.recipes import recipe_of
+from tests.extensions.cluster.test_block import daemon_facts, facts
 
 SPARKPLUG = """
 series: {max_new_per_minute: 100000}

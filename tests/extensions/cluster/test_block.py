@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from fleet_messages import APART, START, reading, reference, stream
+from harness.fleet_messages import APART, START, reading, reference, stream
 
 from monitor.config import parse
 from monitor.daemon.assembly import assemble

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fleet_messages import stream
-from test_block import block_of
+from harness.fleet_messages import stream
 
 from monitor.core.model import PAIR, in_event_order
 from monitor.extensions.cluster.block_store import BlockStore
 from monitor.journal.in_memory import PackedPairs
+from tests.extensions.cluster.test_block import block_of
 
 SENSORS = ["cart-1", "cart-2", "cart-3"]
 MESSAGES = stream(SENSORS, 100)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from fleet_messages import APART, START, reading, reference
 from harness.broker import Mosquitto
+from harness.fleet_messages import APART, START, reading, reference
 from harness.kafka import TestLog, need_log
 from harness.mqtt_packets import publish
 from harness.programs import WAIT_SECONDS, free_port, until, written

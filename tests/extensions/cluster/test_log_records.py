@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from fleet_messages import START, reading
-from test_block import block_of
+from harness.fleet_messages import START, reading
 
 from monitor.extensions.cluster.kafka_log import LogError, batch_ends
 from monitor.extensions.cluster.log_records import (
@@ -15,6 +14,7 @@ from monitor.extensions.cluster.log_records import (
     packed_by_block,
     unpack_messages,
 )
+from tests.extensions.cluster.test_block import block_of
 
 OWN = range(3, 24, 4)  # six blocks of one partition
 SAID = [reading("cart-1", at, 1.0, START + 30 * at) for at in range(30)]

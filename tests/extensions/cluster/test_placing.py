@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from fleet_messages import START, reading, reference, stream
-from test_block import daemon_facts, facts
+from harness.fleet_messages import START, reading, reference, stream
 
 from monitor.config import load, parse
 from monitor.config.core_plan import router_of
@@ -14,6 +13,7 @@ from monitor.extensions.cluster.block import Block
 from monitor.extensions.cluster.log_records import LogMessage
 from monitor.extensions.cluster.placing import EVERY, OwnRouter, Placing, block_of
 from monitor.extensions.cluster.recipes import for_workers, recipe_of, settings_in
+from tests.extensions.cluster.test_block import daemon_facts, facts
 
 BLOCKS = 16
 BASE = """

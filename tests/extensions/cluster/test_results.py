@@ -11,9 +11,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from fleet_messages import stream
+from harness.fleet_messages import stream
 from prometheus_client.parser import text_string_to_metric_families
-from test_block import block_of
 
 from monitor.extensions.cluster import results
 from monitor.extensions.cluster.fleet_verdicts import Fleet
@@ -22,6 +21,7 @@ from monitor.extensions.cluster.sink import NOTE, ClusterSink
 from monitor.http.metrics import METRICS, OTHERS
 from monitor.http.process_metrics import serve_metrics
 from monitor.journal import Journal
+from tests.extensions.cluster.test_block import block_of
 
 MESSAGES = stream(["cart-1", "cart-2", "cart-3"], 200)
 

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
-from test_results import MESSAGES, block_of
 
 from monitor.extensions.cluster import results
 from monitor.extensions.cluster.fleet_verdicts import FleetVerdict, SeriesVerdict
+from tests.extensions.cluster.test_results import MESSAGES, block_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from harness.daemon import Daemon
 from harness.programs import WAIT_SECONDS, until
-from test_verdict_topics import Follower, following, say, send
 
 from monitor.config import SettingsError, parse
 from monitor.core.registry import SeriesName
@@ -20,6 +19,7 @@ from monitor.extensions.corrected.corrected_readings import (
     corrected_message,
 )
 from monitor.mqtt.publish import PublishError
+from tests.extensions.topics.test_verdict_topics import Follower, following, say, send
 
 CORRECT = "correct: {publish: 'fixed/{sensor}/{quantity}'}\nseries: {stale_after_seconds: 1e7}"
 COVERAGE = 'monitor_corrected_coverage_ratio{sensor="off",quantity="x"}'

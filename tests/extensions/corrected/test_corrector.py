@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from test_overview import TWO, Town
 
 from monitor.core.pairing.observations import Observed, PlainReadings
 from monitor.daemon.listeners import Taken
 from monitor.decode.router import Decoded
 from monitor.extensions.corrected.corrector import Corrector
+from tests.core.fleet.test_presence import TWO, Town
 
 NOTHING_DECODED = Decoded(Observed(PlainReadings([], *np.zeros((4, 0))), []), [], [])
 

@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from core.test_verdict_numerals import followed
 
 from monitor.core.model import PAIR, Records
 from monitor.core.verdict import Remedy
 from monitor.extensions.corrected.corrected import AS_SENT, Amendment, in_words
 from monitor.extensions.corrected.live_corrections import LiveCorrections
+from tests.core.verdict.test_words import followed
 
 N = 3000
 SUBTRACT = Remedy("add", add=-3.0)

@@ -23,9 +23,9 @@ from harness.device_messages import (
     sent,
 )
 from harness.programs import free_port, need, written
+from harness.transitions import transition
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shell.transitions import transition
 
 from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery
 from monitor.cli import main

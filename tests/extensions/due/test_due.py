@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 from harness.publishing import Said
-from test_web import get, service
 
 from monitor.cli import main
 from monitor.config.extended import model_of
@@ -21,6 +20,7 @@ from monitor.extensions.due.due_forecasts import due_dates_in
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
 from monitor.report.recorded import read
+from tests.http.test_service import get, service
 
 __all__ = ["service"]
 NAMES = ("calm", "walker", 'x; "ü", <b>\\n')

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
-from test_network import Shell
 
 from monitor.core.columns import columns
 from monitor.core.model import Event, Reading, Reference
@@ -21,6 +20,7 @@ from monitor.extensions.due.due_dates import (
 )
 from monitor.extensions.due.due_forecasts import DueForecasts, due_dates_in
 from monitor.extensions.due.offset_walks import DAY, RATES, walks_of
+from tests.core.state.test_network import Shell
 
 RULES = SeriesRules(
     unit="K", window_pairs=200, pairing=Rules("nearest", 0.4), asks=frozenset({"due"})

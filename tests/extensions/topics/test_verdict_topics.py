@@ -18,7 +18,6 @@ from harness.programs import WAIT_SECONDS, until
 from hypothesis import given
 from hypothesis import strategies as some
 from paho.mqtt.enums import CallbackAPIVersion
-from test_forgetting import DAY, START, keep_house, opened, take
 
 from monitor.config import SettingsError, parse
 from monitor.core.registry import SeriesName
@@ -27,6 +26,7 @@ from monitor.extensions.topics.series import SeriesTopics, verdict_topic
 from monitor.extensions.topics.verdict_topics import VerdictTopics
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.topic_templates import level_name, topic_level
+from tests.acceptance.test_forgotten_series import DAY, START, keep_house, opened, take
 
 VERDICTS = 'verdicts: {prefix: "site/m", home_assistant: {}}\nseries: {stale_after_seconds: 1e7}'
 

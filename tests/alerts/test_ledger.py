@@ -1,0 +1,450 @@
+"""What is told of alerts: differences between what was told and what is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness.programs import until
+from harness.transitions import CALM
+from harness.yard import fleet
+
+from monitor.alerts.dispatch import Dispatch
+from monitor.alerts.ledger import LOOKS, Ledger, View
+from monitor.alerts.outlet import LaterError, Outlet
+from monitor.alerts.transition import Transition
+from monitor.core.detector.full_replays import AlertChange
+from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.fleet.suspect_references import Suspect
+from monitor.core.model import Reading, Reference
+from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.registry import Limits
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.state.core_settings import CoreSettings
+from monitor.core.state.network import Network
+from monitor.core.verdict import Estimate, Verdict
+from monitor.journal import Batch, Journal, JournalAlerts, JournalFullError
+from monitor.journal.in_memory import InMemoryStore
+
+ALERTS = (
+    *("offset", "understated", "reference_stale", "reference_suspect"),
+    *("rejected_share", "crps_high"),
+)
+JUDGEMENT = FaultReport(
+    "offset",
+    Verdict(
+        "fault",
+        "offset",
+        size=Estimate(3.0, 2.0, np.nan),
+        began=900.0,
+        sentence="reads 3 kg heavy",
+        advice="subtract 3 kg",
+    ),
+)
+
+
+def seen(states: list[str], active: dict[str, list[int]], **more) -> Snapshot:
+    """Return a snapshot of series in these states, with these alerts by row."""
+    alerts = {name: np.isin(np.arange(len(states)), active.get(name, [])) for name in ALERTS}
+    return replace(
+        fleet(len(states)),
+        states=tuple(states),
+        alerts=alerts,
+        sentences=tuple(f"is {state}" for state in states),
+        advice=("mend it",) * len(states),
+        last_pair=np.full(len(states), 1000.0),
+        **more,
+    )
+
+
+def view(snapshot: Snapshot, **more) -> View:
+    reports = dict.fromkeys(range(len(snapshot.names)), JUDGEMENT)
+    return View(replace(snapshot, reports=reports), **more)
+
+
+def steps(found: list[Transition]) -> list[tuple[str, str, str, str]]:
+    return [(each.sensor[-1], each.alert, each.before, each.after) for each in found]
+
+
+def told(ledger: Ledger, view: View) -> list[Transition]:
+    found = ledger.differences(view)
+    assert steps(ledger.differences(view)) == steps(found)  # nothing is told before it is taken
+    ledger.record(found)
+    assert ledger.differences(view) == []
+    return found
+
+
+def test_an_alert_from_pending_to_its_end():
+    ledger = Ledger()
+    assert told(ledger, view(seen(["ok", "unknown"], {}))) == []
+    (first,) = told(ledger, view(seen(["ok", "pending"], {})))
+    assert steps([first]) == [("1", "offset", "ok", "pending")]
+
+    changes = [
+        AlertChange(1, 500.0, "ok", "pending", "offset"),
+        AlertChange(1, 700.0, "pending", "firing", ""),
+    ]
+    (begun,) = told(ledger, view(seen(["ok", "firing"], {"offset": [1]}), changes=changes))
+    assert steps([begun]) == [("1", "offset", "pending", "firing")]
+    assert (begun.time, begun.began, begun.since) == (700.0, 700.0, 900.0)
+    assert (begun.estimate, begun.lower, begun.upper) == (3.0, 2.0, None)
+    assert begun.estimate_unit == begun.unit == "ug/m3"
+
+    (over,) = told(ledger, view(seen(["ok", "ok"], {})))
+    assert steps([over]) == [("1", "offset", "firing", "resolved")]
+    assert (over.time, over.began, over.incident) == (1000.0, 700.0, begun.id)
+    assert over.estimate is None
+    assert len({first.id, begun.id, over.id}) == 3
+
+
+@pytest.mark.parametrize(
+    ("state", "active", "taken_back", "expected", "words"),
+    [
+        ("unknown", {}, (), [("0", "offset", "firing", "unknown")], "starts afresh"),
+        ("stale", {}, (), [], ""),
+        ("pending", {}, (), [("0", "offset", "firing", "resolved")], "is as right"),
+        ("ok", {}, (0,), [("0", "offset", "firing", "resolved")], "after all"),
+    ],
+)
+def test_how_an_alert_may_end(state, active, taken_back, expected, words):
+    ledger = Ledger()
+    told(ledger, view(seen(["firing"], {"offset": [0]})))
+    now = view(seen([state], active), taken_back=frozenset(taken_back))
+    found = ledger.differences(now)
+
+    assert steps(found) == expected
+    assert not found or words in found[0].sentence
+    assert [each.corrected for each in found[:1]] == [bool(taken_back)][: len(found)]
+
+
+def looked_at(ledger, alert, times):
+    """Return what is sent when a firing series is looked at, with a new pair each time."""
+    found = []
+    for time in times:
+        now = replace(seen(["firing"], {alert: [0]}), last_pair=np.array([float(time)]))
+        found.append(told(ledger, view(now)))
+    return found
+
+
+def test_a_fault_takes_another_name_once_that_has_held_and_stays_one_incident():
+    ledger = Ledger()
+    (begun,) = told(ledger, view(seen(["firing"], {"offset": [0]})))
+    found = looked_at(ledger, "understated", range(1001, 1001 + LOOKS))
+
+    assert found[:-1] == [[]] * (LOOKS - 1)
+    assert steps(found[-1]) == [
+        ("0", "offset", "firing", "resolved"),
+        ("0", "understated", "ok", "firing"),
+    ]
+    assert "a fault other than" in found[-1][0].sentence
+    assert {each.incident for each in found[-1]} == {begun.incident}
+    assert looked_at(ledger, "understated", range(1100, 1103)) == [[], [], []]
+
+
+def test_a_fault_that_looks_like_two_in_turns_is_told_of_once():
+    ledger = Ledger()
+    told(ledger, view(seen(["firing"], {"offset": [0]})))
+    turns = [
+        looked_at(ledger, ("offset", "understated")[at // 3 % 2], [1001 + at]) for at in range(60)
+    ]
+
+    assert turns == [[[]]] * 60
+    assert looked_at(ledger, "understated", [2000] * 30) == [[]] * 30  # the same pair, no news
+    (over,) = told(ledger, view(seen(["ok"], {})))
+    assert steps([over]) == [("0", "offset", "firing", "resolved")]
+
+
+def test_a_pending_fault_that_turns_out_another_ends_and_that_begins():
+    ledger = Ledger()
+    told(ledger, view(seen(["pending"], {})))
+    found = told(ledger, view(seen(["firing"], {"understated": [0]})))
+
+    assert steps(found) == [
+        ("0", "understated", "pending", "firing"),
+        ("0", "offset", "pending", "ok"),
+    ]
+
+
+def test_alerts_of_any_name_are_told_and_a_suspect_reference_once():
+    suspect = Suspect("S3", "pm25", "ug/m3", Estimate(1.4, 1.0, 1.8), 800.0, 9, 8, (0, 1, 2))
+    ledger = Ledger()
+    active = {"reference_suspect": [0, 1, 2], "reference_stale": [2]}
+    found = told(ledger, view(seen(["ok"] * 3, active, suspects=(suspect,))))
+
+    assert steps(found) == [
+        ("2", "reference_stale", "ok", "firing"),
+        ("3", "reference_suspect", "ok", "firing"),
+    ]
+    assert str(found[1]).startswith("S3 looks 1.4 ug/m3 high")
+    assert str(found[1]) in suspect.sentence
+    assert steps(told(ledger, view(seen(["ok"] * 3, {})))) == [
+        ("2", "reference_stale", "firing", "resolved"),
+        ("3", "reference_suspect", "firing", "resolved"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("alert", "state", "after", "words"),
+    [
+        ("reference_stale", "ok", "resolved", "is no longer overdue for a comparison"),
+        ("reference_stale", "unknown", "resolved", "is no longer overdue for a comparison"),
+        ("rejected_share", "unknown", "resolved", "no longer sends too many messages that"),
+        ("rejected_share", "firing", "resolved", "no longer sends too many messages that"),
+        ("crps_high", "pending", "resolved", "is no longer beyond the threshold crps_high"),
+        ("crps_high", "unknown", "unknown", "is no longer known to be beyond the threshold"),
+    ],
+)
+def test_an_alert_that_is_no_fault_ends_without_a_word_on_the_errors(alert, state, after, words):
+    ledger, fault = Ledger(), {"offset": [0]} if state == "firing" else {}
+    told(ledger, view(seen([state], {alert: [0], **fault})))
+    (over,) = told(ledger, view(seen([state], fault), taken_back=frozenset({0})))
+
+    assert steps([over]) == [("0", alert, "firing", after)]
+    assert over.sentence.startswith(words)
+    assert not over.corrected
+
+
+def test_evidence_that_gathers_is_told_of_whatever_other_alerts_there_are():
+    ledger = Ledger()
+    (first,) = told(ledger, view(seen(["pending"], {"rejected_share": [0]})))[1:]
+    assert steps([first]) == [("0", "offset", "ok", "pending")]
+    assert steps(told(ledger, view(seen(["pending"], {})))) == [
+        ("0", "rejected_share", "firing", "resolved")
+    ]
+    assert steps(told(ledger, view(seen(["stale"], {"reference_stale": [0]})))) == [
+        ("0", "reference_stale", "ok", "firing")
+    ]
+    assert told(ledger, view(seen(["unknown"], {"reference_stale": [0]}))) == []
+    assert steps(told(ledger, view(seen(["ok"], {})))) == [
+        ("0", "reference_stale", "firing", "resolved"),
+        ("0", "offset", "pending", "ok"),
+    ]
+
+
+def test_evidence_without_a_name_ends_once_its_fault_has_one():
+    ledger = Ledger()
+    told(ledger, View(seen(["pending"], {})))
+    over = told(ledger, view(seen(["firing"], {"offset": [0]})))[-1]
+
+    assert steps([over]) == [("0", "unclear", "pending", "ok")]
+    assert over.sentence == "has a fault that can be named now"
+
+
+def test_evidence_that_an_adjustment_ends_does_not_make_a_sensor_right():
+    ledger = Ledger()
+    told(ledger, view(seen(["pending"], {})))
+    (over,) = told(ledger, view(seen(["unknown"], {})))
+
+    assert steps([over]) == [("0", "offset", "pending", "ok")]
+    assert over.sentence == "starts afresh: too few pairs to judge"
+
+
+def test_an_offset_that_a_suspect_reference_explains_ends_with_that_reason():
+    suspect = Suspect("S3", "pm25", "ug/m3", Estimate(1.4, 1.0, 1.8), 800.0, 9, 8, (0, 1, 2))
+    ledger = Ledger()
+    told(ledger, view(seen(["firing"] * 3, {"offset": [0]})))
+    blamed = seen(["firing"] * 3, {"reference_suspect": [0, 1, 2]}, suspects=(suspect,))
+    over, begun = told(ledger, view(blamed))
+
+    assert steps([over]) == [("0", "offset", "firing", "resolved")]
+    assert over.sentence == f"has no offset of its own: {suspect.sentence}"
+    assert (begun.sensor, begun.after) == ("S3", "firing")
+
+
+def test_what_a_reference_left_that_is_right_again_ends_with_that_reason():
+    former = Suspect(
+        *("S3", "pm25", "ug/m3", Estimate(1.4, 1.0, 1.8), 0.0, 9, 8, (0, 1, 2)),
+        cleared=(0,),
+        until=3600.0,
+    )
+    ledger = Ledger()
+    told(ledger, view(seen(["firing"] * 3, {"offset": [0, 1]})))
+    left = seen(
+        ["firing"] * 3, {"reference_suspect": [0], "offset": [1]}, former_suspects=(former,)
+    )
+    (over,) = told(ledger, view(left))
+
+    assert steps([over]) == [("0", "offset", "firing", "resolved")]
+    assert over.sentence == f"has no offset of its own: {former.sentence}"
+    assert former.sentence == (
+        "reference S3 looked 1.4 ug/m3 high (1.0 to 1.8), from 1970-01-01 00:00 to "
+        "1970-01-01 01:00 UTC: 8 of 9 sensors that met it disagreed in the same direction"
+    )
+
+
+def test_an_alert_that_a_revision_takes_back_is_corrected_once():
+    rules = SeriesRules(unit="kg", pairing=Rules("nearest", 0.4))
+    store = InMemoryStore()
+    plan = CoreSettings(lambda _s, _q: rules, limits=Limits(10, 10), window_pairs_max=500)
+    network, ledger, chance = Network(plan, store), Ledger(), random.Random(5)
+
+    def take(*observations: Reading | Reference) -> list[Transition]:
+        outcome = network.observe(observations, 1000.0)
+        store.append(
+            Batch(
+                observations=observations,
+                pairs=outcome.pairs,
+            )
+        )
+        network.apply(outcome.pairs)
+        snapshot = network.evaluate(1000.0)
+        now = View(snapshot, network.drain_transitions(), network.drain_taken_back())
+        found = ledger.differences(now)
+        ledger.record(found)
+        return [each for each in found if each.is_news]
+
+    def reference(at: int, value: float, revision: int = 0) -> Reference:
+        return Reference("s", "x", float(at), value, 0.1, identity=f"r{at}", revision=revision)
+
+    def reading(at: int) -> Reading:
+        return Reading("s", "x", float(at), 10.0 + chance.gauss(0.0, 1.0), u=1.0)
+
+    assert take(*[each for at in range(60) for each in (reading(at), reference(at, 10.0))]) == []
+    wrong = [each for at in range(60, 75) for each in (reading(at), reference(at, 14.0))]
+    (begun,) = take(*wrong)
+    assert steps([begun])[0][1:] == ("offset", begun.before, "firing")
+    (over,) = take(*[reference(at, 10.0, revision=1) for at in range(60, 75)])
+    assert (over.after, over.corrected, over.incident) == ("resolved", True, begun.id)
+    assert take(reading(75), reference(75, 10.0)) == []
+
+
+class Heard:
+    """A sink that lists what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[Transition] = []
+
+    def deliver(self, transition: Transition) -> None:
+        self.heard.append(transition)
+
+    @property
+    def tried(self) -> bool:
+        """Whether it was told anything."""
+        return bool(self.heard)
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+class Unreachable:
+    """A sink whose address nobody answers."""
+
+    def __init__(self) -> None:
+        self.tried = False
+
+    def deliver(self, transition: Transition) -> None:
+        self.tried = True
+        raise LaterError("nobody answers")
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+@pytest.fixture
+def alerts(tmp_path: Path) -> Iterator[JournalAlerts]:
+    journal = Journal(tmp_path / "journal.sqlite", transitions_kept=100)
+    yield journal.alerts
+    journal.close()
+
+
+def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, monkeypatch):
+    dispatch, now = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
+    with monkeypatch.context() as patch:
+        patch.setattr(alerts, "record", _full)
+        dispatch.notify(now)
+    assert dispatch.history == ()
+    dispatch.notify(view(seen(["ok"], {})))
+    dispatch.notify(now._replace(taken_back=frozenset()))
+    assert [each.after for each in dispatch.history] == ["firing"]
+    with monkeypatch.context() as patch:
+        patch.setattr(alerts, "record", _full)
+        over = AlertChange(0, 977.0, "firing", "ok", "offset")
+        dispatch.notify(view(seen(["ok"], {}), changes=[over], taken_back=frozenset({0})))
+    dispatch.notify(view(seen(["ok"], {})))
+    told = dispatch.history[0]
+    assert (told.after, told.corrected, told.time) == ("resolved", True, 977.0)
+    assert dispatch.transitions == {("offset", "firing"): 1, ("offset", "resolved"): 1}
+    dispatch.close()
+
+
+@pytest.mark.parametrize("fires_again", [False, True])
+def test_an_alert_that_is_taken_back_of_a_stale_series_is_corrected_once_it_ends(
+    alerts, fires_again
+):
+    dispatch, firing = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
+    dispatch.notify(firing)
+    over = AlertChange(0, 977.0, "firing", "ok", "offset")
+    dispatch.notify(view(seen(["stale"], {}), changes=[over], taken_back=frozenset({0})))
+    dispatch.notify(view(seen(["stale"], {})))
+    assert [each.after for each in dispatch.history] == ["firing"]
+
+    if fires_again:
+        dispatch.notify(firing)
+    dispatch.notify(view(seen(["ok"], {})))
+    told = dispatch.history[0]
+    expected = (False, 1000.0) if fires_again else (True, 977.0)
+    assert (told.after, told.corrected, told.time) == ("resolved", *expected)
+
+
+def _full(*_words: object) -> None:
+    raise JournalFullError("no space")
+
+
+def test_a_new_sink_that_cannot_be_reached_at_first_is_spared_the_history_later(alerts):
+    calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
+    dispatch = Dispatch(alerts)
+    dispatch.notify(view(alarm))
+    for _ in range(10):
+        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
+        dispatch.notify(view(alarm))
+    dispatch.close()
+
+    for sink in (Unreachable(), Heard()):
+        dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+        dispatch.notify(view(alarm))
+        until("it was tried", lambda sink=sink: sink.tried)
+        dispatch.close()
+    assert [each.seq for each in sink.heard] == [1]
+
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+    dispatch.notify(view(calm))
+    until("it goes on from there", lambda: len(sink.heard) == 2)
+    dispatch.close()
+    assert [each.after for each in sink.heard] == ["firing", "resolved"]
+
+
+def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(alerts):
+    calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
+    dispatch = Dispatch(alerts)
+    dispatch.notify(view(alarm))
+    for _ in range(80):  # of 160 transitions of the second series the first 62 are gone
+        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
+        dispatch.notify(view(alarm))
+    dispatch.close()
+
+    sink = Heard()
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+    dispatch.notify(view(alarm))
+    until("it is told", lambda: dispatch.figures()["new"].queued == 0)
+    assert [each.seq for each in sink.heard] == [1]
+    dispatch.notify(view(calm))
+    until("it is told more", lambda: len(sink.heard) == 2)
+    dispatch.close()
+    assert [(each.seq, each.after) for each in sink.heard] == [(1, "firing"), (162, "resolved")]
+
+    dispatch = Dispatch(alerts)
+    for _ in range(60):
+        dispatch.notify(view(alarm))
+        dispatch.notify(view(calm))
+    dispatch.close()
+    sink = Heard()
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+    dispatch.notify(view(calm))
+    until("it is told the rest", lambda: dispatch.figures()["new"].queued == 0)
+    assert [each.seq for each in sink.heard] == list(range(183, 283))
+    assert dispatch.figures()["new"].dropped == 20
+    dispatch.close()

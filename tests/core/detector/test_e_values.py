@@ -1,0 +1,275 @@
+"""Bets: fair to an honest sensor of any stated shape, computed the same for any company."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness.series import pairs
+from scipy import stats
+
+from monitor.core.detector import e_values, whitening
+from monitor.core.detector.scales import Ceilings
+from monitor.core.detector.whitening import Whitening
+
+NO_PAST = Whitening(*np.zeros((4, 3)))
+
+
+def level(count):
+    """Return the ceilings of errors that are not known to depend on each other."""
+    return Ceilings(np.ones(count), np.ones(count))
+
+
+ALONE = level(3)
+
+# Honest shapes, standardised to mean 0 and standard deviation 1.
+SHAPES = {
+    "normal": stats.norm(),
+    "uniform": stats.uniform(-np.sqrt(3), 2 * np.sqrt(3)),
+    "logistic": stats.logistic(scale=np.sqrt(3) / np.pi),
+    "Laplace": stats.laplace(scale=np.sqrt(0.5)),
+    "t6": stats.t(6, scale=np.sqrt(4 / 6)),
+    "t4": stats.t(4, scale=np.sqrt(2 / 4)),
+    "t3": stats.t(3, scale=np.sqrt(1 / 3)),
+    "exponential": stats.expon(loc=-1),
+    "gamma4": stats.gamma(4, loc=-2, scale=0.5),
+    "lognormal": stats.lognorm(0.5, loc=-1, scale=np.exp(-0.125)),
+}
+
+
+def standardised(shape):
+    frozen = SHAPES[shape]
+    return lambda z: frozen.std() * frozen.pdf(frozen.mean() + frozen.std() * z)
+
+
+def means(shape, bias, spread, flat=0.0):
+    """Return the mean of each bet for z = bias + spread * standardised shape.
+
+    ``flat`` is what is known of the shape.
+    """
+
+    def bets(z):
+        past = Whitening(*np.zeros((3, z.size)), np.full(z.size, flat))
+        return e_values.z_bets(z, np.zeros(z.size), past, level(z.size))
+
+    return chances(shape, bias, spread, bets)
+
+
+def chances(shape, bias, spread, bets):
+    """Return the mean of ``bets`` by quadrature.
+
+    Gauss-Legendre on panels whose edges hold every kink; beyond 60 the bets are constant and the
+    densities below 1e-5.
+    """
+    kinks = [(side - bias) / spread for side in (-4.0, 4.0)]
+    own = [-np.sqrt(3), np.sqrt(3), -1.0, 0.0]
+    edges = np.unique([*np.linspace(-60, 60, 241), *kinks, *own])
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
+    t = (middle + half * nodes).ravel()
+    chance = (half * weights).ravel() * standardised(shape)(t)
+    return bets(bias + spread * t) @ chance
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("bias", [-0.1, 0.0, 0.1])
+@pytest.mark.parametrize("spread", [0.9, 1.0, 1.1])
+def test_no_bet_on_offset_or_too_small_u_gains_on_an_honest_sensor_of_any_shape(
+    shape, bias, spread
+):
+    mean = means(shape, bias, spread)
+
+    assert mean[:12].max() <= 1.0 + 2e-4
+
+
+@pytest.mark.parametrize("shape", ["normal", "uniform", "logistic", "Laplace", "t6", "t4"])
+@pytest.mark.parametrize("spread", [0.9, 1.0, 1.1])
+def test_no_bet_on_too_large_u_or_outliers_gains_on_an_honest_sensor_of_a_stated_shape(
+    shape, spread
+):
+    mean = means(shape, 0.0, spread)
+
+    assert mean[12:].max() <= 1.0 + 2e-4
+
+
+@pytest.mark.parametrize(
+    ("bias", "spread", "family"), [(0.5, 1, 0), (-0.5, 1, 0), (0, 1.5, 1), (0, 0.6, 2)]
+)
+def test_each_family_gains_on_its_own_fault(bias, spread, family):
+    mean = means("normal", bias, spread)
+
+    assert mean[e_values.ROWS[family]].max() > 1.03
+
+
+@pytest.mark.parametrize("shape", ["normal", "uniform", "logistic", "Laplace", "t6", "t4"])
+@pytest.mark.parametrize("spread", [0.9, 1.0, 1.1])
+def test_no_bet_on_too_large_u_gains_on_a_sensor_whose_shape_was_learnt(shape, spread):
+    """From the mean of one bet over 400 pairs (what fades counts), by quadrature."""
+    learnt = chances(shape, 0.0, spread, lambda z: whitening.middle_bet(np.clip(z, -4, 4)))
+
+    flat = whitening.flatness(learnt, np.full(1, 400.0), np.zeros(1))
+    mean = means(shape, 0.0, spread, flat=flat)
+
+    assert mean[e_values.ROWS[2]].max() <= 1.0 + 2e-4
+
+
+def test_a_shape_is_unknown_before_it_is_learnt_and_after_an_event():
+    z = np.random.default_rng(12).standard_normal(3000)
+    q = np.clip(z, -4, 4)
+
+    few, many = (whitening.learnt_from(*sums(q[:n])).flat[0] for n in (20, 3000))
+
+    assert few < 0.4
+    assert many == 1.0
+    most = np.array([whitening.MIDDLE_MOST * 2998])
+    assert whitening.learnt_from(*sums(q)[:5], most).flat[0] == 0.0
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.32, 0.8, 0.95])
+@pytest.mark.parametrize("share", [1 / 1.1, 1.0, 1.1])
+def test_coverage_bets_are_fair_to_any_miss_rate_within_ten_percent(alpha, share):
+    missed = min(share * alpha, 0.99)
+    codes = e_values.coverage_code(
+        np.array([2.0, -2.0, 0.0]), np.full(3, -1.0), np.full(3, 1.0), np.full(3, alpha)
+    )
+    chances = np.array([missed / 2, missed / 2, 1 - missed])
+
+    mean = e_values.coverage_bets(codes, codes, NO_PAST, ALONE) @ chances
+
+    assert mean.max() <= 1.0 + 1e-12
+
+
+def test_misses_that_follow_each_other_count_for_less():
+    codes = np.array([0.1, 1.1, -1.1])
+    plain = e_values.coverage_bets(codes, codes, NO_PAST, ALONE)
+
+    tempered = e_values.coverage_bets(codes, codes, Whitening(*np.full((4, 3), 0.5)), ALONE)
+
+    assert tempered == pytest.approx(plain ** (1 / 3))
+
+
+def test_coverage_codes_say_side_and_alpha():
+    codes = e_values.coverage_code(
+        np.array([2.0, -2.0, 0.0]), np.full(3, -1.0), np.full(3, 1.0), np.full(3, 0.1)
+    )
+
+    high, low, alpha = e_values.coverage_parts(codes)
+
+    assert high.tolist() == [False, True, False]  # reference below: the sensor reads high
+    assert low.tolist() == [True, False, False]
+    assert alpha == pytest.approx([0.1, 0.1, 0.1])
+
+
+@pytest.mark.parametrize("p", [0.68, 0.9, 0.99])
+@pytest.mark.parametrize("sides", [(1.0, 1.0), (1.0, 3.0), (2.0, 0.7)])
+@pytest.mark.parametrize("u_ref", [0.33, 0.5, 1.0])
+def test_bets_on_intervals_are_fair_whatever_the_uncertainty_of_the_reference(p, sides, u_ref):
+    """The truth is normal on either side of the value, at u that the side implies."""
+    quantile = stats.norm.ppf(0.5 + 0.5 * p)
+    below, above = quantile * np.array(sides)
+    c = pairs([5.0], [5.0], None, 5.0 - below, 5.0 + above, p=p, u_ref=u_ref * min(sides))
+    spread = float(c.u_ref[0])
+    truth = np.linspace(-9.0, 9.0, 40_001)
+    chance = stats.norm.pdf(truth) * (truth[1] - truth[0])
+    truth = 5.0 + np.where(truth < 0.0, sides[0], sides[1]) * truth
+    lower, upper = (float(end[0]) for end in c.widened)
+    missed = np.array(
+        [
+            chance @ stats.norm.cdf((lower - truth) / spread),
+            chance @ stats.norm.sf((upper - truth) / spread),
+        ]
+    )
+    codes = e_values.coverage_code(
+        np.array([lower - 1.0, upper + 1.0, 5.0]), *c.widened, np.full(3, 1.0 - p)
+    )
+
+    mean = e_values.coverage_bets(codes, codes, NO_PAST, ALONE) @ np.append(
+        missed, 1.0 - missed.sum()
+    )
+
+    assert missed == pytest.approx(0.5 * (1.0 - p), rel=1e-4 if sides == (1.0, 1.0) else 0.13)
+    assert mean.max() <= 1.0 + 1e-4
+
+
+def test_an_exact_reference_widens_no_interval():
+    c = pairs([0.0, 0.0], [0.1, 0.2], None, [-0.1, -3.0], [0.3, 2.0], u_ref=[0.0, 1.0])
+
+    lower, upper = c.widened
+
+    assert (lower[0], upper[0]) == (c.lower[0], c.upper[0])
+    assert lower[1] < -3.0 < 2.0 < upper[1]
+
+
+def test_sides_of_an_interval_without_its_value_are_half_its_width():
+    apart = pairs([9.0], [0.0], None, -1.0, 1.0, u_ref=0.5)
+    middle = pairs([0.0], [0.0], None, -1.0, 1.0, u_ref=0.5)
+
+    assert np.array(apart.widened) == pytest.approx(np.array(middle.widened))
+
+
+def sums(z):
+    """Return the arguments of whitening for the whole of ``z``, written out."""
+    q = np.clip(z, -4, 4)
+    far = whitening.FAR
+    return (
+        np.sum((q[2:] - q[1:-1]) ** 2)[None],
+        np.sum((q[2:] - q[:-2]) ** 2)[None],
+        np.array([z.size - 2.0]),
+        np.sum((q[far:] - q[:-far]) ** 2)[None],
+        np.array([float(z.size - far)]),
+        np.sum(whitening.middle_bet(q[2:]))[None],
+    )
+
+
+def autoregressive(rho, n, rng):
+    z = rng.standard_normal(n)
+    for t in range(1, n):
+        z[t] = rho * z[t - 1] + np.sqrt(1 - rho * rho) * z[t]
+    return z
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6, 0.8])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda z: z,
+        lambda z: z + 2 * (np.arange(z.size) > 1000),
+        lambda z: 3 * z,
+        lambda z: z + 0.001 * np.arange(z.size),
+    ],
+)
+def test_autocorrelation_is_learnt_whatever_the_fault(rho, fault):
+    z = autoregressive(rho, 2000, np.random.default_rng(3)) / 4  # unclipped after the fault
+
+    learnt = whitening.learnt_from(*sums(fault(z)))
+
+    assert learnt.rho[0] == pytest.approx(rho, abs=0.08)
+    assert learnt.lower[0] <= learnt.rho[0] <= learnt.upper[0]
+
+
+def test_variance_trusted_to_go_is_bounded_for_errors_that_forget_sooner():
+    """A moving average has lag-1 autocorrelation 1/2 and none after: D2/D1 - 1 says 1."""
+    noise = np.random.default_rng(4).standard_normal(3001)
+    z = (noise[1:] + noise[:-1]) / np.sqrt(2)
+
+    learnt = whitening.learnt_from(*sums(z))
+    left = z[1:] - learnt.upper * z[:-1]
+
+    claimed = 1 - 2 * learnt.upper * learnt.lower + learnt.upper**2
+    assert np.var(left) <= 1.1 * claimed[0]
+
+
+def test_mixed_paths_give_each_pair_its_own_bets():
+    rng = np.random.default_rng(5)
+    z, path = rng.normal(size=20), rng.integers(0, 2, 20)
+    learnt = Whitening(*(np.full(20, value) for value in (0.3, 0.4, 0.2, 0.6)))
+
+    mixed = e_values.bets_of(path, z, z, learnt, level(20))
+
+    for number, compute in enumerate(e_values.PATHS):
+        assert (
+            mixed[:, path == number] == compute(z, z, learnt, level(20))[:, path == number]
+        ).all()
+
+
+def test_weights_of_each_path_sum_to_one():
+    assert e_values.WEIGHTS.sum(axis=1) == pytest.approx([1.0, 1.0])

@@ -1,0 +1,605 @@
+"""Formats: what each decoder makes of its payloads, and that no bytes break one."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from contextlib import closing
+from pathlib import Path
+
+import cbor2
+import msgspec
+import pytest
+from fuzz import seeds
+from fuzz.messages import MESSAGES
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from monitor.config import load, parse
+from monitor.config.core_plan import router_of
+from monitor.core.model import Event, Reading, Reference
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.state.core_settings import CoreSettings
+from monitor.core.state.network import Network
+from monitor.decode import DECODERS, REASONS, Rejected
+from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.formats.sparkplug_payload import Payload
+from monitor.http.telemetry import Figures, families
+from monitor.http.text_format import render
+from monitor.journal.in_memory import InMemoryStore
+
+CONFIGS = Path(__file__).parents[3] / "configs"
+T = 1_772_298_600.0
+RECEIVED = T + 1e6
+
+SETTINGS = """sources:
+- {topic: "ref/{subject}/{quantity}", kind: reference}
+- {topic: "native/{sensor}/{quantity}", kind: reading}
+- {topic: "json/{sensor}/{quantity}", kind: reading, decoder: json,
+   map: {each: list, time: t, key: key, number_texts: true,
+         series: [{value: v, u: u, unit_path: unit, to_unit: kg}]}}
+- {topic: "senml/{sensor}/{quantity}", kind: reading, decoder: senml,
+   map: {select: {local: [kg]}, series: [{value: value, u: beside.kg_u, unit_path: unit}]}}
+- {topic: "lp/{sensor}", kind: reading, decoder: lineprotocol,
+   map: {time_unit: ns, key: tags.eid, defaults: {tags.eid: ""},
+         series: [{quantity: weight, value: fields.kg, u: fields.u}]}}
+- {topic: "csv/{sensor}", kind: reading, decoder: csv,
+   map: {columns: [t, v, "", sd], delimiter: ";", time: t,
+         series: [{value: v, u: sd, assumed: "0.1 * abs(value)"}]}}
+- {topic: "msgpack/{sensor}", kind: reading, decoder: msgpack,
+   map: {columnar: $, time: t, series: [{value: v, u: u}]}}
+- {topic: "spBv1.0/{group}/{message}/{edge}/{sensor}", kind: reading, decoder: sparkplug,
+   map: {optional: true, time_unit: ms, where: {quality.density/value: [GOOD]},
+         series: [{quantity: density, value: values.density/value,
+                   U: values.density/U95, p: 0.95}]}}
+- {topic: "spBv1.0/{group}/{message}/{edge}", kind: reading, decoder: sparkplug,
+   map: {optional: true, sensor: "{edge}", time_unit: ms, series: [{value: values.x, u: 1}]}}
+"""
+TOPICS = {
+    "native": "native/s/q",
+    "json": "json/s/q",
+    "senml": "senml/s/q",
+    "lineprotocol": "lp/s",
+    "csv": "csv/s",
+    "msgpack": "msgpack/s",
+    "sparkplug": "spBv1.0/g/DDATA/e/s",
+}
+
+
+def router(births=None):
+    return router_of(parse(SETTINGS.encode(), "f"), births)
+
+
+def decode(name, payload):
+    return router().decode(TOPICS[name], payload, RECEIVED)
+
+
+def reasons(found):
+    return [getattr(each, "reason", None) for each in found]
+
+
+# -- SenML ----------------------------------------------------------------------------------------
+
+PACK = [
+    {"bn": "urn:dev:1:", "bt": T, "bu": "kg", "bver": 10, "n": "kg", "v": 512},
+    {"n": "kg_u", "v": 11},
+    {"n": "kg", "v": 513, "t": 60},
+    {"n": "kg_u", "v": 12, "t": 60},
+]
+LABELS = {"bver": -1, "bn": -2, "bt": -3, "bu": -4, "bv": -5, "n": 0, "u": 1, "v": 2, "t": 6}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        json.dumps(PACK).encode(),
+        cbor2.dumps([{LABELS[name]: each for name, each in record.items()} for record in PACK]),
+    ],
+    ids=["json", "cbor"],
+)
+def test_senml_base_fields_are_resolved(payload):
+    first, second = decode("senml", payload)
+
+    assert (first.time, first.value, first.u) == (T, 512, 11)
+    assert (second.time, second.value, second.u) == (T + 60, 513, 12)
+
+
+def test_senml_base_values_add_and_small_times_are_relative_to_arrival():
+    pack = [{"bv": 500, "n": "kg", "v": 12, "t": -5}, {"n": "kg_u", "v": -499, "t": -5}]
+
+    (found,) = decode("senml", json.dumps(pack).encode())
+
+    assert (found.value, found.u, found.time) == (512, 1, RECEIVED - 5)
+
+
+def test_senml_fields_that_must_be_understood_are_refused():
+    pack = [{"n": "kg", "v": 1, "danger_": 1}, {"n": "kg", "v": 1, "bver": 11}]
+
+    assert reasons(decode("senml", json.dumps(pack).encode())) == ["bad_payload", "bad_payload"]
+
+
+# -- line protocol, CSV, MessagePack, JSON --------------------------------------------------------
+
+
+def test_line_protocol_has_many_lines_and_integer_nanoseconds():
+    text = f"wow,eid=982 kg=512.5,u=11 {int(T)}000000000\n# note\nwow kg=1i,u=1\nnot a line"
+
+    first, second, bad = decode("lineprotocol", text.encode())
+
+    assert (first.time, first.value, first.u, first.key) == (T, 512.5, 11, "982")
+    assert (second.time, second.value) == (pytest.approx(RECEIVED, abs=1e-6), 1)
+    assert bad.reason == "bad_payload"
+
+
+def test_csv_lines_have_the_columns_of_the_settings():
+    text = "2026-03-01T06:00Z;10;x;0.5\r\n2026-03-01T06:01Z; 20 ;y;\n1;2\n"
+
+    first, second, bad = decode("csv", text.encode())
+
+    assert (first.value, first.u, first.assumed) == (10, 0.5, False)
+    assert (second.value, second.u, second.assumed) == (20, 2, True)
+    assert (bad.reason, "2 cells" in bad.detail) == ("bad_payload", True)
+
+
+def test_columns_in_messagepack_are_thousands_of_readings():
+    count = 3000
+    batch = {"t": [T + at for at in range(count)], "v": list(range(count)), "u": 0.5}
+
+    found = decode("msgpack", msgspec.msgpack.encode(batch))
+
+    assert len(found) == count
+    assert (found[-1].time, found[-1].value) == (T + count - 1, count - 1)
+
+
+def test_columns_of_different_lengths_are_refused():
+    (refused,) = decode("msgpack", msgspec.msgpack.encode({"t": [1], "v": [1, 2]}))
+
+    assert (refused.reason, refused.place) == ("bad_field", "$")
+    assert "one length, not 1, 2" in refused.detail
+
+
+# -- Sparkplug B ----------------------------------------------------------------------------------
+
+MS = int(T * 1000)
+DENSITY, U95 = 7, 8
+
+
+def sparkplug(metrics, timestamp=MS, seq=1):
+    payload = Payload(timestamp=timestamp, seq=seq)
+    for metric in metrics:
+        quality = metric.pop("quality", None)
+        added = payload.metrics.add(**metric)
+        if quality is not None:
+            added.properties.keys.append("Quality")
+            added.properties.values.add(type=3, int_value=quality)
+    return payload.SerializeToString()
+
+
+def birth():
+    return sparkplug(
+        [
+            {"name": "density/value", "alias": DENSITY, "datatype": 10, "double_value": 841.2},
+            {"name": "density/U95", "alias": U95, "datatype": 10, "double_value": 0.6},
+        ]
+    )
+
+
+def data(value=842.0, **more):
+    return sparkplug(
+        [
+            {"alias": DENSITY, "double_value": value, "timestamp": MS + 1000, **more},
+            {"alias": U95, "double_value": 0.6, "timestamp": MS + 1000},
+        ]
+    )
+
+
+def test_the_bytes_of_a_sparkplug_payload_are_those_of_the_specification():
+    # timestamp = 1 (field 1), one metric (field 2) of name "a" (1), datatype 10 (4), double 1 (13)
+    raw = bytes.fromhex("0801 120e 0a0161 200a 69000000000000f03f 1803".replace(" ", ""))
+
+    read = Payload.FromString(raw)
+
+    assert (read.timestamp, read.seq, read.metrics[0].name) == (1, 3, "a")
+    assert (read.metrics[0].datatype, read.metrics[0].double_value) == (10, 1.0)
+
+
+def test_aliases_are_those_of_the_birth_and_kept_over_a_restart():
+    births = Births()
+    before = router(births)
+    (born,) = before.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+    kept = Births()
+    kept.load(births.dump())
+
+    (found,) = router(kept).decode("spBv1.0/g/DDATA/e/s", data(), RECEIVED)
+    (other,) = router(kept).decode("spBv1.0/g/DDATA/other/s", data(), RECEIVED)[:1]
+
+    assert (born.value, born.time) == (841.2, T)
+    assert (found.value, found.time) == (842.0, T + 1)
+    assert found.u == pytest.approx(0.6 / 1.959963985)
+    assert (other.reason, "alias 7" in other.detail) == ("unknown_alias", True)
+
+
+EXCEPTION = b"""
+sources:
+  - topic: "spBv1.0/{group}/{message}/{edge}/{sensor}"
+    kind: reading
+    decoder: sparkplug
+    map:
+      optional: true
+      series:
+        - {quantity: density, value: values.density/value, U: birth.density/U95, p: 0.95}
+        - {quantity: level, value: values.level, u: properties.level.u}
+  - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+"""
+
+
+def with_properties(**metric):
+    """Return a message with one metric whose properties are numbers."""
+    numbers = metric.pop("numbers", {})
+    payload = Payload(timestamp=MS, seq=1)
+    added = payload.metrics.add(**metric)
+    for name, number in numbers.items():
+        added.properties.keys.append(name)
+        added.properties.values.add(type=10, double_value=number)
+    return payload.SerializeToString()
+
+
+def test_what_a_birth_alone_states_holds_for_the_data_that_follow_also_after_a_restart():
+    """Sparkplug sends by exception: an uncertainty that never changes stands in the birth."""
+    births = Births()
+    first = router_of(parse(EXCEPTION, "f"), births)
+    first.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+    kept = Births()
+    kept.load_notes({**births.notes()}.get)
+    alone = sparkplug([{"alias": DENSITY, "double_value": 842.0, "timestamp": MS + 1000}])
+
+    for known in (births, kept):
+        daemon = router_of(parse(EXCEPTION, "f"), known)
+        (found,) = daemon.decode("spBv1.0/g/DDATA/e/s", alone, RECEIVED)
+        assert (found.value, found.u) == (842.0, pytest.approx(0.6 / 1.959963985))
+    (other,) = router_of(parse(EXCEPTION, "f"), births).decode(
+        "spBv1.0/g/DDATA/e/other",
+        sparkplug([{"name": "density/value", "datatype": 10, "double_value": 842.0}]),
+        RECEIVED,
+    )
+    assert other.reason == "missing_field"
+
+
+def test_a_topic_may_name_the_device_where_the_payload_names_the_sensor():
+    settings = b"""
+sources:
+  - topic: "spBv1.0/{group}/{message}/{edge}/{device}"
+    kind: reading
+    decoder: sparkplug
+    map:
+      sensor: "{edge}-{device}"
+      series: [{quantity: density, value: values.density/value, u: 1}]
+  - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+"""
+    daemon = router_of(parse(settings, "f"), Births())
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+
+    (found,) = daemon.decode("spBv1.0/g/DDATA/e/s", data(), RECEIVED)
+
+    assert (found.sensor, found.value) == ("e-s", 842.0)
+
+
+def test_numeric_properties_of_a_metric_are_read_those_of_its_birth_where_none_are_sent():
+    daemon = router_of(parse(EXCEPTION, "f"), Births())
+    level = {"name": "level", "alias": 3, "datatype": 10}
+    births = with_properties(**level, double_value=1.0, numbers={"u": 0.25})
+    (born,) = daemon.decode("spBv1.0/g/DBIRTH/e/s", births, RECEIVED)
+    (plain,) = daemon.decode(
+        "spBv1.0/g/DDATA/e/s", with_properties(alias=3, double_value=2.0), RECEIVED
+    )
+    (own,) = daemon.decode(
+        "spBv1.0/g/DDATA/e/s",
+        with_properties(alias=3, double_value=3.0, numbers={"u": 0.5}),
+        RECEIVED,
+    )
+
+    assert [each.u for each in (born, plain, own)] == [0.25, 0.25, 0.5]
+
+
+def test_a_signed_property_travels_as_its_two_s_complement():
+    stated = "lower: properties.level.lower, upper: properties.level.upper, p: 0.9"
+    settings = EXCEPTION.replace(b"u: properties.level.u", stated.encode())
+    payload = Payload(timestamp=MS, seq=1)
+    level = payload.metrics.add(name="level", datatype=10, double_value=2.0)
+    for name, number in (("lower", -5 & 0xFFFFFFFF), ("upper", 9)):
+        level.properties.keys.append(name)
+        level.properties.values.add(type=3, int_value=number)  # Int32
+    daemon = router_of(parse(settings, "f"), Births())
+    (found,) = daemon.decode("spBv1.0/g/DDATA/e/s", payload.SerializeToString(), RECEIVED)
+
+    assert (found.lower, found.upper) == (-5.0, 9.0)
+
+
+def test_another_birth_of_a_device_replaces_what_the_first_stated():
+    births = Births()
+    daemon = router_of(parse(EXCEPTION, "f"), births)
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+    null = {"name": "density/U95", "alias": U95, "datatype": 10, "is_null": True}
+    value = {"name": "density/value", "alias": DENSITY, "datatype": 10, "double_value": 841.2}
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", sparkplug([value, null]), RECEIVED + 1)
+    alone = sparkplug([{"alias": DENSITY, "double_value": 842.0, "timestamp": MS + 1000}])
+
+    (found,) = daemon.decode("spBv1.0/g/DDATA/e/s", alone, RECEIVED + 2)
+    assert found.reason == "missing_field"
+
+
+def test_a_birth_of_the_node_forgets_its_aliases():
+    births = Births()
+    daemon = router(births)
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+
+    assert daemon.decode("spBv1.0/g/NBIRTH/e", sparkplug([]), RECEIVED) == []
+    assert reasons(daemon.decode("spBv1.0/g/DDATA/e/s", data(), RECEIVED)) == [
+        "unknown_alias",
+        "unknown_alias",
+    ]
+
+
+def test_a_dump_of_other_bytes_is_refused():
+    with pytest.raises(ValueError, match=r"\S"):
+        Births().load(b"\x01")
+
+
+def test_history_comes_by_its_own_times_and_bad_quality_is_refused():
+    daemon = router()
+    daemon.decode("spBv1.0/g/DBIRTH/e/s", birth(), RECEIVED)
+    burst = sparkplug(
+        [
+            metric
+            for at in range(3)
+            for metric in (
+                {
+                    "alias": DENSITY,
+                    "double_value": at,
+                    "timestamp": MS - at,
+                    "is_historical": True,
+                    "quality": 192 if at else 500,
+                },
+                {"alias": U95, "double_value": 1, "timestamp": MS - at, "is_historical": True},
+            )
+        ]
+    )
+
+    first, second, stale = daemon.decode("spBv1.0/g/DDATA/e/s", burst, RECEIVED)
+
+    assert (stale.reason, stale.place) == ("quality", "$.quality.density/value")
+    assert (stale.record, "STALE" in stale.detail) == (0, True)
+    assert [each.time for each in (first, second)] == [T - 0.001, T - 0.002]
+
+
+def test_signed_integers_have_their_sign_and_nulls_are_no_reading():
+    daemon = router()
+    metrics = [{"name": "x", "datatype": 3, "int_value": 2**32 - 5}]
+
+    (found,) = daemon.decode("spBv1.0/g/NDATA/e", sparkplug(metrics), RECEIVED)
+    nothing = sparkplug([{"name": "x", "datatype": 3, "is_null": True}])
+
+    assert (found.sensor, found.value) == ("e", -5)
+    (refused,) = daemon.decode("spBv1.0/g/NDATA/e", nothing, RECEIVED)
+    assert (refused.reason, refused.place) == ("no_reading", "$.values.x")
+
+
+@pytest.mark.parametrize("message", ["NDEATH", "NCMD", "STATE"])
+def test_what_is_no_data_says_nothing(message):
+    assert router().decode(f"spBv1.0/g/{message}/e", b"\xff", RECEIVED) == []
+
+
+def test_the_analyser_of_the_process_trade_is_read():
+    daemon = router_of(load(CONFIGS / "process.yaml"))
+    names = ("density/value", "density/U95", "quality")
+    aliases = [{"name": name, "alias": at} for at, name in enumerate(names)]
+    daemon.decode("spBv1.0/PlantA/DBIRTH/edge7/AT-4012", sparkplug(aliases), RECEIVED)
+
+    def verdict(quality):
+        metrics = [
+            {"alias": 0, "double_value": 841.5},
+            {"alias": 1, "double_value": 0.6},
+            {"alias": 2, "string_value": quality},
+        ]
+        topic = "spBv1.0/PlantA/DDATA/edge7/AT-4012"
+        return daemon.decode(topic, sparkplug(metrics), RECEIVED)[0]
+
+    assert (verdict("GOOD").sensor, verdict("GOOD").value) == ("AT-4012", 841.5)
+    assert verdict("BAD").reason == "quality"
+
+
+# -- the page -------------------------------------------------------------------------------------
+
+
+def test_the_settings_on_the_page_of_formats_can_be_used():
+    page = (CONFIGS.parent / "docs" / "formats.md").read_text()
+    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+
+    shown = {parse(each.encode(), "f").sources[0].decoder for each in examples}
+
+    assert shown == set(DECODERS)
+    assert all(f"\n## {name}\n" in page for name in DECODERS)
+
+
+# -- hostile payloads -----------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(width=32) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["t", "v", "u", "list", "key", "unit", "n", "bn", "bt", "s", "time"])
+            | st.integers(-7, 8).map(str),
+            inner,
+            max_size=6,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+def checked(found):
+    for each in found:
+        if isinstance(each, Rejected):
+            assert each.reason in REASONS
+            assert each.reason != "unexpected", each.detail
+        elif isinstance(each, Reading):
+            assert math.isfinite(each.time)
+            assert math.isfinite(each.value)
+            assert math.isfinite(each.u) or math.isfinite(each.lower + each.upper)
+        else:
+            assert isinstance(each, Reference | Event)
+
+
+def survives(daemon, topic, payload):
+    try:
+        checked(daemon.decode(topic, payload, RECEIVED))
+    except Rejected as refused:
+        checked([refused])
+
+
+DAEMON, FUZZED = router(), router_of(parse(seeds.SETTINGS, "own"))
+NATIVE = b'{"time":"2026-03-01T06:00:00Z","value":1,"u":1}'
+# A router, a topic that it reads, and a good payload: every format is here, as it is fuzzed.
+GOOD = {
+    name: (FUZZED, each.topic, each.seeds[0])
+    for name, each in MESSAGES.items()
+    if each.settings == "own"
+} | {"native": (DAEMON, TOPICS["native"], NATIVE)}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_refused_message_is_let_go_at_once(name):
+    """A refusal with its traceback keeps the whole read until cycles are collected: 200 MB once."""
+    daemon, topic, good = GOOD[name]
+    payloads = [good[: len(good) // 2], b"{" * 99, b"\xff", b"[[1", good + b"\xff"]
+    found = daemon.decode_all([topic] * len(payloads), payloads, RECEIVED)
+    kept = [
+        refused
+        for _, refused in found.refused
+        if refused.__traceback__ or refused.__context__ or refused.__cause__
+    ]
+
+    assert found.refused
+    assert kept == []
+
+
+@settings(max_examples=150, deadline=None)
+@example(value={"list": [{"t": T, "v": 10**400, "u": 1}]})
+@example(value=[{"n": "kg", "v": 1e308, "bv": 1e308}])
+@example(value=[{"n": "kg", "s": 1.0}])
+@given(value=JSON)
+def test_any_value_gives_finite_numbers_or_a_reason(value):
+    text = json.dumps(value).encode()
+    for topic in ("json/s/q", "senml/s/q", "native/s/q"):
+        survives(DAEMON, topic, text)
+    survives(DAEMON, "senml/s/q", cbor2.dumps(value))
+    if isinstance(value, dict):
+        try:
+            packed = msgspec.msgpack.encode(value)
+        except (OverflowError, ValueError):
+            return
+        survives(DAEMON, "msgpack/s", packed)
+
+
+@pytest.mark.parametrize("payload", [b"[" * 50_000, b"\x91" * 50_000, b"\x81" * 50_000])
+def test_towers_of_brackets_are_refused(payload):
+    for daemon, topic, _ in GOOD.values():
+        survives(daemon, topic, payload)
+
+
+# -- the words of refusals ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("true", "a boolean"),
+        ("{}", "an object"),
+        ("[1]", "an array"),
+        ('"x"', "a text"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_told_in_the_words_of_json(value, told):
+    body = f'{{"time":"2026-03-01T06:00Z","value":{value},"u":1}}'
+    (refused,) = decode("native", body.encode())
+
+    assert refused.detail == f"value at `$.value` is {told}, not a number"
+
+
+def test_a_time_without_a_zone_is_refused_with_what_its_decoder_can_do():
+    (native,) = decode("native", NATIVE.replace(b"Z", b""))
+    (mapped,) = decode("json", b'{"list":[{"t":"2026-03-01T06:00:00","v":"1","u":1}]}')
+
+    assert native.detail.endswith(
+        "; send one, or read it with decoder json and time_zone in its map"
+    )
+    assert mapped.detail.endswith("; send one, or set time_zone for the source")
+
+
+# -- a message that means something else at another time ------------------------------------------
+
+
+def test_a_format_whose_messages_mean_something_else_later_says_so():
+    """Else a message that comes again counts twice: it has no identity without its packet."""
+    depend = set()
+    for each in MESSAGES.values():
+        for payload in each.seeds if each.settings == "own" else ():
+            now, later = (
+                [str(found) for found in FUZZED.decode(each.topic, payload, RECEIVED + seconds)]
+                for seconds in (0.0, 7.0)
+            )
+            if now != later:
+                depend.add(each.decoder)
+                assert FUZZED.needs_packet(each.topic), each.decoder
+
+    assert depend == {"senml", "lineprotocol"}
+
+
+# -- a message counts once ------------------------------------------------------------------------
+
+
+def test_a_message_counts_once_and_its_bad_records_apart(tmp_path):
+    from monitor.daemon.intake import Intake
+    from monitor.journal import Journal
+
+    class Message:
+        def __init__(self, topic, *records):
+            self.topic = topic
+            self.payload = json.dumps({"list": records}).encode()
+
+    good = {"t": T, "v": 1, "u": 1, "key": "a", "unit": "kg"}
+    bad = good | {"u": 0}
+    odd = good | {"v": "x"}
+    new = good | {"t": T + 1}
+    with closing(Journal(tmp_path / "j.sqlite")) as journal:
+        network = Network(CoreSettings(lambda *_: SeriesRules()), InMemoryStore())
+        intake = Intake(router(), network, journal)
+        batch = intake.prepare(
+            [
+                Message("json/s/q", good, bad, odd),
+                Message("json/s/q", good, bad),
+                Message("json/s/q", odd, bad),
+                Message("json/s/q", good, new),
+                Message("spBv1.0/g/NDEATH/e"),
+            ],
+            RECEIVED,
+        )
+        intake.commit(batch)
+        counts = intake.counts
+
+        assert (counts.received, counts.committed, counts.duplicate) == (5, 3, 1)
+        assert {reason: n for reason, n in counts.rejected.items() if n} == {"bad_field": 1}
+        assert {reason: n for reason, n in counts.records_rejected.items() if n} == {
+            "bad_uncertainty": 2,
+            "bad_field": 1,
+        }
+        assert len(journal.dead_letters()) == 5
+        assert journal.totals()["records_rejected.bad_uncertainty"] == 2
+
+
+def test_bad_records_have_a_metric():
+    page = render(families(Figures(records_rejected={"quality": 3})))
+
+    assert b'monitor_records_rejected_total{reason="quality"} 3.0' in page

@@ -1,0 +1,633 @@
+"""Mapping: every form of uncertainty, units, names, quality, and the three trades' payloads."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from monitor.config import SettingsError, load, parse
+from monitor.config.core_plan import router_of
+from monitor.core.model import Event, Reading, Reference
+from monitor.decode import Rejected
+from monitor.decode.formats import mapped_json
+from monitor.decode.mapping import Mapped
+from monitor.decode.paths import getter, path_of, steps
+from monitor.decode.records import Arrival
+from monitor.decode.spec import MapError, MapSpec, SeriesSpec
+from monitor.decode.time import reader
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+T = 1_772_298_600.0  # 2026-02-28T17:10:00Z
+RECEIVED = T + 1e6
+FIELDS = {"sensor": "s", "subject": "s", "quantity": "q"}
+
+
+def mapped(kind="reading", unit="", names=("sensor",), series=None, **spec):
+    series = [{"value": "v", "u": "u"}] if series is None else series
+    whole = MapSpec(series=tuple(SeriesSpec(**each) for each in series), **{"time": "t"} | spec)
+    return Mapped(whole, kind, names, unit)
+
+
+def observe(payload, **spec):
+    seen = mapped(**spec).observe(payload, Arrival(dict(FIELDS), RECEIVED))
+    return [found for each in seen for found in each.found]
+
+
+def reading(payload, **series):
+    (found,) = observe({"t": T, **payload}, series=[series])
+    if isinstance(found, Rejected):
+        raise found
+    return found
+
+
+def stated(found):
+    return tuple(
+        None if math.isnan(x) else round(x, 9)
+        for x in (found.value, found.u, found.lower, found.upper, found.p)
+    )
+
+
+# -- forms of uncertainty -------------------------------------------------------------------------
+
+FORMS = [
+    # payload, mapping of the series, value, u, lower, upper, p: computed by hand
+    ({"v": 10, "u": 2}, {"value": "v", "u": "u"}, (10, 2, None, None, None)),
+    ({"v": 10}, {"value": "v", "u": 0.5}, (10, 0.5, None, None, None)),
+    ({"v": 10, "U": 3, "k": 2}, {"value": "v", "U": "U", "k": "k"}, (10, 1.5, None, None, None)),
+    ({"v": 10, "U": 3}, {"value": "v", "U": "U"}, (10, 1.5, None, None, None)),
+    # the normal's 0.975 quantile is 1.959963985
+    (
+        {"v": 10, "U": 1.959963984540054, "p": 0.95},
+        {"value": "v", "U": "U", "p": "p"},
+        (10, 1, None, None, None),
+    ),
+    (
+        {"v": 10, "lo": 7, "hi": 14},
+        {"value": "v", "lower": "lo", "upper": "hi", "p": 0.9},
+        (10, None, 7, 14, 0.9),
+    ),
+    ({"lo": 7, "hi": 14}, {"lower": "lo", "upper": "hi"}, (10.5, None, 7, 14, None)),
+    (
+        {"v": 10, "e": 0.5},
+        {"value": "v", "plus_minus": "e", "p": 0.95},
+        (10, None, 9.5, 10.5, 0.95),
+    ),
+    # 2 % of 50 is 1, half of it is 0.5; of a negative value the size counts
+    ({"v": 50}, {"value": "v", "percent": 2, "k": 2}, (50, 0.5, None, None, None)),
+    ({"v": -50}, {"value": "v", "percent": 2, "k": 1}, (-50, 1, None, None, None)),
+    # asymmetric around the value; the inner pair is not used
+    (
+        {"q": {"5": 7, "25": 9, "50": 10, "75": 12, "95": 20}},
+        {
+            "quantiles": {
+                "0.05": "q.5",
+                "0.25": "q.25",
+                "0.5": "q.50",
+                "0.75": "q.75",
+                "0.95": "q.95",
+            }
+        },
+        (10, None, 7, 20, 0.9),
+    ),
+    (
+        {"v": 11, "a": 7, "b": 20},
+        {"value": "v", "quantiles": {"0.1": "a", "0.9": "b"}},
+        (11, None, 7, 20, 0.8),
+    ),
+    # mean of 2, 4, 9 is 5; squares 9 + 1 + 16 = 26, over 2 is 13
+    ({"x": [2, 4, 9]}, {"samples": "x"}, (5, round(math.sqrt(13), 9), None, None, None)),
+    (
+        {"v": 6, "x": [2, 4, 9]},
+        {"value": "v", "samples": "x"},
+        (6, round(math.sqrt(13), 9), None, None, None),
+    ),
+    ({"v": 10, "u": 2, "lo": 7, "hi": 14},
+     {"value": "v", "u": "u", "lower": "lo", "upper": "hi", "p": 0.9},
+     (10, 2, 7, 14, 0.9)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("payload", "series", "expected"), FORMS)
+def test_a_form_of_uncertainty_gives_the_numbers_computed_by_hand(payload, series, expected):
+    assert stated(reading(payload, **series)) == expected
+    assert reading(payload, **series).assumed is False
+
+
+def test_an_assumed_uncertainty_is_a_formula_of_the_value_and_marked():
+    found = reading({"v": -9}, value="v", assumed="max(0.1, 0.02 * abs(value) + sqrt(4))")
+
+    assert found.u == pytest.approx(2.18)
+    assert found.assumed is True
+
+
+def test_an_uncertainty_that_is_stated_is_not_assumed():
+    found = reading({"v": 1, "lo": 0, "hi": 3}, value="v", lower="lo", upper="hi", assumed="9")
+
+    assert math.isnan(found.u)
+    assert found.assumed is False
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["", "__import__('os')", "x", "[value]", "value +", "'a'", "lambda: 1"],
+)
+def test_a_formula_gives_a_number_of_the_value_or_is_refused(formula):
+    if not formula:
+        with pytest.raises(Rejected, match="missing_uncertainty"):
+            reading({"v": 1}, value="v", assumed=formula)
+        return
+    with pytest.raises((MapError, Rejected)):
+        reading({"v": 1}, value="v", assumed=formula)
+
+
+def test_a_formula_that_fails_for_one_value_costs_that_record():
+    found = observe(
+        {"t": T, "x": [{"v": 0}, {"v": 2}]},
+        each="x", time="$.t", series=[{"value": "v", "assumed": "1 / value"}],
+    )  # fmt: skip
+
+    assert [type(each) for each in found] == [Rejected, Reading]
+    assert found[0].reason == "bad_uncertainty"
+
+
+# -- units ----------------------------------------------------------------------------------------
+
+
+def test_pounds_become_kilograms_with_their_uncertainty():
+    found = reading(
+        {"v": 860, "u": 10, "lo": 840, "hi": 880},
+        value="v", u="u", lower="lo", upper="hi", unit="lb", to_unit="kg",
+    )  # fmt: skip
+
+    # one pound is 0.45359237 kg by definition
+    assert found.value == pytest.approx(390.0894382)
+    assert (found.u, found.lower) == (pytest.approx(4.5359237), pytest.approx(381.0175908))
+    assert found.upper == pytest.approx(399.1612856)
+
+
+def test_the_unit_a_payload_states_is_converted():
+    found = reading(
+        {"v": 0.8412, "U": 0.0006, "k": 2, "unit": "g/cm3"},
+        value="v", U="U", k="k", unit_path="unit", to_unit="kg/m3",
+    )  # fmt: skip
+
+    assert (found.value, found.u) == (pytest.approx(841.2), pytest.approx(0.3))
+
+
+def test_a_temperature_is_shifted_but_its_uncertainty_is_not():
+    found = reading({"v": 20, "u": 0.5}, value="v", u="u", unit="degC", to_unit="K")
+
+    assert (found.value, found.u) == (pytest.approx(293.15), pytest.approx(0.5))
+
+
+@pytest.mark.parametrize(
+    ("payload", "series"),
+    [
+        ({"unit": "kg"}, {"unit_path": "unit", "to_unit": "m"}),
+        ({"unit": "lb"}, {"unit_path": "unit", "unit": "kg"}),
+        ({"unit": "9**9**9"}, {"unit_path": "unit", "to_unit": "kg"}),
+        ({}, {"unit_path": "unit", "to_unit": "kg"}),
+    ],
+)
+def test_a_unit_in_conflict_is_refused(payload, series):
+    with pytest.raises(Rejected) as caught:
+        reading({"v": 1, "u": 1, **payload}, value="v", u="u", **series)
+
+    assert caught.value.reason == "unit"
+
+
+# -- records, names, quality ----------------------------------------------------------------------
+
+
+def test_each_entry_of_an_array_is_a_record_and_a_bad_one_costs_itself_alone():
+    found = observe(
+        {"t": T, "n": "x", "list": [{"v": 1, "u": 1}, {"v": "a", "u": 1}, {"v": 3, "u": 0}]},
+        each="list", time="$.t", sequence="$.n",
+    )  # fmt: skip
+
+    assert [getattr(each, "reason", None) for each in found] == [
+        None, "bad_field", "bad_uncertainty",
+    ]  # fmt: skip
+    assert found[0].sequence == "x"
+    assert "$.v" in found[1].detail
+
+
+def test_columns_become_rows():
+    found = observe({"t": [T, T + 1], "v": [1, 2], "u": 0.5}, columnar="$")
+
+    assert [(each.time, each.value, each.u) for each in found] == [(T, 1, 0.5), (T + 1, 2, 0.5)]
+
+
+def test_a_message_with_several_quantities_gives_those_it_has():
+    series = [
+        {"quantity": "a", "value": "a.v", "u": "a.u"},
+        {"quantity": "b", "value": "b.v", "u": "b.u"},
+    ]
+
+    found = observe({"t": T, "b": {"v": 2, "u": 1}}, series=series)
+    (nothing,) = observe({"t": T}, series=series)
+
+    assert [each.quantity for each in found] == ["b"]
+    assert nothing.reason == "missing_field"
+    assert observe({"t": T}, series=series, optional=True) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "walk"),
+    [
+        ('PMS5003["PM2.5"]', ("PMS5003", "PM2.5")),
+        ("a['b.c'][0].d", ("a", "b.c", 0, "d")),
+        ('["a[0]"]', ("a[0]",)),
+        ('$["a.b"].c', ("a.b", "c")),
+        ("""["it's"]""", ("it's",)),
+        ("$.metrics[-1].value", ("metrics", -1, "value")),
+    ],
+)
+def test_a_name_in_quotes_may_have_points_and_brackets(path, walk):
+    content: object = 7
+    for step in reversed(walk):
+        content = [content] if isinstance(step, int) else {step: content}
+
+    assert steps(path) == walk
+    assert steps(path_of(walk)) == walk
+    assert getter(path)(content) == 7
+
+
+@pytest.mark.parametrize("path", ["a..b", ".a", "a.", 'a["b"]c', 'a["b]', "a[x]", "a[", "a]", ""])
+def test_what_is_no_path_is_refused_with_one_that_is(path):
+    with pytest.raises(ValueError, match=r'such as pm25.v, metrics.0..value or PMS5003."PM2.5"'):
+        steps(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1772071200000", 1772071200.0),
+        ("1772071200000000", 1772071200.0),
+        ("1772071200", 1772071200.0),
+        (" 1772071200.25 ", 1772071200.25),
+        ("-5.5", -5.5),
+        ("20260228", 1772236800.0),
+        ("177207120000", 177207120.0),
+        ("2026-02-26T02:00:00", 1772071200.0),
+    ],
+)
+def test_a_text_of_digits_is_a_number_except_for_the_eight_of_a_date(text, seconds):
+    assert reader(zone="UTC")(text, "time") == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"), [("202602281712", "%Y%m%d%H%M"), ("20260228171244", "%Y%m%d%H%M%S")]
+)
+def test_digits_that_may_be_date_and_clock_or_a_number_need_a_layout(text, layout):
+    with pytest.raises(Rejected, match="time_layout, of a file --time-format") as caught:
+        reader(zone="UTC")(text, "time")
+
+    assert f"name the layout {layout} (" in caught.value.detail
+    assert reader(zone="UTC", layout=layout)(text, "time") // 60 == 1772298720 // 60
+    assert reader("ms", "UTC")(text, "time") == int(text) / 1e3
+
+
+@pytest.mark.parametrize(
+    ("layout", "text"),
+    [
+        ("%Y%m%d%H%M", "20260301120000"),
+        ("%Y%m%d%H%M%S", "2026030112"),
+        ("%d.%m.%Y %H:%M", "46082.5"),
+    ],
+)
+def test_digits_of_another_layout_are_no_number_of_seconds(layout, text):
+    with pytest.raises(Rejected, match="is not of the layout"):
+        reader(zone="UTC", layout=layout)(text, "time")
+
+
+@pytest.mark.parametrize(
+    ("layout", "told"),
+    [
+        ("%H:%M", "has no full date"),
+        ("%d.%m. %H:%M", "has no full date"),
+        ("%d.%m.%Y %H:%M %p", "loses AM or PM"),
+        ("%d.%m.%Y %I:%M", "loses AM or PM"),
+        ("%Y-%m-%d %H:%M %Z", "names a zone in vain"),
+    ],
+)
+def test_a_layout_that_loses_a_part_of_the_time_is_refused(layout, told):
+    with pytest.raises(MapError, match=told):
+        reader(layout=layout)
+
+
+@pytest.mark.parametrize(
+    "layout", ["%d.%m.%Y", "%m/%d/%y %I:%M %p", "%c", "%x %X", "%Y-%j", "%d %B %Y %H:%M:%S.%f%z"]
+)
+def test_a_layout_with_a_full_date_is_taken(layout):
+    reader(layout=layout)
+
+
+def test_a_scalar_payload_is_the_value_at_its_time_of_arrival():
+    (found,) = observe(512, time="arrival", series=[{"value": "$", "u": 2}])
+
+    assert (found.value, found.time) == (512, RECEIVED)
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "byte"),
+    [
+        ('{"a": 1,}', "a comma before a closing bracket; remove it (byte 7)", 7),
+        ("[1, 2, ]", "a comma before a closing bracket; remove it (byte 5)", 5),
+        ('{\n  "a": 1\n  "b": 2\n}', "must stand here (line 3 column 3, byte 13)", 13),
+        ('{\n  "a": 1,\n}\n', "remove it (line 2 column 9, byte 10)", 10),
+        ('{"a": 1,\n "b": 2', "is a closing bracket missing, or was it cut? (line 2", 16),
+        ("{'a': 1}", "a name in double quotes must stand here (byte 1)", 1),
+        ('{"a" 1}', "a colon must stand here, after the name (byte 5)", 5),
+        ("offline", "a value must stand here; texts need double quotes (byte 0)", 0),
+        ('{"a": 1}{"a": 2}', "send one value in a message (byte 8)", 8),
+        ('{"ü": "x}', "the text that begins here has no closing quote (byte 7)", 7),
+        ('{"a": "x\ty"}', r"a control character in a text; write it as \n or \u000a", 8),
+    ],
+)
+def test_what_is_no_json_says_where_and_what_to_do(text, says, byte):
+    with pytest.raises(Rejected) as caught:
+        mapped_json.parse(text.encode())
+
+    assert caught.value.detail.startswith("not JSON: ")
+    assert says in caught.value.detail
+    assert caught.value.place == f"byte {byte}"
+
+
+def test_a_key_has_one_spelling():
+    spec = {"key": "eid", "key_remove": " -", "key_case": "upper"}
+
+    (found,) = observe({"t": T, "v": 1, "u": 1, "eid": "982 000-ab"}, **spec)
+    (number,) = observe({"t": T, "v": 1, "u": 1, "eid": 982000412345678}, **spec)
+    (none,) = observe({"t": T, "v": 1, "u": 1}, **spec)
+
+    assert (found.key, number.key) == ("982000AB", "982000412345678")
+    assert (none.reason, "$.eid" in none.detail) == ("missing_field", True)
+
+
+def test_numbers_in_texts_are_taken_where_the_settings_say_so():
+    (refused,) = observe({"t": T, "v": "1.5", "u": 1})
+    (found,) = observe({"t": T, "v": " 1.5 ", "u": "1e-1"}, number_texts=True)
+
+    assert refused.reason == "bad_field"
+    assert "number_texts" in refused.detail
+    assert (found.value, found.u) == (1.5, 0.1)
+
+
+@pytest.mark.parametrize("text", ["inf", "1_0", "0x10", "", "1,5,0", "1.000,5", "1e999999", "٣"])
+def test_what_is_no_plain_number_is_refused(text):
+    (found,) = observe({"t": T, "v": text, "u": 1}, number_texts=True)
+
+    assert found.reason in ("bad_field", "not_finite")
+
+
+def test_quality_filters_refuse_and_selections_pass_over():
+    payload = {"t": T, "v": 1, "u": 1, "f": "BAD", "ok": 1}
+
+    (refused,) = observe(payload, where={"f": ("GOOD",)})
+    (missing,) = observe(payload, where={"g": ("GOOD",)})
+    (truth,) = observe(payload, where={"ok": (True,)})
+
+    assert {each.reason for each in (refused, missing, truth)} == {"quality"}
+    assert "$.f" in refused.detail
+    assert len(observe(payload, where={"g": ("GOOD",)}, defaults={"g": "GOOD"})) == 1
+    assert observe(payload, select={"f": ("GOOD",)}) == []
+
+
+def test_a_text_is_split_into_names():
+    spec = MapSpec(
+        series=(SeriesSpec(quantity="{what}", value="v", u="u"),),
+        time="t",
+        names={"tag": "{device}.{what}"},
+        sensor="plant-{device}",
+    )
+    tags = ("AT-4012.x.density", "AT-4012", "a+b.density")
+
+    found, plain, spaced = (
+        found
+        for tag in tags
+        for seen in Mapped(spec, "reading").observe(
+            {"t": T, "v": 1, "u": 1, "tag": tag}, Arrival({}, RECEIVED)
+        )
+        for found in seen.found
+    )
+
+    assert (found.sensor, found.quantity) == ("plant-AT-4012.x", "density")
+    assert (plain.reason, spaced.reason) == ("bad_name", "bad_name")
+
+
+@pytest.mark.parametrize(
+    ("spec", "place"),
+    [
+        ({"series": [{"value": "a..b", "u": "u"}]}, ("series", 0, "value")),
+        ({"series": [{"value": "v", "u": "u", "U": "U"}]}, ("series", 0, "U")),
+        ({"series": [{"value": "v", "lower": "l"}]}, ("series", 0, "lower")),
+        ({"series": [{"u": "u"}]}, ("series", 0, "value")),
+        ({"series": [{"value": "v", "quantiles": {"0.1": "a", "0.4": "b"}}]},
+         ("series", 0, "quantiles")),
+        ({"series": [{"value": "v", "unit": "kg", "to_unit": "m"}]}, ("series", 0, "to_unit")),
+        ({"series": []}, ("series",)),
+        ({"sensor": "{node}"}, ("sensor",)),
+        ({"sensor": "{"}, ("sensor",)),
+        ({"each": "a", "columnar": "b"}, ("columnar",)),
+        ({"time_zone": "Mars/Base"}, ("time_zone",)),
+        ({"kind": "event", "event": ""}, ("event",)),
+    ],
+)  # fmt: skip
+def test_a_mapping_that_cannot_be_used_says_where(spec, place):
+    with pytest.raises(MapError) as caught:
+        mapped(**spec)
+
+    assert caught.value.place == place
+
+
+def test_a_mistake_in_a_map_is_told_with_its_place():
+    text = """sources:
+- {topic: "a/{sensor}", kind: reference, decoder: json, map: {series: [{value: v}]}}
+- topic: b/{sensor}
+  kind: reading
+  decoder: json
+  map:
+    series:
+    - {value: v, u: "a[x]"}
+- {topic: "c/{sensor}", kind: reading, decoder: csv}
+"""
+    with pytest.raises(SettingsError) as caught:
+        parse(text.encode(), "f")
+
+    first, second = map(str, caught.value.mistakes)
+    assert first.startswith("f:8:21: sources[1].map.series[0].u: 'a[x]' is not a path")
+    assert second.startswith("f:9:49: sources[2].decoder: csv needs a mapping")
+
+
+# -- references and events ------------------------------------------------------------------------
+
+
+def test_a_reference_has_identity_revision_and_status():
+    spec = {"kind": "reference", "identity": "id", "revision": "rev", "status": "s"}
+    payload = {"t": T, "v": 1, "u": 1, "id": 7}
+
+    (prelim,) = observe({**payload, "s": "prelim"}, **spec, defaults={"rev": 0})
+    (final,) = observe({**payload, "s": "final", "rev": 3}, **spec)
+    (void,) = observe({"id": 7, "s": "void", "rev": 3}, **spec)
+    (odd,) = observe({**payload, "s": "maybe", "rev": 3}, **spec)
+    (half,) = observe({**payload, "rev": 1.5}, **spec)
+
+    assert (prelim.identity, prelim.revision, final.revision) == ("7", 0, 13)
+    assert (void.void, void.revision, void.identity) == (True, 14, "7")
+    assert math.isnan(void.time)
+    assert (odd.reason, half.reason) == ("bad_field", "bad_field")
+
+
+def test_an_interval_of_a_reference_becomes_its_standard_uncertainty():
+    series = [{"value": "v", "lower": "lo", "upper": "hi", "p": 0.95}]
+
+    (found,) = observe({"t": T, "v": 5, "lo": 3.04, "hi": 6.96}, kind="reference", series=series)
+
+    assert found.u == pytest.approx(1.96 / 1.959963985)
+
+
+def test_an_event_is_mapped():
+    (found,) = observe(
+        {"t": T, "what": "adjusted", "who": "me"}, kind="event", event="what", note="who"
+    )
+
+    assert found == Event("s", T, "adjusted", "me")
+
+
+# -- the trades -----------------------------------------------------------------------------------
+
+LATE = 1_780_000_000.0
+
+
+def decode(config, topic, payload):
+    router = router_of(load(CONFIGS / config))
+    raw = payload if isinstance(payload, str) else json.dumps(payload)
+    return router.decode(topic, raw.encode(), LATE)
+
+
+def test_the_platforms_of_the_weighing_trade_are_read():
+    (vendor,) = decode(
+        "weighing.yaml",
+        "wow/otago/north/p03/reading",
+        '{"eid":"982 000412345678","ts":"2026-03-01T06:12:44+13:00","kg":512,"lo":489,"hi":538,'
+        '"level":0.9,"fw":"2.4"}',
+    )
+    (kalman,) = decode(
+        "weighing.yaml",
+        "wow/otago/north/p03/kalman",
+        '{"eid":"982000412345678","ts":1772298764.2,"mean":507.1,"sd":11.8}',
+    )
+    (static,) = decode(
+        "weighing.yaml",
+        "wow/otago/crush/static",
+        '{"eid":"982000412345678","ts":"2026-03-01T07:40:10+13:00","kg":503.5,"u":0.6}',
+    )
+
+    assert (vendor.sensor, vendor.quantity) == ("otago.north.p03.vendor", "weight")
+    assert stated(vendor) == (512, None, 489, 538, 0.9)
+    assert vendor.time == 1_772_298_764.0  # 2026-02-28T17:12:44Z
+    assert kalman == Reading(
+        "otago.north.p03.kalman", "weight", 1772298764.2, 507.1, 11.8,
+        kalman.lower, kalman.upper, kalman.p, "982000412345678",
+    )  # fmt: skip
+    assert static.key == vendor.key == kalman.key
+    assert (static.subject, static.value, static.u) == ("otago.crush", 503.5, 0.6)
+
+
+def test_the_line_of_a_legacy_head_is_read():
+    (found,) = decode("weighing.yaml", "wow/otago/north/p03/line", ",860,LB,$,GR,03/09/04,08:58,j")
+
+    assert found.value == pytest.approx(390.0894382)
+    assert found.u == pytest.approx(0.02 * 390.0894382 + 0.23)
+    assert found.assumed
+    assert found.time == 1_078_775_880.0  # 2004-03-09 08:58 at +13:00
+
+
+def test_the_nodes_and_hours_of_the_air_trade_are_read():
+    pm25, no2 = decode(
+        "air.yaml",
+        "aq/v2/dunedin/n0412/obs",
+        '{"t":1772298600,"int":600,"pm25":{"v":14.2,"u":3.1},'
+        '"no2":{"v":22.0,"lo":11,"hi":35,"p":0.95},"rh":71,"loc":[-45.87,170.5]}',
+    )
+    hour = (
+        '{"start":"2026-03-01T05:00Z","end":"2026-03-01T06:00Z","pm25":13.0,"u":1.3,'
+        '"flag":"V","rev":1}'
+    )
+    (first,) = decode("air.yaml", "ref/S3/hourly", hour)
+    void, other = decode("air.yaml", "ref/S3/hourly", hour.replace('"V","rev":1', '"I","rev":2'))
+    (calibrating,) = decode("air.yaml", "ref/S3/hourly", hour.replace('"V"', '"C"'))
+
+    assert (pm25.quantity, *stated(pm25)) == ("pm25", 14.2, 3.1, None, None, None)
+    assert (no2.quantity, *stated(no2)) == ("no2", 22, None, 11, 35, 0.95)
+    assert pm25.sensor == no2.sensor == "n0412"
+    assert pm25.time == 1772298600.0
+    assert (first.subject, first.value, first.u, first.revision) == ("S3", 13, 1.3, 4)
+    assert (first.end - first.start, first.time) == (3600, first.end)
+    assert (void.void, void.identity) == (True, first.identity)
+    assert [each.quantity for each in (void, other)] == ["pm25", "no2"]
+    assert void.revision > first.revision
+    assert calibrating.reason == "quality"
+
+
+def test_the_laboratory_of_the_process_trade_is_read():
+    result = {
+        "sample": "S-88121", "tag": "AT-4012.density", "sampled_at": "2026-03-01T04:05:00Z",
+        "reported_at": "2026-03-01T11:47:00Z", "value": 0.8412, "U": 0.0006, "k": 2,
+        "unit": "g/cm3", "method": "D4052", "status": "prelim",
+    }  # fmt: skip
+
+    (prelim,) = decode("process.yaml", "lims/PlantA/result", result)
+    (final,) = decode(
+        "process.yaml",
+        "lims/PlantA/result",
+        result | {"value": 0.8421, "status": "final", "supersedes": "prelim"},
+    )
+    (void,) = decode("process.yaml", "lims/PlantA/result", {"sample": "S-88121", "status": "void"})
+
+    assert isinstance(prelim, Reference)
+    assert (prelim.subject, prelim.quantity, prelim.identity) == ("AT-4012", "density", "S-88121")
+    assert prelim.time == 1_772_337_900.0  # when it was sampled
+    assert (prelim.value, prelim.u) == (pytest.approx(841.2), pytest.approx(0.3))
+    assert final.value == pytest.approx(842.1)
+    assert prelim.revision < final.revision < void.revision
+    assert (void.void, void.identity, void.subject, void.quantity) == (True, "S-88121", "", "")
+
+
+def test_readings_from_a_time_of_maintenance_are_refused():
+    text = """sources:
+- {topic: "a/{subject}", kind: reference}
+- {topic: "b/{sensor}", kind: reading}
+maintenance:
+- {sensor: "x*", start: 2026-03-01T06:00Z, end: 2026-03-01T07:00Z}
+"""
+    router = router_of(parse(text.encode(), "f"))
+
+    def verdict(sensor, clock):
+        payload = b'{"time":"2026-03-01T%sZ","value":1,"u":1}' % clock
+        (found,) = router.decode(f"b/{sensor}", payload, LATE)
+        return getattr(found, "reason", "used")
+
+    assert verdict("x1", b"06:00:00") == "maintenance"
+    assert verdict("x1", b"07:00:00") == "used"
+    assert verdict("x1", b"05:59:59") == "used"
+    assert verdict("y1", b"06:30:00") == "used"
+
+
+@pytest.mark.parametrize(
+    ("more", "name"), [({"station": {"id": "S3"}}, "S3"), ({"station": {"id": 3}}, "3"), ({}, "")]
+)
+def test_a_reference_may_name_what_measured_it_by_path(more, name):
+    (found,) = observe(
+        {"t": T, "v": 1.0, **more},
+        kind="reference",
+        subject="{sensor}",
+        reference_id="station.id",
+        series=[{"value": "v", "quantity": "o3"}],
+    )
+
+    assert found.reference_id == name

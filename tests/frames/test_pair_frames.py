@@ -1,0 +1,514 @@
+"""Frames of pandas, Polars and Arrow in Python: the figures of `monitor score`."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import monitor
+from monitor.cli import main
+
+
+def frame(n: int = 240, seed: int = 1) -> pd.DataFrame:
+    """Return two sensors: an honest one, and one that reads 4 high from its 100th pair on."""
+    random = np.random.default_rng(seed)
+    reference = random.normal(500.0, 20.0, 2 * n).round(6)
+    u = random.uniform(1.0, 2.0, 2 * n).round(6)
+    value = (reference + u * random.normal(size=2 * n)).round(6)
+    value[n + 100 :] += 4.0
+    hours = [datetime(2026, 3, 1, tzinfo=UTC) + timedelta(hours=i) for i in range(n)]
+    return pd.DataFrame(
+        {
+            "sensor": np.repeat(["cart-1", "cart-2"], n),
+            "time": pd.to_datetime(hours * 2),
+            "value": value,
+            "u": u,
+            "reference": reference,
+        }
+    )
+
+
+def by_command(capsys, tmp_path, pairs: pd.DataFrame, *options: str) -> dict:
+    file = tmp_path / "pairs.csv"
+    written = pairs.rename(columns={"u": "sigma"})
+    written["time"] = [each.isoformat() for each in written["time"]]
+    written.to_csv(file, index=False, float_format="%.17g")
+    capsys.readouterr()
+    assert main(["score", str(file), "--json", *options]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "arrow"])
+def test_a_frame_has_the_figures_of_the_command_bit_for_bit(library, capsys, tmp_path):
+    pairs = frame()
+    wanted = by_command(capsys, tmp_path, pairs)
+    given = {
+        "pandas": lambda: pairs,
+        "polars": lambda: pl.from_pandas(pairs),
+        "arrow": lambda: pa.Table.from_pandas(pairs),
+    }[library]()
+
+    found = monitor.score(given)
+
+    assert json.loads(json.dumps(found.to_dict())) == wanted
+    table = found.to_frame()
+    assert type(table) is type(given)
+    assert list(table["n"].to_pylist() if library == "arrow" else table["n"]) == [240, 240]
+    offset = found.series[1]["verdict"]
+    assert offset["fault"] == "offset"
+    assert offset["lower"] < 4.0 < offset["upper"]
+    assert "cart-2: reads" in found.sentences[1]
+    assert found.incidents[0]["sensor"] == "cart-2"
+    assert "cart-2" in str(found)
+    assert found.notes == ()
+
+
+def test_bca_and_level_are_those_of_the_command(capsys, tmp_path):
+    pairs = frame()
+
+    assert (
+        monitor.score(pairs, level=0.95, bca=True).to_dict()
+        == by_command(capsys, tmp_path, pairs, "--alpha", "0.05", "--bca")
+    )  # fmt: skip
+
+
+def test_columns_of_other_names_and_several_that_tell_sensors_apart():
+    pairs = frame().rename(columns={"value": "y_pred", "u": "y_std", "reference": "y_true"})
+    pairs["site"] = "north"
+
+    found = monitor.score(
+        pairs, value="y_pred", u="y_std", reference="y_true", by=["site", "sensor"]
+    )
+
+    assert [each["sensor"] for each in found.series] == ["north/cart-1", "north/cart-2"]
+    assert found.series[0]["statistics"] == monitor.score(frame()).series[0]["statistics"]
+
+
+def test_intervals_without_u_and_numbers_without_times():
+    pairs = frame()
+    bare = pd.DataFrame(
+        {
+            "value": pairs["value"],
+            "reference": pairs["reference"],
+            "lower": pairs["value"] - 1.645 * pairs["u"],
+            "upper": pairs["value"] + 1.645 * pairs["u"],
+        }
+    )[:240]
+
+    found = monitor.score(bare, level=0.9)
+
+    assert found.series[0]["sensor"] == "data"
+    assert found.series[0]["statistics"]["coverage"] == pytest.approx(0.9, abs=0.06)
+    assert found.incidents == []
+    assert "alerts" not in found.to_dict()
+
+
+def test_times_that_are_numbers_have_the_unit_of_their_size():
+    seconds = np.array([int(each.timestamp()) for each in frame()["time"]])
+    wanted = monitor.score(frame()).incidents
+    for size in (1, 10**3, 10**6, 10**9):
+        assert monitor.score(frame().assign(time=seconds * size)).incidents == wanted
+    assert wanted
+
+
+def test_rows_that_lack_a_number_are_left_out_and_counted():
+    pairs = frame()
+    pairs.loc[[3, 7], "reference"] = np.nan
+    pairs.loc[9, "u"] = np.nan
+
+    found = monitor.score(pairs)
+
+    assert [each["n"] for each in found.series] == [237, 240]
+    assert found.notes == ("3 of 480 rows lack a number and are left out",)
+
+
+@pytest.mark.parametrize("as_library", [lambda pairs: pairs, pl.from_pandas])
+def test_a_row_that_is_left_out_needs_no_time(as_library):
+    pairs = frame()
+    pairs.loc[[3, 9], "value"] = np.nan
+    pairs.loc[[3, 9], "time"] = pd.NaT
+
+    assert monitor.score(as_library(pairs)).notes == (
+        "2 of 480 rows lack a number and are left out",
+    )
+    pairs.loc[12, "time"] = pd.NaT
+    with pytest.raises(monitor.FrameError, match="column 'time', row 12: a time is missing"):
+        monitor.score(as_library(pairs))
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1e300])
+def test_a_number_that_is_no_time_is_refused_with_its_row(library, wrong):
+    columns = {name: frame()[name].to_list() for name in ("sensor", "value", "u", "reference")}
+    columns["time"] = [1.7e9 + 60.0 * row for row in range(480)]
+    columns["time"][12] = wrong
+    columns["value"][3] = np.nan
+
+    with pytest.raises(monitor.FrameError, match=r"column 'time', row 12: .*leave such rows out"):
+        monitor.score(library(columns))
+
+
+def test_a_row_without_the_references_u_means_what_it_means_in_a_file(capsys, tmp_path):
+    pairs = frame()
+    pairs["u_reference"] = 0.3
+    pairs.loc[[3, 7], "u_reference"] = np.nan
+
+    found = monitor.score(pairs)
+
+    assert found.notes == ()
+    wanted = by_command(capsys, tmp_path, pairs)
+    assert found.series[0]["statistics"] == wanted["series"][0]["statistics"]
+
+
+@pytest.mark.parametrize("as_library", [pd.DataFrame, pl.from_pandas])
+def test_an_interval_without_a_value_stands_for_its_middle_in_a_frame_too(as_library):
+    pairs = frame().drop(columns="u")
+    pairs["lower"], pairs["upper"] = pairs["value"] - 2.0, pairs["value"] + 2.0
+    wanted = monitor.score(as_library(pairs)).series
+
+    bare = pairs.copy()
+    bare.loc[300:, "value"] = np.nan
+    for given in (bare, pairs.drop(columns="value"), pairs.assign(value=None)):
+        found = monitor.score(as_library(given))
+        assert found.notes == ()
+        for one, other in zip(found.series, wanted, strict=True):
+            assert one["statistics"]["bias"] == pytest.approx(other["statistics"]["bias"])
+
+
+def test_a_column_that_may_hold_the_time_is_asked_about():
+    renamed = frame().rename(columns={"time": "Timestamp", "sensor": "device"})
+
+    assert monitor.score(renamed).notes == (
+        "no column time; if 'Timestamp' holds it: time='Timestamp'",
+        "no column sensor; if 'device' holds it: by='device'",
+    )
+    assert monitor.score(renamed, time="Timestamp", by=["device"]).notes == ()
+
+
+def mistake(change, **arguments):
+    return lambda: monitor.score(change(frame()), **arguments)
+
+
+MISTAKES = {
+    "no such column": (mistake(lambda f: f, value="valeu"), r"no column 'valeu' .is it 'value'\?"),
+    "no uncertainty": (mistake(lambda f: f.drop(columns="u")), "no uncertainty is stated: name"),
+    "expanded": (
+        mistake(lambda f: f.rename(columns={"u": "U"})),
+        "U is an expanded uncertainty; divide it by its k, or pass u='U' if it is a standard",
+    ),
+    "text": (mistake(lambda f: f.assign(value="1,5")), "column 'value' holds .*'1,5'.*convert"),
+    "no name": (
+        mistake(lambda f: f.assign(sensor=["a", None] * 240)),
+        "column 'sensor', row 1: a name is missing; fill it in",
+    ),
+    "no quantity": (
+        mistake(lambda f: f.assign(quantity=pd.Categorical(["a", None] * 240))),
+        "column 'quantity', row 1: a name is missing",
+    ),
+    "units": (
+        mistake(lambda f: f.assign(unit=["kg", "g"] * 240)),
+        "column 'unit', row 1: is 'g', was 'kg' for the same sensor; convert",
+    ),
+    "name of a column": (
+        mistake(lambda f: f.rename(columns={"time": 7})),
+        "the column name 7 is not a text: rename it",
+    ),
+    "doubled": (
+        mistake(lambda f: pd.concat([f, f[["u"]]], axis=1)),
+        "a column name appears twice: .*'u' 2 times; keep one",
+    ),
+    "in the index": (
+        mistake(lambda f: f.set_index("time"), time="time"),
+        "no column 'time'; its index has: pass df.reset_index",
+    ),
+    "no rows": (mistake(lambda f: f[:0]), "has no rows"),
+    "all lack": (mistake(lambda f: f.assign(u=np.nan)), "none of .* 480 rows .* lack u: fill it"),
+    "no zone": (
+        mistake(lambda f: f.assign(time=f["time"].dt.tz_localize(None))),
+        "without a zone: say which",
+    ),
+    "u of zero": (mistake(lambda f: f.assign(u=0.0)), "column 'u', row 0: 0 must be at least"),
+    "infinite": (mistake(lambda f: f.assign(value=np.inf)), "column 'value', row 0: inf"),
+    "no frame": (lambda: monitor.score([1, 2, 3]), "list is not a data frame: pass one of pandas"),
+    "one end": (mistake(lambda f: f.assign(lower=0.0)), "two ends of an interval"),
+    "level of 95": (mistake(lambda f: f, level=95), "level=95: must lie between 0 and 1"),
+    "mixed times": (
+        mistake(lambda f: f.assign(time=["2026-03-01T00:00:00Z", *["now"] * 479])),
+        "column 'time': .*times are datetimes with a zone",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(MISTAKES))
+def test_a_mistake_is_one_sentence_with_its_remedy(name):
+    call, said = MISTAKES[name]
+
+    with pytest.raises(monitor.FrameError, match=said) as caught:
+        call()
+
+    assert isinstance(caught.value, ValueError)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_frame_is_not_changed():
+    pairs = frame()
+    before = pairs.copy()
+
+    monitor.score(pairs)
+
+    pd.testing.assert_frame_equal(pairs, before)
+
+
+def test_a_frame_of_the_columns_that_export_writes_has_the_figures_of_the_file(capsys, tmp_path):
+    pairs = frame().drop(columns="u").assign(unit="kg", alpha=0.4, crps_stated=1.25)
+    pairs["lower"], pairs["upper"] = pairs["value"] - 2.0, pairs["value"] + 2.0
+
+    found = monitor.score(pairs)
+
+    assert json.loads(json.dumps(found.to_dict())) == by_command(capsys, tmp_path, pairs)
+    assert found.series[0]["statistics"]["crps_stated"] == pytest.approx(1.25)
+    assert "kg heavy" in found.sentences[1]
+    assert monitor.score(pairs, unit="g").series[0]["unit"] == "g"
+    named = pairs.rename(columns={"alpha": "miss", "unit": "engine"})
+    again = monitor.score(named, alpha="miss", unit="kg")
+    assert again.to_dict() == found.to_dict()
+    assert monitor.score(pairs.assign(unit=7), unit="").series[0]["unit"] == ""
+
+
+def test_what_a_frame_holds_beside_its_columns_is_remarked_on():
+    pairs = frame()[:240].drop(columns="sensor")
+
+    for index in (pairs.set_index("time"), pairs.set_index("time").rename_axis(None)):
+        (note,) = monitor.score(index).notes
+        assert re.fullmatch(r"the index \((time|datetimes)\) is not used: df.reset_index.*", note)
+    assert monitor.score(pairs.set_index("time").reset_index()).notes == ()
+    assert monitor.score(pairs[pairs["u"] > 1.1]).notes == ()
+    claims = pairs.assign(**{"q0.05": pairs["value"] - 2.0, "q0.95": pairs["value"] + 2.0})
+    assert monitor.score(claims).notes == (
+        "columns not used: q0.05, q0.95; distributions are read from files",
+    )
+    named = claims.drop(columns="u")
+    assert monitor.score(named, lower="q0.05", upper="q0.95").notes == ()
+    (early,) = monitor.score(pairs.assign(time=np.arange(240.0))).notes
+    assert early.startswith("its times end at 1970-01-01T00:03:59Z: numbers are seconds since 1970")
+
+
+@pytest.mark.parametrize("missing", [pd.NA, None, np.nan])
+def test_rows_without_a_reference_event_share_none(missing):
+    pairs = frame()
+    event = pd.Series([1, 2, *[missing] * 238] * 2, dtype="object")
+    for dtype in ("object", "string"):
+        pairs["reference_event"] = event.astype(dtype)
+        told = monitor.compare(pairs, "cart-1", "cart-2")["sentences"][0]
+        assert told.startswith("On 2 common events")
+
+
+def test_two_sensors_are_compared_as_the_command_does(capsys, tmp_path):
+    pairs = frame()
+    pairs["reference"] = [*pairs["reference"][:240]] * 2
+    noise = np.random.default_rng(2).normal(size=480)
+    pairs["value"] = (pairs["reference"] + noise + np.repeat([0.0, 4.0], 240)).round(6)
+    file = tmp_path / "pairs.csv"
+    written = pairs.rename(columns={"u": "sigma"})
+    written["time"] = [each.isoformat() for each in written["time"]]
+    written.to_csv(file, index=False, float_format="%.17g")
+    assert main(["compare", str(file), "--sensors", "cart-1", "cart-2", "--json"]) == 0
+
+    found = monitor.compare(pairs, "cart-1", "cart-2")
+
+    assert json.loads(json.dumps(found)) == json.loads(capsys.readouterr().out)
+    assert found["sentences"][0].startswith("On 240 common events cart-1")
+
+
+def test_a_watch_raises_what_a_file_would_have_raised():
+    pairs = frame()
+    watch = monitor.Watch(unit="kg")
+
+    raised = []
+    for row in pairs.itertuples():
+        raised += watch.update(
+            row.value, row.reference, u=row.u, time=row.time.timestamp(), sensor=row.sensor
+        )
+
+    incident = monitor.score(pairs, unit="kg").incidents[0]
+    assert [each.sensor for each in raised if each.is_firing] == ["cart-2"]
+    assert raised[0].time == datetime.fromisoformat(incident["since"]).timestamp()
+    assert raised[0].sentence.startswith("reads ")
+    verdict = watch.verdict("cart-2")
+    assert verdict["fault"] == "offset"
+    assert verdict["lower"] < 4.0 < verdict["upper"]
+    assert watch.verdict("cart-1")["state"] == "right"
+    assert watch.statistics("cart-1")["calibration_zms"] == pytest.approx(1.0, abs=0.3)
+
+
+def test_many_pairs_at_once_are_the_same_as_one_after_the_other():
+    one, many = monitor.Watch(), monitor.Watch()
+    pairs = frame()[240:]
+    columns = [pairs[name].to_numpy() for name in ("value", "reference", "u")]
+
+    found = many.update(columns[0], columns[1], u=columns[2])
+    each = [
+        alert
+        for value, reference, u in zip(*columns, strict=True)
+        for alert in one.update(value, reference, u=u)
+    ]
+
+    assert found == each
+    assert one.statistics() == many.statistics()
+    assert one.verdict() == many.verdict()
+
+
+def repaired(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return values and references: 6 u heavy for the pairs 100 to 160."""
+    random, at = np.random.default_rng(seed), np.arange(260)
+    reference = random.normal(500.0, 20.0, at.size)
+    is_faulty = (at >= 100) & (at < 160)
+    return reference + random.normal(size=at.size) + 6.0 * is_faulty, reference
+
+
+def watched(seed: int, step: int) -> list[monitor.Alert]:
+    value, reference = repaired(seed)
+    watch, raised = monitor.Watch(unit="kg"), []
+    for first in range(0, value.size, step):
+        some = slice(first, first + step)
+        time = 1.77e9 + 3600.0 * np.arange(value.size)[some]
+        raised += watch.update(value[some], reference[some], u=1.0, time=time)
+    return raised
+
+
+@pytest.mark.parametrize(("seed", "least"), [(0, 1), (1, 7), (2, 7)])
+def test_what_a_watch_tells_does_not_depend_on_how_pairs_are_cut_into_calls(seed, least):
+    one = watched(seed, least)
+
+    assert [each.is_firing for each in one] == [True, False]
+    for step in (45, 260):
+        assert watched(seed, step) == one
+
+
+@pytest.mark.parametrize("step", [7, 260])
+def test_an_alert_ends_under_the_name_under_which_it_began(step):
+    began, ended = watched(1, step)
+
+    assert (began.is_firing, ended.is_firing) == (True, False)
+    assert began.fault == ended.fault == "offset"
+    assert re.match(r"reads [4-8](\.\d)? kg heavy \(.*\), since 2026-", began.sentence)
+    assert ended.sentence == "as right as it says"
+
+
+def test_a_call_with_late_pairs_among_others_has_the_same_end():
+    value, reference = repaired(1)
+    time = 1.77e9 + 3600.0 * np.arange(value.size)
+    late, calls = np.r_[0:80, 90:170, 80:90, 170:260], ((0, 165), (165, 260))
+    watch, in_order = monitor.Watch(unit="kg"), monitor.Watch(unit="kg")
+    in_order.update(value, reference, u=1.0, time=time)
+    raised = []
+    for first, end in calls:
+        some = late[first:end]
+        raised += watch.update(value[some], reference[some], u=1.0, time=time[some])
+
+    assert watch.verdict() == in_order.verdict()
+    assert watch.statistics() == in_order.statistics()
+    assert [each.is_firing for each in raised] == [True, False]
+
+
+def test_a_watch_without_times_tells_no_dates():
+    watch = monitor.Watch(unit="kg")
+    pairs = frame()[240:]
+
+    raised = watch.update(pairs["value"], pairs["reference"], u=pairs["u"])
+
+    verdict = watch.verdict()
+    assert verdict["fault"] == "offset"
+    assert (verdict["since"], verdict["slope_per_day"], verdict["due"]) == (None, None, None)
+    for sentence in (verdict["sentence"], *(each.sentence for each in raised)):
+        assert "since" not in sentence
+    with pytest.raises(monitor.FrameError, match="with all pairs of a watch, or with none"):
+        watch.update(1.0, 1.0, u=1.0, time=1.77e9)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"value": 1.0, "reference": 1.0}, "no uncertainty is stated"),
+        ({"value": [1.0, 2.0], "reference": [1.0, 2.0, 3.0], "u": 1.0}, "different lengths"),
+        ({"value": float("nan"), "reference": 1.0, "u": 1.0}, r"value\[0\] is nan"),
+        ({"value": "12,5", "reference": 1.0, "u": 1.0}, "value is no number, .*: '12,5'"),
+        ({"value": [1.0, 2.0], "reference": ["1", "x"], "u": 1.0}, "reference is no number"),
+        ({"value": 1.0, "reference": 1.0, "u": 1.0, "time": datetime.now(UTC)}, "time is no num"),
+        (
+            {"value": np.array(["1.5"], object), "reference": 1.0, "u": 1.0},
+            "value is no number, or array of numbers",
+        ),
+        ({"value": [1.0, [2.0]], "reference": 1.0, "u": 1.0}, "value is no number, or array"),
+        ({"value": [[1.0]], "reference": 1.0, "u": 1.0}, "value has 2 dimensions"),
+        ({"value": [], "reference": [], "u": 1.0}, "there is no pair"),
+        ({"value": 1.0, "reference": 1.0, "u": 0.0}, r"u\[0\] is 0: must be at least 1e-12"),
+        (
+            {"value": 1.0, "reference": 1.0, "u": 1.0, "time": 1.77e12},
+            r"time\[0\] is 1.77e\+12: pass s since 1970",
+        ),
+        ({"value": 1.0, "reference": 1.0, "lower": 2.0, "upper": 0.0}, "lower must lie below"),
+        ({"value": 1.0, "reference": 1.0, "u": 1.0, "p": 95}, r"p\[0\] is 95: must lie between"),
+        (
+            {"value": 1.0, "reference": 1.0, "u": 1.0, "u_reference": -1.0},
+            r"u_reference\[0\] is -1: must be 0 or at least 1e-12",
+        ),
+    ],
+)
+def test_a_watch_refuses_what_cannot_be_and_takes_nothing(given, said):
+    watch = monitor.Watch()
+
+    with pytest.raises(monitor.FrameError, match=said):
+        watch.update(**given)
+    with pytest.raises(KeyError):
+        watch.verdict()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"level": 95}, "level=95: must lie between 0 and 1"),
+        ({"window": 0}, "window=0: must be at least 1"),
+        ({"patience": float("nan")}, "patience=nan: must be at least 2"),
+        ({"tolerance": 0.0}, "tolerance=0.0: must be at least 1e-12"),
+    ],
+)
+def test_a_watch_refuses_settings_that_cannot_be(given, said):
+    with pytest.raises(monitor.FrameError, match=said):
+        monitor.Watch(**given)
+
+
+def test_the_page_on_python_runs(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+
+    exec("\n".join(blocks), {})  # noqa: S102 - what the page says
+
+    said = capsys.readouterr().out
+    assert "cart-1 value: as right as it says" in said
+    assert "cart-1 reads better" in said
+    assert re.search(r"^cart-2 \w+ reads [34]\.\d+ kg heavy", said, re.MULTILINE)
+
+
+def test_importing_the_package_imports_none_of_it():
+    """What costs is imported at its first use; and no library of frames is imported at all."""
+    code = (
+        "import sys, monitor; assert 'numpy' not in sys.modules; "
+        "monitor.score; assert not {'pandas', 'polars', 'pyarrow'} & set(sys.modules); "
+        "assert 'fastapi' not in sys.modules; print(set(monitor.__all__) & set(dir(monitor)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )  # fmt: skip
+
+    assert "'score'" in done.stdout

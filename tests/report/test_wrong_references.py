@@ -1,0 +1,106 @@
+"""References of recorded files that were wrong for a time: who is told of, and of what."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from monitor.core.pairing.series_rules import SeriesRules
+from monitor.extensions.corrected import corrections
+from monitor.report.recorded import read
+from monitor.report.scored import Scored
+from tests.core.fleet.test_former_suspicions import ONSET, REPAIR, WRONG, world
+
+START, HOUR = 1_772_323_200.0, 3600.0
+SENSORS, ROUNDS = 20, 200
+
+
+def scored(tmp_path, value, reference):
+    """Return what a file of pairs with one reference is scored as."""
+    path = tmp_path / "pairs.csv"
+    with path.open("w", newline="", encoding="utf-8") as out:
+        rows = csv.writer(out)
+        head = ["time", "sensor", "quantity", "unit", "value", "sigma", "reference"]
+        rows.writerow([*head, "reference_sigma"])
+        for at, one in enumerate(reference):
+            time = datetime.fromtimestamp(START + HOUR * at, UTC).isoformat()
+            for i, each in enumerate(value[at]):
+                rows.writerow([time, f"s{i:02}", "o3", "ppb", float(each), 1.0, float(one), 0.2])
+    return Scored(read(path, SeriesRules(level=0.9)), 0.9)
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_reference_is_no_fault_of_the_sensors_of_a_file(tmp_path, kind):
+    value, reference = world(kind, 3, SENSORS, ROUNDS)
+    value[120:, 7] += 2.0
+    found = scored(tmp_path, value, reference)
+    own = {each["sensor"] for each in found.incidents if not each["explained"]}
+    explained = [each for each in found.incidents if each["explained"]]
+
+    assert "s07" in own
+    assert len(own) <= 3
+    assert explained or kind == "gain"
+    for each in explained:
+        since = datetime.fromisoformat(each["since"]).timestamp()
+        assert START + HOUR * (ONSET - 1) <= since <= START + HOUR * REPAIR
+        assert each["explained"].startswith("its reference looked ")
+    faults = [each.fault for row, each in enumerate(found.verdicts) if row != 7]
+    assert sum(map(bool, faults)) <= 1
+    assert found.verdicts[7].fault == "offset"
+    (left_out,) = re.findall(r"(\d+) pairs left out, when its", found.verdicts[3].sentence)
+    assert abs(int(left_out) - (REPAIR - ONSET)) <= 5
+    lines = "\n".join(found.lines())
+    assert lines.count("whose alerts would be explained: its reference looked") == bool(explained)
+
+
+def test_a_reference_that_is_wrong_to_the_end_is_told_in_the_present(tmp_path):
+    value, reference = world("offset", 4, SENSORS, REPAIR)
+    found = scored(tmp_path, value, reference)
+
+    assert found.wrong
+    assert all(each.until == np.inf for of in found.wrong.values() for each in of)
+    explained = [each["explained"] for each in found.incidents if each["explained"]]
+    assert len(explained) >= len(found.incidents) - 1
+    assert all(each.startswith("its reference looks 0.90 ppb high (0.80 to") for each in explained)
+    assert sum(bool(each.fault) for each in found.verdicts) <= 1
+
+
+def test_a_wrong_reference_corrects_no_sensor(tmp_path, monkeypatch):
+    found = scored(tmp_path, *world("offset", 5, SENSORS, ROUNDS))
+
+    def changed():
+        every = corrections.corrections(found.recorded, 0.9)
+        return {each.name.sensor for each in every if len(each.corrected.adopted.steps) > 1}
+
+    assert changed() == set()
+    monkeypatch.setattr(corrections, "explaining", lambda *_: None)
+    assert len(changed()) == 1
+
+
+def test_honest_references_explain_nothing_and_nothing_is_left_out(tmp_path):
+    value, reference = world("", 5, SENSORS, ROUNDS)
+    value[60:, 2] += 2.0
+    found = scored(tmp_path, value, reference)
+
+    assert found.wrong == {}
+    assert {each["sensor"] for each in found.incidents} >= {"s02"}
+    assert not any("left out" in each.sentence for each in found.verdicts)
+
+
+def test_sensors_with_references_of_their_own_share_none(tmp_path):
+    value, reference = world("offset", 6, SENSORS, ROUNDS)
+    others = np.random.default_rng(6).normal(0.0, 3.0, value.shape)
+    path = tmp_path / "pairs.csv"
+    with path.open("w", newline="", encoding="utf-8") as out:
+        rows = csv.writer(out)
+        rows.writerow(["time", "sensor", "value", "sigma", "reference"])
+        for at, i in np.ndindex(value.shape):
+            time = datetime.fromtimestamp(START + HOUR * at, UTC).isoformat()
+            off = others[at, i]
+            rows.writerow([time, f"s{i}", value[at, i] + off, 1.0, reference[at] + off])
+
+    assert Scored(read(path, SeriesRules(level=0.9)), 0.9).wrong == {}
