@@ -92,7 +92,7 @@ def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     assert "outliers, drift, stuck, gain, lag, sign, ringing," in told["api"]
     assert "      - alert: SensorRinging\n" in told["rules"]
     assert '(monitor_fault_estimate" $fault | query }}rings by ' in told["rules"]
-    assert "/docs/runbook#sensorringing'\n" in told["rules"]
+    assert "/docs/alerts#sensorringing'\n" in told["rules"]
     assert re.search(r'alert!~"[^"]*\|ringing\|', told["rules"])
     assert re.search(r'alertname =~ "[^"]*\|SensorRinging"', told["quiet"])
 
@@ -104,7 +104,7 @@ def test_the_faults_begin_with_what_the_detector_bets_on():
 def test_the_glossary_and_the_runbook_name_every_fault():
     glossary = (PROJECT / "docs" / "glossary.md").read_text(encoding="utf-8")
     (row,) = re.findall(r"^\| fault \| (.*?); ", glossary, re.MULTILINE)
-    runbook = (PROJECT / "docs" / "runbook.md").read_text(encoding="utf-8")
+    runbook = (PROJECT / "docs" / "alerts.md").read_text(encoding="utf-8")
     sections = re.findall(r"^### (\w+)$", runbook, re.MULTILINE)
 
     assert re.findall(r"`(\w+)`", row) == list(FAULTS)

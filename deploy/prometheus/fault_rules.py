@@ -39,7 +39,7 @@ _RULE: Final = f"""\
     description: >-
 {{description}}
     page_url: {{page}}
-    runbook_url: '{{base}}/docs/runbook#{{runbook}}'
+    runbook_url: '{{base}}/docs/alerts#{{runbook}}'
 """
 # The same alert once the evidence of the whole fleet calls somebody.
 _PAGE_RULE: Final = f"""\

@@ -92,7 +92,7 @@ def severity_of(alert: str) -> str:
 
 
 def links(of: Transition, public_url: str) -> dict[str, str]:
-    """Return links to the series' page and to the runbook entry of the alert.
+    """Return links to the page of the series and to the section on the alert.
 
     Empty if the settings do not say at which address the pages are reached.
     """
@@ -104,7 +104,7 @@ def links(of: Transition, public_url: str) -> dict[str, str]:
         section = FAULTS[of.alert].runbook
     else:
         section = _SECTIONS.get(of.alert, "sensorthreshold")
-    return {"page_url": public_url + page, "runbook_url": f"{public_url}/docs/runbook#{section}"}
+    return {"page_url": public_url + page, "runbook_url": f"{public_url}/docs/alerts#{section}"}
 
 
 def transition_document(transition: Transition) -> dict[str, Any]:

@@ -76,11 +76,11 @@ def test_a_message_links_to_the_page_and_the_runbook_where_people_reach_them(rec
 
     page = f"{public}/series/a%20b/m%2Fs"
     assert [(post.json["page_url"], post.json["runbook_url"]) for post in receiver.posts] == [
-        (page, f"{public}/docs/runbook#sensoroffset"),
-        (page, f"{public}/docs/runbook#sensorthreshold"),
-        (f"{public}/alerts", f"{public}/docs/runbook#monitorreferencesuspect"),
-        (page, f"{public}/docs/runbook#sensorreferencestale"),
-        (page, f"{public}/docs/runbook#sensorrejected"),
+        (page, f"{public}/docs/alerts#sensoroffset"),
+        (page, f"{public}/docs/alerts#sensorthreshold"),
+        (f"{public}/alerts", f"{public}/docs/alerts#monitorreferencesuspect"),
+        (page, f"{public}/docs/alerts#sensorreferencestale"),
+        (page, f"{public}/docs/alerts#sensorrejected"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""The alerts: promtool and amtool accept them, each is tested and is in the runbook."""
+"""The alerts: promtool and amtool accept them, each is tested and is in docs/alerts.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.deploy.test_dashboards import TARGET, metrics
 PROMETHEUS = DEPLOY / "prometheus"
 ALERTS = PROMETHEUS / "alerts.yml"
 TESTS = sorted(PROMETHEUS.glob("*_test.yml"))
-RUNBOOK = PROJECT / "docs" / "runbook.md"
+PAGE = PROJECT / "docs" / "alerts.md"
 GROUPS = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
 EVERY = [rule for group in GROUPS for rule in group["rules"]]
 RULES = {rule["alert"]: rule for rule in EVERY}
@@ -182,7 +182,7 @@ def test_an_alert_says_whom_what_and_where_to_read_on(rule):
     if section == "sensorpage":
         section = FAULTS[rule["labels"]["alert"]].rule.lower()
     link = annotations["runbook_url"].removesuffix("{{ end }}")  # of MonitorAbsent: if one is known
-    assert link.endswith(f"/docs/runbook#{section}")
+    assert link.endswith(f"/docs/alerts#{section}")
     assert link.startswith("{{ with ")
 
 
@@ -194,20 +194,24 @@ def test_an_alert_asks_for_metrics_that_the_daemon_has(rule):
         assert name in known or name.removesuffix("_total") in known or TARGET.fullmatch(name)
 
 
-def test_the_runbook_has_a_section_for_every_alert_that_says_what_and_what_to_do():
+def test_the_page_has_a_section_for_every_alert_that_says_what_it_means_and_what_to_do():
     sections = re.findall(
-        r"^### (\w+)\n(.*?)(?=^##|\Z)", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL
+        r"^### (\w+)\n(.*?)(?=^##|\Z)", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
 
     assert [name for name, _ in sections] == list(RULES)
     for _, text in sections:
-        assert re.search(r"^\*\*What it means\*\* \S", text, re.MULTILINE)
-        assert re.search(r"^\*\*What to do\*\* \S", text, re.MULTILINE)
+        means, to_do, *more = text.strip().split("\n\n")
+        assert re.match(r"[A-Z`\[]", means)
+        assert re.match(r"\*\*Do:\*\* \S", to_do)
+        assert more == []
 
 
-def test_the_runbook_silences_all_alerts_of_a_sensor_whatever_they_are_called():
+def test_the_page_silences_all_alerts_of_a_sensor_whatever_they_are_called():
     of_sensors = {name for name, rule in RULES.items() if "page_url" in rule["annotations"]}
-    (matchers,) = re.findall(r"silence add (.*?) *\\$", RUNBOOK.read_text(), re.MULTILINE)
+    (matchers,) = re.findall(
+        r"silence add (.*?) *\\$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+    )
 
     assert any(name.startswith("Monitor") for name in of_sensors)
     assert matchers == "sensor=cart-04"

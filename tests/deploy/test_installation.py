@@ -95,7 +95,7 @@ def test_faults_are_told_in_one_notification_a_kind_with_the_way_to_the_runbook(
     said = r"cart-03 \(mass\) reads too high or too low: \+\d+(\.\d+)? kg \(\+.* to \+"
     assert re.match(said, alert["annotations"]["summary"])
     links = [alert["annotations"][name] for name in ("page_url", "runbook_url")]
-    ends = ("/series/cart-03/mass", "/docs/runbook#sensoroffset")
+    ends = ("/series/cart-03/mass", "/docs/alerts#sensoroffset")
     assert links == [f"http://127.0.0.1:9108{end}" for end in ends]  # what compose opens
 
 

@@ -3,7 +3,7 @@
 Whatever lists faults takes the list from here: sentences and advice; the alerts of the snapshot and
 the metrics; the names that the settings refuse for a threshold; the enumerations of ``/api/v1``;
 the table in docs/metrics.md; the rules for Prometheus and the inhibitions for Alertmanager that
-deploy/prometheus/fault_rules.py writes. docs/runbook.md has a section for each fault under the name
+deploy/prometheus/fault_rules.py writes. docs/alerts.md has a section for each fault under the name
 of its rule, and a test compares the two.
 
 To add a fault, add an entry and let :func:`.naming.named_verdict` return its label. The detector's
@@ -39,7 +39,7 @@ class Fault:
     ``estimate`` is how large the fault is, ``estimate_means`` what that number says, and
     ``estimate_unit`` its unit, in which ``{unit}`` stands for the series' unit.
 
-    ``rule`` is the alert's name in Prometheus, from which the runbook's anchor is made, and
+    ``rule`` is the alert's name in Prometheus, from which the anchor in docs/alerts.md is made, and
     ``description`` its text; ``calls_people``: the evidence of the whole fleet may page somebody.
     ``summaries`` follow the sensor's name and quantity there: the first of which all numbers are
     known. In them ``{estimate:%+.3g}`` stands for the number in a form of Prometheus' templates,
@@ -65,7 +65,7 @@ class Fault:
 
     @property
     def runbook(self) -> str:
-        """Anchor of the fault's section in docs/runbook.md."""
+        """Anchor of the fault's section in docs/alerts.md."""
         return self.rule.lower()
 
 
