@@ -4,17 +4,17 @@
 # `make test-long` runs further seeds and kinds of the simulations,
 # `make test T=tests/core` runs a part, `make test-3.13` uses another Python, `make test-lowest` and
 # `make test-newest` other versions of the libraries, `make test-bare` hides every other program.
-# `make bench` runs every row of the table in docs/performance.md (about forty minutes), `make bench
+# `make bench` runs every row of the table in docs/evidence/performance.md (about forty minutes), `make bench
 # ROW=name` one; `make bench ROW=--list` names them. It needs Debian's mosquitto, mosquitto-clients,
 # prometheus and prometheus-mqtt-exporter, and fetches two peers from PyPI into build/peers.
 # `make verdicts` holds what is said of simulated and recorded sensors to the truth (some minutes;
 # STREAMS=0.2 for a fifth of the streams).
 # `make alarms` holds false alarms, delays and all-clears to their goals, beside other detectors, and
-# writes its tables into docs/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
+# writes its tables into docs/evidence/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
 # `make generated` writes every file that is made from the code: settings, metrics, rules, dashboards,
 # and lowers the sizes in ARCHITECTURE.md.
 # `make docs` writes the documentation as HTML into build/site, and fails at a link that leads nowhere.
-# `make soak` kills, floods and wears it for four to six hours and writes docs/reliability.md; what
+# `make soak` kills, floods and wears it for four to six hours and writes docs/evidence/reliability.md; what
 # was broken off goes on from build/soak at the next call.
 # `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
 # locked against the published advisories, and the code against bandit's rules.

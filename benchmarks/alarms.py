@@ -4,7 +4,8 @@
 
 The sensors are made in alarms_streams.py, the peers in alarms_peers.py, who knows all in
 alarms_oracle.py; the alerts are those of the daemon's core, which is fed pair by pair. Every table
-has its goal beside it. A whole run writes the tables between the markers of docs/detection.md.
+has its goal beside it. A whole run writes the tables between the markers of
+docs/evidence/detection.md.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from alarms_recorded import recorded
 from alarms_streams import FAULTS, HONEST, PIVOT, SHAPES, Int, classical, faulty, systematic
 from alarms_table import judged, table
 
-DOCS = Path(__file__).resolve().parents[1] / "docs" / "detection.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "detection.md"
 ONSETS = (0, 100, 1000)
 EARLY = 0.1  # of honest sensors may alarm in the first 100 pairs
 RATE_MOST = 100_000.0  # pairs between false alarms that peers are set to, at most

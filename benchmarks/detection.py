@@ -1,10 +1,10 @@
 """What the detector does on simulated sensors: false alarms, delays, cost.
 
 Run ``python benchmarks/detection.py`` (about fifteen minutes of one core): it prints the tables and
-writes them between the markers of docs/detection.md. ``--only NAME`` runs one table, ``--quick``
-takes a tenth of the streams and writes nothing, ``--peers`` runs the change detectors of river
-(``pip install river==0.26.1``) on the same streams instead.
-All seeds are fixed; times are the only numbers that change from run to run.
+writes them between the markers of docs/evidence/detection.md. ``--only NAME`` runs one table,
+``--quick`` takes a tenth of the streams and writes nothing, ``--peers`` runs the change detectors
+of river (``pip install river==0.26.1``) on the same streams instead. All seeds are fixed; times are
+the only numbers that change from run to run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from monitor.core.detector.detector import Detector
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
 
-DOCS = Path(__file__).parents[1] / "docs" / "detection.md"
+DOCS = Path(__file__).parents[1] / "docs" / "evidence" / "detection.md"
 
 
 def false_alarms(share: float) -> str:

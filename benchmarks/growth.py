@@ -9,7 +9,7 @@ first one, without; a pair (a reading and its reference, from bytes to the journ
 fdatasync, windows and detector); the publication after 1000 pairs of random series; and a reference
 whose reading came six readings before, its share of the next publication included. Each series had
 a late reference before: the first one in its life reads its history once. ``--write`` puts the
-table and the plot into docs/performance.md. An exponent of 1 is proportional growth.
+table and the plot into docs/evidence/performance.md. An exponent of 1 is proportional growth.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from monitor.extensions.papers.paper_figures import Panel, sheet
 from monitor.http.svg import Axis, Chart
 from monitor.journal import Batch, Journal
 
-DOCS: Final = Path(__file__).parents[1] / "docs"
+DOCS: Final = Path(__file__).parents[1] / "docs" / "evidence"
 IMAGE: Final = "growth.svg"
 BEGIN, END = "<!-- growth -->", "<!-- end growth -->"
 SERIES: Final = 1000
@@ -248,7 +248,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--most", type=int, default=1_000_000, help="series")
     parser.add_argument("--stored", type=int, default=10_000_000, help="pairs")
-    parser.add_argument("--write", action="store_true", help="into docs/performance.md")
+    parser.add_argument("--write", action="store_true", help="into docs/evidence/performance.md")
     asked = parser.parse_args()
     series = [10**n for n in range(3, 10) if 10**n <= asked.most]
     stored = [10**n for n in range(4, 10) if 10**n <= asked.stored]

@@ -1,4 +1,4 @@
-"""How often each interval of a calibrated series holds the truth: writes docs/statistics.md.
+"""Coverage of each interval of a calibrated series: writes docs/evidence/statistics.md.
 
     python benchmarks/interval_coverage.py [--sets 4000] [--resampled 400] [--replicates 1000]
 
@@ -32,7 +32,7 @@ from monitor.extensions.papers.calibrated_sets import (
     set_portions,
 )
 
-PAGE = Path(__file__).parents[1] / "docs" / "statistics.md"
+PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "statistics.md"
 SIZES = (20, 50, 200, 1000)
 NU = 4.0
 ERRORS: dict[str, tuple[Errors, float]] = {

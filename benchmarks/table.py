@@ -1,11 +1,12 @@
-"""Every row of the table in docs/performance.md, by one command each.
+"""Every row of the table in docs/evidence/performance.md, by one command each.
 
     python benchmarks/table.py [ROW ...] [--list] [--dry] [--of OUTPUT ...]
 
 Without a name all rows are run, each in a process of its own. Ours and the peers take turns in one
 run; figures are medians of processor time (user + system), ratios are peer / ours, so that more is
 better for us. The lines of the rows that were run are written between the markers of
-docs/performance.md, unless ``--dry``. No figure is a pass mark: the floors and aims stand beside.
+docs/evidence/performance.md, unless ``--dry``. No figure is a pass mark: the floors and aims stand
+beside.
 
 ``--of`` runs nothing: it reads what several runs printed, and writes for each line that of the run
 with the median ratio, and the lowest ratio of all runs beside it.
@@ -27,7 +28,7 @@ from rows import Goal, Line, figure
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # the harness, for the rows
 
-PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
+PAGE = Path(__file__).parents[1] / "docs" / "evidence" / "performance.md"
 BEGIN, END = "<!-- rows -->", "<!-- end rows -->"
 HEAD = "| row | what | ours | peer | | ratio | lowest | floor | aim | reached | what limits it |"
 RATIO, LOWEST = 6, 7  # places of its cells

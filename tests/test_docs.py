@@ -242,7 +242,7 @@ def hints() -> Mapping[str, list[str]]:
         for file in files
         if (
             found := re.findall(
-                r"(?<![/\w])docs/[\w-]+\.md(?:#[\w-]+)?", file.read_text(encoding="utf-8")
+                r"(?<![/\w])docs/[\w/-]+\.md(?:#[\w-]+)?", file.read_text(encoding="utf-8")
             )
         )
     }

@@ -76,8 +76,8 @@ def test_the_wheel_is_the_package_its_templates_and_the_starters(wheel):
     starters = {f"monitor/starters/{name}.yaml" for name in STARTERS}
     pages = {
         f"monitor/manual/{path.relative_to(PROJECT)}"
-        for path in (PROJECT / "docs").rglob("*")
-        if path.is_file()
+        for pattern in ("*.md", "images/*")
+        for path in (PROJECT / "docs").glob(pattern)
     } | {"monitor/manual/docs/README.md"}
 
     assert names == {str(path.relative_to(PROJECT)) for path in sources} | starters | pages

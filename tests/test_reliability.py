@@ -46,7 +46,7 @@ def test_what_shows_a_row_of_the_catalogue_is_there(name):
 
 
 def test_every_goal_has_a_row_on_the_page_and_every_attack_too():
-    page = (TESTS.parent / "docs" / "reliability.md").read_text(encoding="utf-8")
+    page = (TESTS.parent / "docs" / "evidence" / "reliability.md").read_text(encoding="utf-8")
 
     assert page == document(all_recorded())
     assert page.endswith("".join(catalogues()))

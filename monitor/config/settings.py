@@ -125,8 +125,8 @@ class Settings(Section):
         Field(max_length=100, strict=False),
     ] = setting(
         (),
-        "Limits on published statistics, each with an alert of its own; docs/detection.md says "
-        "what they cost.",
+        "Limits on published statistics, each with an alert of its own; docs/evidence/detection.md "
+        "says what they cost.",
     )
     sinks: Sinks = setting(Sinks(), "Where alerts are sent, besides Prometheus (docs/alerts.md).")
     series: Series = setting(

@@ -3,7 +3,7 @@
 Rules of this file: it reads only what it reads as the plain way does, and hands everything else
 back: for another separator, quotes, a row of another length or text that is not UTF-8, it returns
 nothing; a column that holds more than numbers or times is an ordinary sequence of texts.
-tests/files/test_arrow_csv.py holds both ways equal, docs/performance.md has the gain.
+tests/files/test_arrow_csv.py holds both ways equal, docs/evidence/performance.md has the gain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Statistics and verdicts for a frame of pairs, and the comparison of two of its sensors.
 
-docs/papers.md gives the source of every statistic, docs/metrics.md its name and which direction is
-better.
+docs/evidence/papers.md gives the source of every statistic, docs/metrics.md its name and which
+direction is better.
 """
 
 from __future__ import annotations

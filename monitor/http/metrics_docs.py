@@ -64,7 +64,7 @@ _ON_REQUEST: Final = """\
 These are not on the page; `monitor score --json` has them, beside those above, all under short
 names such as `crps`, `zms` and `bias`. `/api/v1` and `Watch.statistics` have the names above
 without `monitor_`, such as `score_crps_mean`. A limit may be put on a convention
-(docs/detection.md), which is then computed and shown by `/api/v1` as well.
+(docs/evidence/detection.md), which is then computed and shown by `/api/v1` as well.
 """
 _STATES: Final = """\
 `state` is one of:

@@ -31,7 +31,7 @@ Invariants
 
 Tried and rejected
     * A row for every pair (docs/adr/0003): writing takes four times the processor time, reading
-      back fifteen times (docs/performance.md, "start").
+      back fifteen times (docs/evidence/performance.md, "start").
     * Running totals of the statistics beside the pairs: one wrong bit, or one huge value, would be
       in them for ever. Windows are computed anew instead, and evidence is held against a replay of
       all pairs as long as the daemon runs.

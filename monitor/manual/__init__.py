@@ -1,8 +1,10 @@
 """The documentation for installed copies: pages of docs/ as HTML and in the terminal.
 
-The pages are Markdown in ``docs/`` and the README; the wheel carries them. The daemon serves them
-at ``/docs``, ``monitor docs PAGE`` prints one, ``monitor docs --out FOLDER`` writes a site. All
-three use one rendering; only the targets of links differ (:class:`Links`).
+The pages are the Markdown files of ``docs/`` itself and the README; the wheel carries them. What
+stands in folders of ``docs/`` (evidence, decisions, notebooks) is for reviewers and only in the
+source: a link to it is shown as text. The daemon serves the pages at ``/docs``, ``monitor docs
+PAGE`` prints one, ``monitor docs --out FOLDER`` writes a site. All three use one rendering; only
+the targets of links differ.
 
 Invariants: a link to a page or section that is not there is an error of the site
 (:class:`BrokenLinkError`), not of the reader. Nothing in a page runs: HTML in the Markdown is

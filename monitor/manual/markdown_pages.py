@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +25,8 @@ README: Final = "readme"
 _INSTALLED: Final = Path(__file__).parent / "docs"
 _CHECKOUT: Final = Path(__file__).parents[2] / "docs"
 _COMMENT: Final = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
-_LINKED: Final = re.compile(r"\]\(docs/([\w/-]+)\.md")
+_LINKED: Final = re.compile(r"\]\(docs/([\w-]+)\.md")
+_PAGE_PATH: Final = re.compile(r"docs/([\w-]+)\.md")
 _NOT_IN_SLUGS: Final = re.compile(r"[^\w\- ]")
 _IMAGES: Final = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -61,14 +62,10 @@ class ManualPage(NamedTuple):
 def page_names() -> list[str]:
     """Return the names of all pages: the README, those it links to in order, the others by name."""
     folder = _folder()
-    found = {
-        each.relative_to(folder).with_suffix("").as_posix()
-        for each in folder.rglob("*.md")
-        if each.name != "README.md"
-    }
+    names = {path.stem for path in folder.glob("*.md")} - {"README"}
     linked = _LINKED.findall(_file(README).read_text(encoding="utf-8"))
     order = {name: at for at, name in enumerate(dict.fromkeys(linked))}
-    return [README, *sorted(found, key=lambda name: (order.get(name, len(order)), name))]
+    return [README, *sorted(names, key=lambda name: (order.get(name, len(order)), name))]
 
 
 def source(name: str) -> str:
@@ -198,19 +195,16 @@ def _lead(token: Token, name: str, href: Href) -> None:
 
 def _led(target: str, name: str, href: Href) -> str:
     file, _, slug = target.partition("#")
-    base = "" if name == README else "docs/"
-    path = normpath(f"{base}{Path(name).parent.as_posix()}/{file}" if base else file)
-    if path == "README.md":
-        found = README
-    elif path.startswith("docs/") and path.endswith(".md"):
-        found = path.removeprefix("docs/").removesuffix(".md")
-    else:
+    path = normpath(file if name == README else f"docs/{file}")
+    matched = _PAGE_PATH.fullmatch(path)
+    if path != "README.md" and not matched:
         return ""
-    if found not in page_names():
+    other = matched[1] if matched else README
+    if other not in page_names():
         raise BrokenLinkError(f"{name}: links to {target}, which is no page")
-    if slug and slug not in _slugs(found):
+    if slug and slug not in _slugs(other):
         raise BrokenLinkError(f"{name}: links to {target}, which has no such section")
-    return href(found) + (f"#{slug}" if slug else "")
+    return href(other) + (f"#{slug}" if slug else "")
 
 
 @cache
@@ -242,7 +236,7 @@ _PAGE: Final = """\
 <!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title><link rel="stylesheet" href="{up}manual.css"></head>
+<title>{title}</title><link rel="stylesheet" href="manual.css"></head>
 <body><nav aria-label="Pages">{nav}</nav><main>{html}</main></body></html>
 """
 
@@ -257,23 +251,16 @@ def write_site(folder: Path) -> int:
         for name in images():
             (folder / "images" / name).write_bytes(image(name)[0])
         for name in names:
-            up = "../" * name.count("/")
-            here = page(name, partial(_site_address, up))
+            here = page(name, _site_file)
             nav = "".join(
-                f'<a href="{up}{_site_file(each)}">{escape(title)}</a>'
+                f'<a href="{_site_file(each)}">{escape(title)}</a>'
                 for each, title in titles.items()
             )
-            path = folder / _site_file(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            text = _PAGE.format(title=escape(here.title), up=up, nav=nav, html=here.html)
-            path.write_text(text, encoding="utf-8")
+            text = _PAGE.format(title=escape(here.title), nav=nav, html=here.html)
+            (folder / _site_file(name)).write_text(text, encoding="utf-8")
     except OSError as error:
         raise CannotWriteError(f"{folder}: cannot be written: {error.strerror}") from error
     return len(names)
-
-
-def _site_address(up: str, target: str) -> str:
-    return up + _site_file(target)
 
 
 def _site_file(name: str) -> str:

@@ -22,7 +22,7 @@ from alarms_streams import FAULTS, HONEST, SHAPES, Fault, classical, faulty  # n
 def test_a_table_in_its_short_form_has_the_pages_columns_and_rows(name):
     command = [sys.executable, "benchmarks/alarms.py", "--share", "0.01", "--table", name]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, check=True, text=True)
-    page = (PROJECT / "docs" / "detection.md").read_text("utf-8")
+    page = (PROJECT / "docs" / "evidence" / "detection.md").read_text("utf-8")
     written = page.split(f"<!-- table alarms-{name} -->")[1].split("<!-- end")[0]
 
     assert _shape(done.stdout) == _shape(written)

@@ -11,7 +11,7 @@ import pytest
 from harness.cases import further
 
 PROJECT = Path(__file__).parents[2]
-PAGE = PROJECT / "docs" / "detection.md"
+PAGE = PROJECT / "docs" / "evidence" / "detection.md"
 
 
 @pytest.mark.slow

@@ -46,10 +46,7 @@ def site(tmp_path_factory) -> Path:
 
 
 def test_every_page_of_docs_is_in_the_site(site):
-    wanted = {
-        each.relative_to(PROJECT / "docs").with_suffix(".html").as_posix()
-        for each in (PROJECT / "docs").rglob("*.md")
-    }
+    wanted = {path.with_suffix(".html").name for path in (PROJECT / "docs").glob("*.md")}
 
     assert {each.relative_to(site).as_posix() for each in site.rglob("*.html")} == {
         *wanted,

@@ -1,11 +1,11 @@
 """Try what the daemon is promised to survive: python -m tests.reliability --share ci.
 
 Prints one line a finding. ``--only NAME ...`` runs some trials; ``--write`` puts what they found in
-the place of what is known of them, and writes docs/reliability.md. ``--share full`` is four to six
-hours' work on two cores; with ``--keep FOLDER`` each trial leaves its findings there (the longest
-ones after each of twenty portions), and what is there is not run again until it is deleted. Ends
-with 1 if something did not hold.
-Run it from the project's folder, with the project's Python.
+the place of what is known of them, and writes docs/evidence/reliability.md. ``--share full`` is
+four to six hours' work on two cores; with ``--keep FOLDER`` each trial leaves its findings there
+(the longest ones after each of twenty portions), and what is there is not run again until it is
+deleted. Ends with 1 if something did not hold. Run it from the project's folder, with the project's
+Python.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> int:
     folder = None if given.keep is None else given.keep / given.share
     records = [_record(name, given.share, folder) for name in given.only or TRIALS]
     if given.write:
-        page = PROJECT / "docs" / "reliability.md"
+        page = PROJECT / "docs" / "evidence" / "reliability.md"
         page.write_text(document(record_all(records)), encoding="utf-8")
     return int(not all(each.holds for record in records for each in record.found))
 
@@ -87,7 +87,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="keep what each trial finds, and go on from it"
     )
-    parser.add_argument("--write", action="store_true", help="write docs/reliability.md")
+    parser.add_argument("--write", action="store_true", help="write docs/evidence/reliability.md")
     return parser.parse_args()
 
 

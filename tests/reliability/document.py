@@ -1,4 +1,4 @@
-"""docs/reliability.md, made of what the trials found and of the catalogue."""
+"""docs/evidence/reliability.md, made of what the trials found and of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """What trials found, kept in files: one can be run anew, and a run of hours can be broken off.
 
 Rules of this file: a record is of one trial, whole; it says how much was tried, of which commit it
-is, when it ended and how busy the machine was. docs/reliability.md is made of ``records.json``.
+is, when it ended and how busy the machine was. docs/evidence/reliability.md is made of
+``records.json``.
 """
 
 from __future__ import annotations

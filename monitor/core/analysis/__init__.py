@@ -9,7 +9,8 @@ window is judged on the next, because one judged on its own data always helps.
 ``uncertainty_budget`` splits the variance of differences among sensors and reference.
 ``conditional`` tests whether a series is calibrated in every part, at one look; ``where`` finds the
 part of a covariate in which it is not, at any number of looks (ADR 9). ``sensitivity`` shows how
-much of a verdict comes from a few large errors. docs/papers.md maps the papers to these files.
+much of a verdict comes from a few large errors. docs/evidence/papers.md maps the papers to these
+files.
 
 Invariants:
 

@@ -1,8 +1,8 @@
 """Adjustments that would improve a series: offset, gain and scale of u, each by a named method.
 
 Rules of this file: one series at a time; a method sees only the pairs it is given. An adjustment is
-a suggestion with a 95 % interval, which docs/detection.md derives, and is applied only to copies;
-verdicts come from ``core.verdict``. Dependent pairs count for less (``rho`` is the lag-1
+a suggestion with a 95 % interval, which docs/evidence/detection.md derives, and is applied only to
+copies; verdicts come from ``core.verdict``. Dependent pairs count for less (``rho`` is the lag-1
 correlation of z).
 
 Sources: Pernot (arXiv 2402.10043v2) (sigma scaling; bin-wise variance scaling), Navratil et al.

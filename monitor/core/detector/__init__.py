@@ -29,7 +29,7 @@ Invariants:
 * Nothing is learnt from the pair that is being judged: whitening and weights use the past only.
 * The null has a tolerance (|bias| <= 0.1 u, u to 10 %): with an exact null, harmless faults alarm.
 
-Measured and rejected (docs/detection.md): limits on the CRPS or Brier score (even in z,
+Measured and rejected (docs/evidence/detection.md): limits on the CRPS or Brier score (even in z,
 so offset and spread look alike, and an overstated u never shows), rolling tests (95 % false alarms
 in 600 pairs), change detectors (they miss what was wrong from the start), Gaussian likelihood
 ratios (false alarms every 387 instead of 50 000 pairs under t4 errors).

@@ -75,9 +75,9 @@ def z_bets(
 
     A pair with none before it has ``previous`` 0 and a whitening of 0. Each row has mean <= 1
     whenever, given the past, |E z| <= 0.1 and 0.9 <= sd z <= 1.1, P(|z| > 4) <= 1 %; the overstated
-    rows for normal, logistic, Laplace and t shapes (nu >= 4) only. docs/detection.md. Ceilings
-    above 1 only make bets smaller. The overstated rows are raised to a power, as those of intervals
-    are: errors that hardly change may stay small for long in an honest sensor.
+    rows for normal, logistic, Laplace and t shapes (nu >= 4) only. docs/evidence/detection.md.
+    Ceilings above 1 only make bets smaller. The overstated rows are raised to a power, as those of
+    intervals are: errors that hardly change may stay small for long in an honest sensor.
 
     A systematic part s lets E z be a constant within 0.1 + 2 s and sd z be sqrt(1 - s^2), times 0.9
     to 1.1. Offset bets are parabolas, which would rise again far on the other side. They are held
@@ -150,9 +150,10 @@ def coverage_bets(
     """Return the bets [17, pairs] of a sensor that states intervals only; rows 15 and 16 are idle.
 
     Bernoulli likelihood ratios against a miss rate 10 % above (misses) or below (over-coverage)
-    the stated one: valid for any distribution of errors. docs/detection.md. Misses that follow each
-    other count for less: each bet is raised to the power (1 - rho) / (1 + rho), which can only
-    lower its mean (Jensen) and leaves a Gaussian likelihood ratio under AR(1) its mean of 1.
+    the stated one: valid for any distribution of errors. docs/evidence/detection.md. Misses that
+    follow each other count for less: each bet is raised to the power (1 - rho) / (1 + rho), which
+    can only lower its mean (Jensen) and leaves a Gaussian likelihood ratio under AR(1) its mean of
+    1.
 
     Codes of a sensor with a systematic part are of intervals widened by it (:mod:`.replay`): misses
     may then be rare, so there are no bets on rare misses.

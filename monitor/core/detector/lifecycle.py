@@ -5,7 +5,7 @@ stands still; the fault's mean and spread are refined for ``REFINING`` pairs, an
 bet between the honest sensor and a milder version of that fault. Once those bets say that the fault
 is gone, the pairs since then are tested for another fault in its place: likelihood ratios between
 the honest sensor and each of a few small faults (Wald's test: the sensor is right against all of
-them, or one of them is the fault from here on). docs/detection.md.
+them, or one of them is the fault from here on). docs/evidence/detection.md.
 
 If a systematic part is declared (``systematic``, a share of the uncertainty), the honest sensor has
 a constant bias of at most what that part explains. Of these the one nearest to the fault is used,

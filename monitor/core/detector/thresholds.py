@@ -2,8 +2,8 @@
 
 Rules of this file: a threshold compares one statistic of a series' window with a limit: as it is,
 or as a ratio to what the sensor's claim predicts, to the same statistic of its first pairs, or to
-the median of similar series. It has no guarantee against false alarms; docs/detection.md has its
-false alarms and delays. Time is that of the pairs.
+the median of similar series. It has no guarantee against false alarms; docs/evidence/detection.md
+has its false alarms and delays. Time is that of the pairs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Threshold(NamedTuple):
         StatisticName,
         doc(
             "Name of the metric without `monitor_` (docs/metrics.md), or of a convention "
-            "(docs/detection.md)."
+            "(docs/evidence/detection.md)."
         ),
     ]
     against: Annotated[

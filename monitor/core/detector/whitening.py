@@ -91,7 +91,7 @@ def learnt_from(
     fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
     ``upper`` is above the estimate while that is new; later the ceilings see what is left.
     ``middle`` is the sum of :func:`middle_bet` over the ``n`` pairs.
-    docs/detection.md, and beyond it:
+    docs/evidence/detection.md, and beyond it:
     Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high:
     honest errors would look too wide, and an offset would be whitened away. The variance trusted to
     go is held below what the lag-1 difference leaves of the difference at lag FAR (a variogram's

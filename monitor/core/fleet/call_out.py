@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt, Le, Lt, doc
 
 from monitor.core.model import Bool, Float
 
-# Simulated: P(D > d) <= 5 / d from d = 30 on (docs/detection.md).
+# Simulated: P(D > d) <= 5 / d from d = 30 on (docs/evidence/detection.md).
 _TAIL: Final = 5.0
 _TAIL_FROM: Final = 30.0
 

@@ -7,7 +7,7 @@ What and why
     as large as stated; they use u_eff, which includes the uncertainty of the reference and of the
     pairing, because a poor reference makes an honest sensor look wrong. Beside each score stands
     the value that the sensor's own claim predicts, so that "high" needs no threshold a sensor.
-    docs/papers.md maps every row of the three papers to a function and a test here.
+    docs/evidence/papers.md maps every row of the three papers to a function and a test here.
 
 Where things are
     ``proper_scores`` and ``ensembles`` score pairs; ``calibration``, ``bins``, ``intervals``,
@@ -37,6 +37,7 @@ Tried and rejected
 
 What breaks first
     The published interval of ZMS takes pairs as independent. With a lag-1 correlation of 0.8 it
-    holds the truth 6 times in 10 (docs/statistics.md): read ``calibration_z_lag1`` beside it. And
-    every statistic covers a whole window: a fault that began in its middle is averaged away.
+    holds the truth 6 times in 10 (docs/evidence/statistics.md): read ``calibration_z_lag1`` beside
+    it. And every statistic covers a whole window: a fault that began in its middle is averaged
+    away.
 """

@@ -1,9 +1,9 @@
 """What the conventions of metrology and laboratories say of the same pairs.
 
 Rules of this file: pure functions of columns, no alarm of their own: each limit is meant for one
-look, and applied at every pair it raises false alarms by design (docs/detection.md has how often).
-En: ISO/IEC 17043; zeta and its bands: ISO 13528; rules and chart: Westgard et al. 1981, Levey,
-Jennings 1950, with the standard deviation that each pair states for the chart.
+look, and applied at every pair it raises false alarms by design (docs/evidence/detection.md has how
+often). En: ISO/IEC 17043; zeta and its bands: ISO 13528; rules and chart: Westgard et al. 1981,
+Levey, Jennings 1950, with the standard deviation that each pair states for the chart.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Live(NamedTuple):
 
 @dataclass(frozen=True)
 class Statistic:
-    """One number a window. ``source``: row of the papers (docs/papers.md).
+    """One number a window. ``source``: row of the papers (docs/evidence/papers.md).
 
     With ``threshold`` the settings may put a limit on it. ``expected`` is the published name of
     the value that the sensor's own claim predicts, ``expected_ratio`` that of the ratio to it.

@@ -211,7 +211,7 @@ def zms_interval(c: Columns) -> Interval:
     saddlepoint interval is stretched as :func:`zms_inflation` stretches that of the ABC interval: a
     mean of n/inflation pairs has its standard error and its acceleration times sqrt(inflation). For
     independent pairs it is the saddlepoint interval, which is nearer BCa with 2 000 000 replicates
-    than ABC for normal and t4 errors (docs/performance.md).
+    than ABC for normal and t4 errors (docs/evidence/performance.md).
     """
     plain = saddlepoint_zms(c)
     estimate, spread, a = zms_moments(c)

@@ -5,7 +5,7 @@
 (`paper_figures`). `paper_page` is what they return (sections of text, tables and figures) and its
 two forms, for the terminal and as Markdown with SVG files. `data_folder` reads recorded data;
 `generated_claims` and `calibrated_sets` generate what can be generated. `written_pages` writes
-docs/figures.md, docs/images and Table 2 of docs/papers.md.
+docs/evidence/figures.md, docs/evidence/images and Table 2 of docs/evidence/papers.md.
 
 Invariants: the same data give the same bytes. Every number comes from the functions that score in
 the daemon, none from a formula repeated here. A missing file is a sentence that says what it would
@@ -27,7 +27,7 @@ from monitor.extensions import Command, Extension
 EXTENSION: Final = Extension(
     name="papers",
     summary="the papers' tables and figures, made again",
-    page="figures.md",
+    page="evidence/figures.md",
     commands={
         "reproduce": Command(
             "reproduce the tables and figures of the three papers beside the printed ones",

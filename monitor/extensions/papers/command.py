@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     for name, what in _PAPERS.items():
         paper = papers.add_parser(name, help=what, description=f"{what}.")
         paper.add_argument(
-            "--data", metavar="FOLDER", type=Path, help="recorded data (docs/figures.md)"
+            "--data", metavar="FOLDER", type=Path, help="recorded data (docs/evidence/figures.md)"
         )
         paper.add_argument(
             "--out", metavar="FOLDER", type=Path, help="write a Markdown page and SVG figures too"

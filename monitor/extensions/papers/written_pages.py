@@ -1,4 +1,4 @@
-"""Writes docs/figures.md with its figures, and Table 2 of docs/papers.md.
+"""Writes docs/evidence/figures.md with its figures, and Table 2 of docs/evidence/papers.md.
 
     python -m monitor.extensions.papers.written_pages [FOLDER]
 
@@ -24,9 +24,9 @@ from monitor.extensions.papers.paper_page import (
 
 PROJECT: Final = Path(__file__).parents[3]
 DATA: Final = PROJECT.parent / "shared" / "data"
-IMAGES: Final = PROJECT / "docs" / "images"
-FIGURES: Final = PROJECT / "docs" / "figures.md"
-PAPERS: Final = PROJECT / "docs" / "papers.md"
+IMAGES: Final = PROJECT / "docs" / "evidence" / "images"
+FIGURES: Final = PROJECT / "docs" / "evidence" / "figures.md"
+PAPERS: Final = PROJECT / "docs" / "evidence" / "papers.md"
 BEGIN: Final = "<!-- table 2: begin -->\n"
 END: Final = "<!-- table 2: end -->\n"
 _INTRODUCTION: Final = """# The tables and figures of the papers
@@ -85,7 +85,7 @@ def reproductions(data: Path | None) -> dict[str, Reproduction]:
 
 
 def figures_page(made: dict[str, Reproduction]) -> str:
-    """Return docs/figures.md."""
+    """Return docs/evidence/figures.md."""
     lines = [
         line
         for letter, paper in made.items()

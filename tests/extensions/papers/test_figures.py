@@ -12,8 +12,8 @@ import pytest
 from monitor.extensions.papers import written_pages
 
 PROJECT = Path(__file__).parents[3]
-IMAGES = PROJECT / "docs" / "images"
-PAGE = (PROJECT / "docs" / "figures.md").read_text(encoding="utf-8")
+IMAGES = PROJECT / "docs" / "evidence" / "images"
+PAGE = (PROJECT / "docs" / "evidence" / "figures.md").read_text(encoding="utf-8")
 SVG = "{http://www.w3.org/2000/svg}"
 # Drawn of recorded data, or of those too.
 RECORDED = {"decimation.svg", "zetas.svg", "characteristics-recorded.svg"}
@@ -34,7 +34,7 @@ def test_the_committed_figures_of_generated_data_are_what_is_drawn_now(drawn):
 
 def test_the_committed_page_figures_and_table_are_what_the_recorded_data_give(shared_data):
     made = written_pages.reproductions(shared_data)
-    papers = (PROJECT / "docs" / "papers.md").read_text(encoding="utf-8")
+    papers = (PROJECT / "docs" / "evidence" / "papers.md").read_text(encoding="utf-8")
 
     assert written_pages.figures_page(made) == PAGE
     assert written_pages.between_marks(papers, written_pages.table_2(made["B"])) == papers

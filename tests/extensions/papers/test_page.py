@@ -1,4 +1,4 @@
-"""docs/papers.md names functions, statistics, metrics and tests that exist; every row is there."""
+"""docs/evidence/papers.md names what exists (functions, statistics, tests) and has every row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from monitor.extensions.papers.calibrated_sets import TESTS, passed
 from monitor.http.metrics import METRICS
 
 PROJECT = Path(__file__).parents[3]
-PAGE = (PROJECT / "docs" / "papers.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs" / "evidence" / "papers.md").read_text(encoding="utf-8")
 ROWS = {
     cells[0]: cells
     for line in PAGE.splitlines()
