@@ -102,7 +102,7 @@ def test_the_faults_begin_with_what_the_detector_bets_on():
 
 
 def test_the_glossary_and_the_runbook_name_every_fault():
-    glossary = (PROJECT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    glossary = (PROJECT / "docs" / "concepts.md").read_text(encoding="utf-8")
     (row,) = re.findall(r"^\| fault \| (.*?); ", glossary, re.MULTILINE)
     runbook = (PROJECT / "docs" / "alerts.md").read_text(encoding="utf-8")
     sections = re.findall(r"^### (\w+)$", runbook, re.MULTILINE)
@@ -120,7 +120,7 @@ WRONG = Verdict(
     slope_per_day=Estimate(3.0, 2.0, 4.0), scale=Estimate(3.0, 2.0, 4.0),
     gain=Estimate(3.0, 2.0, 4.0), pivot=5.0, pairs=14,
 )  # fmt: skip
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
 WAYS = "(?:heavy|light|high|low)"
 LIKE_AN_OFFSET = rf"[\w-]+ [\d.]+(?: [^\s,]+)?(?: \w+)? {WAYS} \([\d.]+ to [\d.]+\)"
 
@@ -130,7 +130,7 @@ def test_the_table_of_sentences_has_every_fault_in_its_words(label):
     """The words before the first number, or before a colon."""
     said = FAULTS[label].words(replaced(label), "kg", NOW)
     begins = re.split(r" \+?\d|:", said)[0]
-    page = (PROJECT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "verdicts.md").read_text(encoding="utf-8")
 
     assert f"\n| {begins}" in page
 
