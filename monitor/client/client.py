@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import urlsplit
 
-import orjson
+import msgspec
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError, SSLError
 
@@ -81,8 +81,8 @@ class DaemonClient(NamedTuple):
         if status in _CLOSED:
             raise ClientError(f"{self.url}: {_CLOSED[status]}")
         try:
-            found = orjson.loads(body)
-        except ValueError:
+            found = msgspec.json.decode(body)
+        except (ValueError, RecursionError):
             found = None
         if status != HTTPStatus.OK or not isinstance(found, dict):
             raise ClientError(f"{self.url}: {_refusal(status, found, body)}")

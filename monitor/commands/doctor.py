@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from typing import Any
-
-import orjson
 
 from monitor.client.client import DaemonClient, client_arguments, client_of
 from monitor.commands.options import config_option, json_option
@@ -30,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     client = client_of(settings, options)
     document = client.get("doctor") or _of_journal(settings, client)
     words = document.pop("text")
-    print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() if options.json else words)
+    print(json.dumps(document, indent=2, ensure_ascii=False) if options.json else words)
     causes = [each["cause"] for each in document["quantities"]]
     return 0 if causes and set(causes) == {"paired"} else 1
 

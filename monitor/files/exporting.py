@@ -16,7 +16,6 @@ from typing import Any, Final, Literal, TextIO
 
 import msgspec
 import numpy as np
-import orjson
 
 from monitor.core.formatting import instant
 from monitor.core.model import NAN, Observation, Reading, Records, Reference
@@ -40,7 +39,7 @@ _ALPHA_DIGITS: Final = 12  # 1 - 0.9 is written 0.1
 def write_text(out: TextIO, names: Sequence[SeriesName], pairs: Records, form: Form) -> None:
     """Write pairs as CSV or JSON lines."""
     if form == "jsonl":
-        out.writelines(orjson.dumps(row).decode() + "\n" for row in _rows(names, pairs))
+        out.writelines(msgspec.json.encode(row).decode() + "\n" for row in _rows(names, pairs))
         return
     table = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     table.writeheader()

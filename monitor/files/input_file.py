@@ -21,7 +21,6 @@ from typing import Annotated, Any, Final, Literal, TextIO
 
 import msgspec
 import numpy as np
-import orjson
 
 from monitor.core.model import NAN, Float
 from monitor.decode.checks import VALUE_MAX
@@ -242,8 +241,8 @@ def column_name(text: str) -> str:
 def json_value(text: str) -> Any:  # noqa: ANN401 - JSON may hold anything
     """Return the value of JSON; raises Rejected, which says where the fault is and what to do."""
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return msgspec.json.decode(text)
+    except (ValueError, RecursionError):
         return mapped_json.parse(text.encode())
 
 

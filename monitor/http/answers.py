@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
+import msgspec
 import numpy as np
-import orjson
 from fastapi import Depends, HTTPException, Path, Query, Request
 from fastapi.responses import Response
 
@@ -202,7 +202,7 @@ async def _evaluated(
 
 def json_answer(request: Request, content: Mapping[str, Any]) -> Response:
     """Return a JSON answer."""
-    return gzipped(request, orjson.dumps(content), JSON)
+    return gzipped(request, msgspec.json.encode(content), JSON)
 
 
 def gzipped(

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import numpy as np
-import orjson
 
 from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
@@ -149,7 +149,7 @@ class _Block:
         places = (pieces[:, None] * _PIECE + np.arange(_PIECE)).ravel()
         places = places[: np.searchsorted(places, self._rows.size)]
         shown = values[places[self._rows[places]]]
-        numbers = orjson.dumps(shown, option=orjson.OPT_SERIALIZE_NUMPY)[1:-1].split(b",")
+        numbers = msgspec.json.encode(shown.tolist())[1:-1].split(b",")
         at = 0
         for piece, count in zip(pieces.tolist(), counts, strict=True):
             if self._bare[piece]:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
-import orjson
+import msgspec
 from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -142,4 +142,4 @@ def _told(page: Page) -> str:
 
 
 def _event(name: str, content: dict[str, object]) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), orjson.dumps(content))
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), msgspec.json.encode(content))

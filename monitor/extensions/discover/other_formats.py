@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-import orjson
+import msgspec
 
 from monitor.extensions.discover.heard import Heard, first_of
 from monitor.extensions.discover.payload_fields import assumed_u
@@ -166,8 +166,8 @@ def _csv(payload: bytes) -> Carried | None:
 
 def _json(payload: bytes) -> object:
     try:
-        return orjson.loads(payload)
-    except ValueError:
+        return msgspec.json.decode(payload)
+    except (ValueError, RecursionError):
         return None
 
 
