@@ -148,6 +148,27 @@ def test_a_signature_of_a_part_is_not_one_of_the_file(signer, tmp_path):
     assert found.is_broken
 
 
+def test_a_good_signature_of_a_part_does_not_count(signer, tmp_path):
+    """Digest and value agree, but what is read beside the signed part was never signed."""
+    file = tmp_path / "part.xml"
+    file.write_bytes(b'<part id="whole"><value>1</value></part>')
+    signed = signer.sign(file, EXCLUSIVE, METHODS["rsa"][0], key=RSA, uri="#whole")
+    good = xml_signature_of(signed)
+    assert good is not None
+    assert not good.is_broken
+
+    start, end = signed.index(b"<Signature "), signed.index(b"</part>")
+    part = signed[signed.index(b"<part") : start] + b"</part>"
+    whole = b"<all><value>2</value>" + part + signed[start:end] + b"</all>"
+    found = xml_signature_of(whole)
+    assert found is not None
+    assert found.is_broken
+    assert "it covers only part of the file" in found.sentence
+    changed = xml_signature_of(whole.replace(b"<value>1", b"<value>3"))
+    assert changed is not None
+    assert "the content was changed after it was signed" in changed.sentence
+
+
 UNCHECKED = {
     "transform": ("<ds:Transform Algorithm='urn:x'/>", "its transform 'urn:x' is not known"),
     "other file": ("", "it refers to another file, 'http://example/x'"),
