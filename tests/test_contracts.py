@@ -298,6 +298,36 @@ def test_pip_installs_the_versions_of_uvs_lock(python, platform, extra):
     assert sorted(pinned) == sorted(locked_versions(extra, environment))
 
 
+def test_a_base_dependency_is_used_without_an_extension(sources):
+    """What only an extension imports belongs to that extension's extra."""
+    house = [path for path in sources if "extensions" not in path.parts]
+    imported = {
+        name
+        for path in house
+        for node in ast.walk(sources[path])
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [one.name for one in node.names]
+        )
+    }
+    modules = {"protobuf": "google.protobuf", "paho-mqtt": "paho", "pyyaml": "yaml"}
+    modules["markdown-it-py"] = "markdown_it"
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    unused = [
+        name
+        for name in (Requirement(line).name for line in project["dependencies"])
+        if name != "tzdata"  # the data of the standard library's zoneinfo
+        and not any(
+            f"{one}.".startswith(f"{modules.get(name, name.replace('-', '_'))}.")
+            for one in imported
+        )
+    ]
+
+    assert unused == []
+
+
 def test_every_instruction_to_install_says_which_versions():
     """By the constraints, or with each package's version; `uv pip` tries others on purpose."""
     folders = ("docs", "deploy", ".ci")
