@@ -8,14 +8,13 @@ or flaws, never an exception.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
 import yaml
-import yamlcore
 
 from monitor.config.mistakes import Mistake, path_text
 from monitor.core.setting import KeyPath
@@ -27,7 +26,6 @@ _INTEGER_CHARACTERS_MAX: Final = 20
 _UNPRINTABLE: Final = re.compile(
     r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
-_INTEGER: Final = "tag:yaml.org,2002:int"
 _ENDS: Final = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
 
 
@@ -39,6 +37,17 @@ class _Mark(Protocol):
 
 
 Value = str | int | float | bool | None | dict[str, "Value"] | list["Value"]
+
+
+# YAML 1.2's core schema (10.3.2): plain scalars that are no texts, and what makes their values.
+_CORE: Final[dict[str, Callable[[str], Value]]] = {
+    r"[-+]?[0-9]+": int,
+    r"0o[0-7]+|0x[0-9a-fA-F]+": lambda text: int(text, 0),
+    r"(~|null|Null|NULL)?": lambda _: None,
+    r"true|True|TRUE|false|False|FALSE": lambda text: text[0] in "tT",
+    r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?": float,
+    r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)": lambda text: float(text.replace(".", "")),
+}
 
 
 class Place(NamedTuple):
@@ -88,7 +97,7 @@ def read_document(raw: bytes) -> Document:
         document.complete = False
         return document
     try:
-        _Builder(document).build(yaml.parse(text, Loader=yamlcore.CCoreLoader))
+        _Builder(document).build(yaml.parse(text, Loader=yaml.CBaseLoader))
     except yaml.MarkedYAMLError as error:
         document.complete = False
         document.flaws.append(_syntax_flaw(error))
@@ -154,7 +163,6 @@ class _Unusable:
 
 
 _UNUSABLE: Final = _Unusable()
-_PLAIN_KEY: Final = "a key must be plain text, without anchor, alias or tag"
 
 
 @dataclass
@@ -171,7 +179,6 @@ class _Builder:
 
     def __init__(self, document: Document) -> None:
         self._document: Final = document
-        self._scalars: Final = yamlcore.CCoreLoader("")
         self._stack: list[_Open] = []
         self._skipped = 0
         self._documents = 0
@@ -223,14 +230,13 @@ class _Builder:
     def _key(self, event: yaml.NodeEvent, parent: _Open) -> str | _Unusable:
         """Return a key, or _UNUSABLE after recording the flaw."""
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
-            self._flaw(event, parent.path, _PLAIN_KEY)
+            self._flaw(event, parent.path, "a key must be plain text, without anchor, alias or tag")
             self._skipped = int(isinstance(event, yaml.CollectionStartEvent))
             return _UNUSABLE
         path = (*parent.path, event.value)
         first = self._document.keys.get(path)
         if first is not None:
-            what = f"is a duplicate key; first at {first.line}:{first.column}"
-            self._flaw(event, path, what)
+            self._flaw(event, path, f"is a duplicate key; first at {first.line}:{first.column}")
             return _UNUSABLE
         self._document.keys[path] = _place(event.start_mark)
         return str(event.value)
@@ -255,17 +261,17 @@ class _Builder:
 
     def _scalar(self, event: yaml.ScalarEvent, path: KeyPath) -> Value:
         """Return the value of a scalar in YAML 1.2, or None after recording the flaw."""
-        tag = self._scalars.resolve(yaml.ScalarNode, event.value, event.implicit)
         if event.tag:
             what = "tags (!) are not used here; remove it, and put quotes around text"
         elif len(event.value) > _SCALAR_CHARACTERS_MAX:
             what = f"is longer than {_SCALAR_CHARACTERS_MAX} characters"
-        elif tag == _INTEGER and len(event.value) > _INTEGER_CHARACTERS_MAX:
-            what = "has too many digits"
         else:
-            node = yaml.ScalarNode(tag, event.value)
-            value: Value = self._scalars.yaml_constructors[tag](self._scalars, node)
-            return value
+            kinds = _CORE.items() if event.implicit[0] else ()
+            makes = (make for pattern, make in kinds if re.fullmatch(pattern, event.value))
+            value = next(makes, str)(event.value)
+            if not isinstance(value, int) or len(event.value) <= _INTEGER_CHARACTERS_MAX:
+                return value
+            what = "has too many digits"
         self._flaw(event, path, what)
         self._document.missing.add(path)
         return None
