@@ -190,8 +190,8 @@ def _commands(script: str) -> list[str]:
 
 
 def weighing(user: User) -> None:
-    """A contractor who weighs cattle: quickstart-weighing.md."""
-    said = user.follow("docs/quickstart-weighing.md")
+    """A contractor who weighs cattle: scales.md."""
+    said = user.follow("docs/scales.md")
     user.sees("a pair would be made", r"error \+8\.5", said)
     user.sees("a reference by hand", r"crush weight 512\.5.*published on \S+", said)
     user.sees("a re-zero", r"a new epoch begins", said)
@@ -201,8 +201,8 @@ def weighing(user: User) -> None:
 
 
 def air(user: User) -> None:
-    """An air network with Prometheus: quickstart-air.md, deploy/prometheus."""
-    said = user.follow("docs/quickstart-air.md")
+    """An air network with Prometheus: air.md, deploy/prometheus."""
+    said = user.follow("docs/air.md")
     user.sees("one message gives two readings (page)", r"2 readings", said)
     user.sees("the sentence of the page", r"reads \d[\d.]* ug/m3 low", user.get("/") or "")
     text = (user.clone / "deploy/prometheus/prometheus.yml").read_text(encoding="utf-8")
@@ -226,8 +226,8 @@ def air(user: User) -> None:
 
 
 def process(user: User) -> None:
-    """A chemical plant with Sparkplug, and SenML: quickstart-process.md, formats.md."""
-    said = user.follow("docs/quickstart-process.md")
+    """A chemical plant with Sparkplug, and SenML: process.md, formats.md."""
+    said = user.follow("docs/process.md")
     user.sees("g/cm3 has become kg/m3 (page)", r"841\.2 kg/m3", said)
     analyser = "/api/v1/series/AT-4012/density"
     user.sees("AT-4012 keeps its claim (page)", r"as right as it says", user.get(analyser) or "")
@@ -273,7 +273,7 @@ def home(user: User) -> None:
 
 
 def data(user: User) -> None:
-    """A data scientist: python.md, recorded.md."""
+    """A data scientist: python.md, data.md."""
     user.run("pip install --quiet pandas")
     print(f"\n{user.name}: docs/python.md")
     script = "".join(
@@ -282,7 +282,7 @@ def data(user: User) -> None:
     (user.folder / "page.py").write_text(script, encoding="utf-8")
     said = user.run("python page.py")
     user.sees("the verdict on a frame", r"cart-2\s.*reads \d[\d.]* kg (heavy|high)", said)
-    said = user.follow("docs/recorded.md")
+    said = user.follow("docs/data.md")
     user.sees("a row without a number is counted", r"1 of 3 rows lacks a number", said)
     user.sees("the report", r"<title>[^<]*", (user.folder / "report.html").read_text("utf-8"))
 

@@ -18,6 +18,11 @@ TRADES: Final = {
     "air": "air quality; references are hourly means of reference stations",
     "process": "analysers in a plant; references are laboratory samples",
 }
+_DOORS: Final = {
+    "weighing": "docs/scales.md",
+    "air": "docs/air.md",
+    "process": "docs/process.md",
+}
 DEVICES: Final = {
     "zigbee2mqtt": "Zigbee devices through Zigbee2MQTT",
     "esphome": "nodes with ESPHome",
@@ -63,7 +68,7 @@ then   monitor check-config {out}                      reports every mistake
 """
 _NEXT_OF_TRADE: Final = """\
 to try it without sensors, while it runs: monitor simulate --trade {name} --broker 127.0.0.1:1883
-step by step: docs/quickstart-{name}.md
+step by step: {door}
 """
 _NEXT_OF_DEVICES: Final = """\
 if your devices already send, monitor discover proposes settings from what it hears:
@@ -102,9 +107,12 @@ def run(options: argparse.Namespace) -> int:
         ) from error
     except OSError as error:
         raise CannotWriteError(f"{options.out}: cannot be written: {error.strerror}") from error
-    values = {"out": options.out, "name": options.trade, "trade": STARTERS[options.trade]}
-    more = _NEXT_OF_TRADE if options.trade in TRADES else _NEXT_OF_DEVICES
-    print((_NEXT + more).format(**values), end="")
+    name = options.trade
+    more = _NEXT_OF_TRADE if name in TRADES else _NEXT_OF_DEVICES
+    door = _DOORS.get(name, "")
+    print(
+        (_NEXT + more).format(out=options.out, name=name, trade=STARTERS[name], door=door), end=""
+    )
     return 0
 
 

@@ -42,7 +42,8 @@ def test_a_starter_is_the_trades_settings_with_broker_journal_and_page(trade, tm
     lines = out.read_text(encoding="utf-8").splitlines()
     assert [line[:-1] for line in lines if line[:-1] in OWN] == ["mqtt", "journal", "http"]
     assert sum("EDIT" in line for line in lines) >= 3
-    page = f"docs/quickstart-{trade}.md" if trade in TRADES else "docs/discover.md"
+    page = "docs/scales.md" if trade == "weighing" else f"docs/{trade}.md"
+    page = page if trade in TRADES else "docs/discover.md"
     last = "simulate" if trade in TRADES else "discover"
     for step in ("check-config", "explain", "run", "doctor", last):
         assert f"monitor {step} " in said

@@ -500,6 +500,23 @@ def test_the_page_on_python_runs(capsys):
     assert re.search(r"^cart-2 \w+ reads [34]\.\d+ kg heavy", said, re.MULTILINE)
 
 
+def test_the_page_on_data_scores_a_frame_as_it_scores_the_file(tmp_path, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    rows = re.search(r"<!-- test: file pairs.csv -->\n```csv\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "pairs.csv").write_text(rows[1], encoding="utf-8")
+
+    exec(block, {})  # noqa: S102 - what the page says
+    of_frame = capsys.readouterr().out
+    assert main(["score", str(tmp_path / "pairs.csv")]) == 0
+    of_file = capsys.readouterr().out
+
+    assert of_frame == re.sub(r"(?m)^pairs", "data ", of_file).replace(
+        "data  value:", "data value:"
+    )
+    assert of_file in page
+
+
 def test_importing_the_package_imports_none_of_it():
     """What costs is imported at its first use; and no library of frames is imported at all."""
     code = (
