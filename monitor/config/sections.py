@@ -282,12 +282,13 @@ class Http(Section):
     )
     max_connections: int = setting(
         256,
-        "Maximum number of simultaneous connections; a quarter of them are answered at a time.",
+        "Maximum number of simultaneous connections; a client too many takes the place of one from "
+        "the address with the most.",
         ge=1,
         le=10_000,
     )
     header_timeout_seconds: float = setting(
-        5.0, "Time limit for the headers of a request.", gt=0, le=300
+        5.0, "Time limit for the headers of a request, and for a TLS handshake.", gt=0, le=300
     )
 
     def contradictions(self) -> Iterator[Contradiction]:

@@ -7,8 +7,8 @@ What and why
     metrics with a million samples costs nothing if no Prometheus asks for it.
 
 Where things are
-    ``service`` runs the server: ``access`` says who may read, ``server`` adds passwords and
-    dates to uvicorn, ``admission`` limits. ``application`` puts the routes together: metrics,
+    ``service`` runs the server: ``access`` says who may read, ``server`` adds limits,
+    passwords and dates to uvicorn. ``application`` puts the routes together: metrics,
     health, ``interface`` (/api/v1), ``pages`` and ``server_sent_events``. Routes know
     ``published`` and nothing of the service; through it they request data that are too large to
     publish for everybody. ``answers`` has what all routes need. ``models`` has the members of the
@@ -21,8 +21,8 @@ Where things are
 
 Invariants
     * GET and HEAD only; nothing is changed over HTTP, no path from a client names a file.
-    * No answer waits longer than five seconds, every wait for a request's head or a connection
-      has a limit, and if there are too many connections a silent one is closed.
+    * No answer waits longer than five seconds, nor for another's reader; every wait for a head or
+      a reader has a limit, and if there are too many connections the largest address gives one.
     * Everything on a page that came from outside is escaped; the policy forbids any script, style
       and host but our own. A page is complete without its script.
     * On /metrics an undefined number is an absent sample, labels are bounded, and a series that
@@ -40,11 +40,12 @@ Tried and rejected
       which the policy forbids. ``static/plots.js`` makes the same drawings interactive in some 200
       lines.
     * Rendering at every publication: most pages were never read.
+    * Turns for answers, 64 at a time: as many readers that do not read took the page away.
+    * uvicorn's ``limit_concurrency``: when strangers hold so many connections, all others get 503.
     * uvicorn's own loop: it wakes ten times a second to check whether it must end (``server``).
 
 What breaks first
     The pages of a large fleet: a page of a thousand lines has a thousand rendered lines
-    whenever one of them changes the order. Then live streams: at most half of the answers that
-    are given at a time, an eighth of ``http.max_connections``; further readers are asked to try
-    again later.
+    whenever one of them changes the order. Then live streams: at most an eighth of
+    ``http.max_connections``; further readers are asked to try again later.
 """

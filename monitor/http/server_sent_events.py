@@ -16,13 +16,12 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from monitor.core.formatting import date_time
-from monitor.http.admission import ANSWER_SECONDS
 from monitor.http.answers import PageQuery, unpaired
 from monitor.http.published import Page, Published
 from monitor.http.rendering import Renderer, fleet_title, warnings_mark
 from monitor.http.selection import SeriesQuery
 
-STREAM_SECONDS: Final = ANSWER_SECONDS - 5.0
+STREAM_SECONDS: Final = 25.0
 _LOOK_SECONDS: Final = 0.1
 SeenMark = Annotated[str, Query(max_length=64)]
 _HELLO: Final = b": hello\n\n"

@@ -127,25 +127,21 @@ class Service:
 
         import uvicorn  # noqa: PLC0415
 
-        from monitor.http.admission import Connections, InTurn  # noqa: PLC0415
         from monitor.http.application import KnownHosts, application  # noqa: PLC0415
-        from monitor.http.server import Authenticated, Dated, QuietServer  # noqa: PLC0415
+        from monitor.http.server import Authenticated, InParts, QuietServer  # noqa: PLC0415
 
-        connections = Connections(self.connections_max, self._header_timeout_seconds)
-        app = application(
+        answering: ASGIApp = application(
             self.published,
-            connections.answers_max // 2,
+            self.connections_max // 8,
             essential_metrics=self._essential_metrics,
             extensions=self._extensions,
         )
-        users = self._access.users
-        answering: ASGIApp = InTurn(app)
-        if users:
-            answering = Authenticated(answering, users)
+        if self._access.users:
+            answering = Authenticated(answering, self._access.users)
         if self._host_names is not None:
             answering = KnownHosts(answering, self._host_names)
         settings = uvicorn.Config(
-            Dated(answering),
+            InParts(answering),
             ws="none",
             lifespan="off",
             log_config=None,
@@ -153,12 +149,11 @@ class Service:
             access_log=False,
             server_header=False,
             date_header=False,
-            timeout_keep_alive=5,
         )
         settings.load()
         settings.ssl = self._access.tls
         self._loaded()
-        self._server = QuietServer(settings, connections)
+        self._server = QuietServer(settings, self.connections_max, self._header_timeout_seconds)
         if self.published.stopping:  # it was told so while this thread loaded what it needs
             return
         asyncio.run(self._server.serve(sockets=[listener]))

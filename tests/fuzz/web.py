@@ -17,13 +17,12 @@ from unittest.mock import patch
 import anyio.to_thread
 import uvicorn
 from harness.yard import Yard
-from uvicorn.server import ServerState
 
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contest
 from monitor.extensions import all_extensions
-from monitor.http.admission import Connections, InTurn, LimitedProtocol, limited
 from monitor.http.application import application
+from monitor.http.server import HttpConnection, InParts, QuietServer
 from monitor.http.service import Service
 from monitor.simulate.carts import CARTS
 
@@ -90,7 +89,7 @@ class _Transport(asyncio.Transport):
         super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
         self.loop = loop
         self.written = bytearray()
-        self.protocol: LimitedProtocol | None = None
+        self.protocol: HttpConnection | None = None
         self._closing = False
 
     def is_closing(self) -> bool:
@@ -123,6 +122,18 @@ class _Transport(asyncio.Transport):
         """There is no buffer."""
 
 
+class _Socket:
+    """A socket that has sent all that was written."""
+
+    def fileno(self) -> int:
+        """Return a descriptor: it is open."""
+        return 0
+
+    def getsockopt(self, _level: int, _option: int, size: int) -> bytes:
+        """Return that nothing is unsent."""
+        return bytes(size)
+
+
 class Web:
     """The service without its socket, with a yard of simulated sensors on its pages."""
 
@@ -140,7 +151,7 @@ class Web:
         service.requests.request_contest(Contest("mass"))
         yard.work(1800.0)
         self._config: Final = uvicorn.Config(
-            InTurn(application(service.published, service.connections_max // 8)),
+            InParts(application(service.published, service.connections_max // 8)),
             log_config=None, access_log=False, server_header=False, date_header=False, ws="none",
             lifespan="off",
         )  # fmt: skip
@@ -167,58 +178,53 @@ class Web:
     def answers(self, script: bytes) -> tuple[tuple[int, str], ...]:
         """Return the status and a digest of every answer, connection by connection."""
         self._errors.clear()
-        with patch.object(anyio.to_thread, "run_sync", _at_once):
+        with (
+            patch.object(anyio.to_thread, "run_sync", _at_once),
+            patch("monitor.http.server.formatdate", lambda *_, **__: "now"),
+        ):
             return self._loop.run_until_complete(self._answers(script))
 
     async def _answers(self, script: bytes) -> tuple[tuple[int, str], ...]:
-        limits = Connections(CONNECTIONS_MAX, 5.0)
-        state = ServerState()
-        made: list[tuple[LimitedProtocol, _Transport]] = []
+        server = QuietServer(self._config, CONNECTIONS_MAX, 5.0)
+        state = server.server_state
+        made: list[tuple[HttpConnection, _Transport]] = []
         for part in script.split(CONNECTION)[:_CONNECTIONS_A_SCRIPT]:
             older, body = (int(part[:1]), part[1:]) if part[:1].isdigit() else (len(made), part)
             if older >= len(made):
-                while not limits.has_room():  # as one who waits to be accepted
-                    changed = asyncio.Event()
-                    limits.when_changed(changed.set)
-                    await changed.wait()
-                limits.make_room()
-                made.append(self._connected(limits, state))
+                made.append(self._connected(server))
                 older = len(made) - 1
             one, transport = made[older]
             for chunk in body.split(CHUNK):
-                holds(len(limits._open) <= CONNECTIONS_MAX, "there are too many connections")
-                holds(len(limits._answered) <= limits.answers_max, "too many are answered")
+                places = server._connections()
+                holds(len(places) <= CONNECTIONS_MAX, "there are too many connections")
                 if not transport.is_closing() and chunk:
                     one.data_received(chunk)
                 await asyncio.sleep(0)
-        await self._settled(state)
+        await self._settled(server)
         for one, transport in made:
             if not transport.is_closing():
                 one.eof_received()
                 transport.close()
-        await self._settled(state)
+        await self._settled(server)
         await asyncio.sleep(0)
         holds(not state.connections, "a closed connection is still counted")
-        holds(not limits._open, "a closed connection still has its place")
-        holds(not limits._silent, "a closed connection is still waited for")
-        holds(not limits._answered, "a closed connection is still being answered")
+        holds(not server._connections(), "a closed connection still has its place")
         holds(not self._errors, f"the loop had errors: {self._errors[:1]}")
         return tuple(answer for _, transport in made for answer in _read(bytes(transport.written)))
 
-    def _connected(
-        self, limits: Connections, state: ServerState
-    ) -> tuple[LimitedProtocol, _Transport]:
+    def _connected(self, server: QuietServer) -> tuple[HttpConnection, _Transport]:
         transport = _Transport(self._loop)
-        one = limited(limits)(self._config, state, {}, self._loop)
+        client: Any = _Socket()
+        one = HttpConnection(server, client, "127.0.0.1")
         transport.protocol = one
-        one.enter("127.0.0.1")
+        server.enter(one)
         one.connection_made(transport)
         return one, transport
 
-    async def _settled(self, state: ServerState) -> None:
+    async def _settled(self, server: QuietServer) -> None:
         """Wait until all is answered: streams end by themselves too."""
         ends = self._loop.time() + _ANSWER_SECONDS
-        while state.tasks:
+        while server.server_state.tasks:
             holds(self._loop.time() < ends, "a request is never answered")
             await asyncio.sleep(_LOOK_SECONDS)
 

@@ -183,6 +183,8 @@ def test_hashes_are_in_no_representation(authority, tmp_path):
         ("", "", False, True),
         ("", "", True, False),
         ("  client_auth_type: RequireAndVerifyClientCert\n", "", False, False),
+        ("  client_auth_type: VerifyClientCertIfGiven\n", "", False, True),
+        ("  client_auth_type: VerifyClientCertIfGiven\n", USERS, False, False),
     ],
 )
 def test_other_machines_need_encryption_and_a_password(
@@ -210,10 +212,18 @@ def test_passwords_without_encryption_do_not_open_the_pages_to_other_machines(tm
 
 
 PROBED = ("/healthz", "/readyz")
+BESIDE = (
+    "/healthz/",
+    "/healthzz",
+    "/healthz/metrics",
+    "/readyz/../metrics",
+    "/readyz%2f",
+    "/health",
+)
 
 
 def test_nothing_is_shown_without_the_password(with_users):
-    for path, method in product(PATHS, ("GET", "HEAD", "POST")):
+    for path, method in product((*PATHS, *BESIDE), ("GET", "HEAD", "POST")):
         if path not in PROBED or method == "POST":
             answer = ask(with_users, path, method=method)
             assert answer.status == 401

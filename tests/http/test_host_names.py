@@ -49,11 +49,22 @@ def made() -> Iterator[object]:
         each.stop()
 
 
+FOREIGN = (
+    "evil.example",
+    "evil.example:9108",
+    "localhost.evil.example",
+    "127.0.0.1.nip.io",
+    "evillocalhost",
+    "evil-localhost:9108",
+    "evillocalhost.",
+)
+
+
 @pytest.mark.parametrize("path", ["/", "/metrics", "/healthz", "/api/v1/series"])
 def test_a_foreign_name_is_refused_on_loopback_with_what_to_set(path, made):
     service = made("host: 127.0.0.1")
 
-    for host in ("evil.example", "evil.example:9108", "localhost.evil.example", "127.0.0.1.nip.io"):
+    for host in FOREIGN:
         status, said = asked(service, host, path)
         assert status == 421
         assert b"http.host_names" in said

@@ -41,7 +41,6 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.extensions import all_extensions
 from monitor.files import read_pairs
 from monitor.http import documents
-from monitor.http.admission import Connections, LimitedProtocol
 from monitor.http.metrics import Exposition
 from monitor.http.published import (
     CONTESTS_MAX,
@@ -59,7 +58,7 @@ from monitor.http.selection import (
     names_shown,
     select,
 )
-from monitor.http.server import QuietServer
+from monitor.http.server import HttpConnection, QuietServer
 from monitor.http.service import Service, ServiceError
 from monitor.journal import DeadLetter
 from monitor.simulate.carts import CARTS
@@ -1325,14 +1324,14 @@ def test_the_documentation_is_served_with_links_that_lead_on(service):
 def test_an_answers_body_does_not_wait_for_the_receipt_of_its_head(monkeypatch):
     """Nagle's algorithm and delayed acknowledgements would add 40 ms to every answer."""
     found = []
-    made = LimitedProtocol.connection_made
+    made = HttpConnection.connection_made
 
-    def look(self: LimitedProtocol, transport: asyncio.Transport) -> None:
+    def look(self: HttpConnection, transport: asyncio.Transport) -> None:
         connection = transport.get_extra_info("socket")
         found.append(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         made(self, transport)
 
-    monkeypatch.setattr(LimitedProtocol, "connection_made", look)
+    monkeypatch.setattr(HttpConnection, "connection_made", look)
     service = Service("127.0.0.1", 0)
     service.start()
     try:
@@ -1350,7 +1349,7 @@ def test_an_answers_body_does_not_wait_for_the_receipt_of_its_head(monkeypatch):
 def test_a_client_that_is_accepted_while_the_service_ends_is_closed():
     """Its connection would be lost unclosed, which a ResourceWarning tells."""
     settings = uvicorn.Config(lambda *_: None, lifespan="off", log_config=None)
-    served = QuietServer(settings, Connections())
+    served = QuietServer(settings)
     listening = socket.create_server(("127.0.0.1", 0))
     clients = []
 

@@ -7,7 +7,7 @@ from typing import Final
 from .catalogue import Row
 
 _WRONG_CLOCK: Final = "faults/test_wrong_clock.py::"
-_ADMISSION: Final = "http/test_admission.py::"
+_CONNECTIONS: Final = "http/test_server.py::"
 _ACCESS: Final = "http/test_access.py::"
 _LIMITS: Final = "mqtt/test_byte_limits.py::"
 _STATE: Final = "journal/test_opening.py::"
@@ -144,13 +144,25 @@ ATTACKS: Final = (
     Row(
         "a hundred scrapers at the same instant were refused beside strangers; connections without "
         "a handshake took a quarter of a megabyte each",
-        "they wait for their turn; who says nothing costs a socket; the address with the most "
-        "silent connections makes room",
+        "they are answered; a handshake has a place too; a client too many takes one from the "
+        "address with the most",
         (
-            _ADMISSION + "test_many_who_come_at_the_same_instant_do_not_push_each_other_out",
-            _ADMISSION + "test_clients_that_end_no_handshake_take_no_more_places_than_others",
-            _ADMISSION + "test_many_silent_ones_push_out_nobody_who_comes_from_elsewhere",
+            _CONNECTIONS
+            + "test_a_hundred_who_come_at_the_same_instant_as_strangers_are_all_answered",
+            _CONNECTIONS + "test_clients_that_end_no_handshake_take_no_more_places_than_others",
+            _CONNECTIONS
+            + "test_who_has_asked_is_answered_while_strangers_that_say_nothing_push_each_other_out",
             "trial crowd",
+        ),
+    ),
+    Row(
+        "seventy readers that do not read took /metrics away",
+        "no answer waits for another's reader; one that takes nothing for 5 s is closed",
+        (
+            _CONNECTIONS + "test_whoever_reads_has_the_metrics_while_seventy_do_not_read",
+            _CONNECTIONS + "test_a_reader_that_takes_nothing_is_closed_and_a_slow_one_is_not",
+            _CONNECTIONS
+            + "test_no_address_has_more_than_a_quarter_of_the_places_while_others_wait",
         ),
     ),
 )

@@ -248,11 +248,11 @@ CATALOGUE: Final = (
     ),
     Row(
         "slow readers of the page, many scrapes at once",
-        "256 connections, 64 answers at a time, 5 s for a request's head; who says nothing makes "
-        "room",
+        "256 connections, 5 s for a request's head, 5 s without progress of an answer; the address "
+        "with the most makes room",
         (
             "http/test_service.py::test_slow_connections_are_dropped_and_do_not_keep_others_out",
-            "http/test_admission.py::test_a_slow_reader_has_the_time_of_an_answer_and_not_that_of_a_head",
+            "http/test_server.py::test_a_slow_reader_has_the_time_of_an_answer_and_not_that_of_a_head",
             "trial too much",
             "trial crowd",
         ),
