@@ -41,8 +41,6 @@ _OF_HOUSE: Final = {
     "journal": ("check, back up, restore or repair the journal", MORE),
     "replay": ("publish a recorded stream to the broker as if it were live", MORE),
     "simulate": ("write or publish the messages of a simulated fleet", MORE),
-    "completion": ("print the completion script for bash, zsh or fish", MORE),
-    "version": ("print the version", MORE),
 }
 COMMANDS: Final = {
     name: Command(summary, f"monitor.commands.{name.replace('-', '_')}", group)
@@ -53,6 +51,8 @@ COMMANDS: Final = {
 _MOVED: Final = {
     "bridge": "bridge is now `monitor cluster bridge`",
     "certify": "certify is now `monitor certificate write` and `monitor certificate verify`",
+    "completion": "completion is now `monitor docs --completion bash` (or zsh, fish)",
+    "version": "version is now `monitor --version`",
 }
 
 # Negative numbers that argparse takes for options, unless a blank stands before them.

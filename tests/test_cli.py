@@ -48,6 +48,8 @@ def test_without_a_command_the_same_list_is_shown_as_an_error(capsys):
     [
         ("bridge", ["monitor cluster bridge"]),
         ("certify", ["monitor certificate write", "monitor certificate verify"]),
+        ("completion", ["monitor docs --completion bash"]),
+        ("version", ["monitor --version"]),
     ],
 )
 def test_a_former_name_is_answered_with_what_replaces_it(former, current, capsys):

@@ -9,7 +9,7 @@ the documented ones; anything else that escapes is a bug. No command asks questi
 settings, or takes a password on its command line.
 
 Considered and rejected: click and typer (argparse and argcomplete do the same without an import at
-every start); importing all commands at once (`monitor version` would take as long as `monitor
+every start); importing all commands at once (`monitor docs` would take as long as `monitor
 run`).
 
 What breaks first: start-up time. A command that imports a room at its top pays for all that the

@@ -1,11 +1,20 @@
-"""``monitor docs``: a page of the documentation in the terminal, or all as a site."""
+"""``monitor docs``: a page of the documentation, all as a site, or completion for a shell."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Final
 
 from monitor import manual
+
+SHELLS: Final = ("bash", "zsh", "fish")
+_WHERE: Final = """\
+where to put the script that makes Tab complete commands and options:
+  bash  monitor docs --completion bash > ~/.local/share/bash-completion/completions/monitor
+  zsh   monitor docs --completion zsh > ~/.zfunc/_monitor     (a folder of $fpath, before compinit)
+  fish  monitor docs --completion fish > ~/.config/fish/completions/monitor.fish
+"""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,12 +25,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PAGE[#SECTION]",
         help="such as troubleshooting, or docs/pairing.md#no-pairs (default: a list of pages)",
     )
-    parser.add_argument("--out", metavar="FOLDER", help="write all pages as HTML files")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--out", metavar="FOLDER", help="write all pages as HTML files")
+    instead.add_argument("--completion", choices=SHELLS, help="print a shell's completion script")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _WHERE
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a page, list the pages, or write the site."""
-    if options.out:
+    """Print a page, list the pages, write the site, or print a completion script."""
+    if options.completion:
+        from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - rarely wanted
+
+        print(shellcode(["monitor"], shell=options.completion))
+    elif options.out:
         count = manual.write_site(Path(options.out))
         print(f"{options.out}: {count} pages; open {Path(options.out) / 'index.html'}")
     elif options.page:

@@ -1,4 +1,4 @@
-"""``monitor init`` and ``monitor completion``: what a new user is handed."""
+"""``monitor init`` and ``monitor docs --completion``: what a new user is handed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.device_messages import FAMILIES, at
 from harness.programs import WAIT_SECONDS, need
 
 from monitor.cli import all_commands, main
-from monitor.commands.completion import SHELLS
+from monitor.commands.docs import SHELLS
 from monitor.commands.init import DEVICES, STARTERS, TRADES, starter
 from monitor.config import parse
 from monitor.extensions.discover.heard import Heard
@@ -176,7 +176,7 @@ OFFERED = {"bash": offered_by_bash, "zsh": offered_by_zsh, "fish": offered_by_fi
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_real_shell_completes_commands_and_options(shell, tmp_path, capsys):
-    assert main(["completion", shell]) == 0
+    assert main(["docs", "--completion", shell]) == 0
     (tmp_path / "script").write_text(capsys.readouterr().out, encoding="utf-8")
     offered = OFFERED[shell]
 
