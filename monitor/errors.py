@@ -44,13 +44,13 @@ _FIELDS: Final = "docs/formats.md#paths-fields-times"
 _UNCERTAINTY: Final = "docs/formats.md#uncertainty"
 _UNITS: Final = "docs/formats.md#units"
 
-SETTINGS: Final = "docs/troubleshooting.md#the-settings-cannot-be-used"
-CONNECTION: Final = "docs/troubleshooting.md#no-connection-to-the-broker"
-NOTHING_COMES: Final = "docs/troubleshooting.md#nothing-arrives"
-TOPIC: Final = "docs/troubleshooting.md#no-source-reads-the-topic"
+SETTINGS: Final = "docs/operations.md#the-settings-cannot-be-used"
+CONNECTION: Final = "docs/operations.md#no-connection-to-the-broker"
+NOTHING_COMES: Final = "docs/operations.md#nothing-arrives"
+TOPIC: Final = "docs/operations.md#no-source-reads-the-topic"
 NO_PAIRS: Final = "docs/pairing.md#no-pairs"
-ADDRESS: Final = "docs/troubleshooting.md#the-port-is-taken"
-JOURNAL: Final = "docs/troubleshooting.md#the-journal-is-open-elsewhere"
+ADDRESS: Final = "docs/operations.md#the-port-is-taken"
+JOURNAL: Final = "docs/operations.md#the-journal-is-open-elsewhere"
 
 # Those reasons for refusal (``monitor.decode.REASONS``) that the documentation explains.
 REFUSALS: Final[Mapping[str, str]] = {
@@ -60,7 +60,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "no_reading": "docs/formats.md#no-reading",
     "retained": "docs/formats.md#retained-messages",
     "naive_time": _FIELDS,
-    "future": "docs/troubleshooting.md#a-time-is-in-the-future",
+    "future": "docs/operations.md#a-time-is-in-the-future",
     "missing_uncertainty": _UNCERTAINTY,
     "bad_uncertainty": _UNCERTAINTY,
     "inverted_interval": _UNCERTAINTY,

@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "page",
         nargs="?",
         metavar="PAGE[#SECTION]",
-        help="such as troubleshooting, or docs/pairing.md#no-pairs (default: a list of pages)",
+        help="such as operations, or docs/pairing.md#no-pairs (default: a list of pages)",
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--out", metavar="FOLDER", help="write all pages as HTML files")

@@ -80,10 +80,10 @@ def test_pages_have_tables_code_and_no_markup_of_tests(site):
 
 
 def test_a_section_in_the_terminal_is_the_text_of_its_page(capsys):
-    assert main(["docs", "docs/troubleshooting.md#nothing-arrives"]) == 0
+    assert main(["docs", "docs/operations.md#nothing-arrives"]) == 0
     said = capsys.readouterr().out
 
-    whole = (PROJECT / "docs" / "troubleshooting.md").read_text()
+    whole = (PROJECT / "docs" / "operations.md").read_text()
     assert said.splitlines()[0].lstrip("# ") == "Nothing arrives"
     assert said.strip() in re.sub(r"^<!--.*?-->\n", "", whole, flags=re.MULTILINE)
     assert said.count("\n## ") == 0
@@ -97,7 +97,7 @@ def test_the_list_names_every_page_with_what_it_is_about(capsys):
 
 @pytest.mark.parametrize(
     ("asked", "said"),
-    [("trubleshooting", "is it troubleshooting?"), ("pairing#no-pair", "is it no-pairs?")],
+    [("opertions", "is it operations?"), ("pairing#no-pair", "is it no-pairs?")],
 )
 def test_a_page_that_is_not_there_is_answered_with_the_nearest(asked, said, capsys):
     assert main(["docs", asked]) == errors.USAGE
