@@ -241,7 +241,7 @@ def process(user: User) -> None:
 
 
 def home(user: User) -> None:
-    """A tinkerer with Home Assistant: discover.md, mqtt.md."""
+    """A tinkerer with Home Assistant: discover.md, outlets.md."""
     page = (user.clone / "docs/discover.md").read_text(encoding="utf-8")
     script = re.findall(r"(?ms)^```sh\n(.*?)^```$", page)[0]
     find, check, start = _commands(script)
@@ -260,7 +260,7 @@ def home(user: User) -> None:
             lambda: (user.get("/api/v1/series") or "").replace(" ", ""),
         )
     second = User("home-mqtt", user.clone, _programs(user), user.stack)
-    second.follow("docs/mqtt.md")
+    second.follow("docs/outlets.md")
     port = second.broker.port
     said = second.run(f"mosquitto_sub -h 127.0.0.1 -p {port} -t monitor/status -C 1")
     second.sees("the daemon's status", "online", said)

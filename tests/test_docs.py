@@ -271,7 +271,7 @@ def test_the_page_of_the_interface_has_every_route_with_its_query():
         row[1]: set(re.findall(r"`([a-z]+)`", row[2]))
         for row in re.finditer(
             r"(?m)^\| `(/\S+)` \|[^|]*\|(.*)\|$",
-            (PROJECT / "docs" / "api.md").read_text(encoding="utf-8"),
+            (PROJECT / "docs" / "outlets.md").read_text(encoding="utf-8"),
         )
         if row[1].startswith("/api/")
     }

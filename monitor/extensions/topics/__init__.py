@@ -43,7 +43,7 @@ from monitor.extensions import Extension
 EXTENSION: Final = Extension(
     name="topics",
     summary="the verdict on every series at the broker, and devices in Home Assistant",
-    page="mqtt.md",
+    page="outlets.md",
     settings={"verdicts": "monitor.extensions.topics.settings:SECTION"},
     contradictions="monitor.extensions.topics.settings:contradictions",
     listener="monitor.extensions.topics.verdict_topics:topics_listener",

@@ -48,7 +48,7 @@ class _Documents:
         return msgspec.json.encode(self.document(row))
 
     def document(self, row: int) -> dict[str, Any]:
-        """Return the published fields of a series; an undefined number is null (docs/mqtt.md)."""
+        """Return the fields of a series' message (docs/outlets.md); an undefined number is null."""
         from monitor.http.documents import entry  # noqa: PLC0415 - slow, and not for the start
 
         found = entry(self._now, row)

@@ -74,7 +74,7 @@ class Verdicts(Section):
 
 SECTION: Final = (
     Verdicts,
-    setting(Verdicts(), "The verdict on every series at the broker above (docs/mqtt.md)."),
+    setting(Verdicts(), "The verdict on every series at the broker above (docs/outlets.md)."),
 )
 
 
