@@ -63,7 +63,7 @@ then reads what is left. How much of it was tried last, and of which commit, [st
 below](#last-tried). A share of it runs with the tests.
 
 The broker is asked to keep its promises too: persistence on, long queues (see
-[operations](operations.md)). What a broker loses by itself (mosquitto killed within its autosave
+[operations](../operations.md)). What a broker loses by itself (mosquitto killed within its autosave
 interval, a full queue) cannot be recovered; the daemon counts a lost session and says so.
 
 ## Trials
