@@ -38,7 +38,12 @@ export PYTHONDONTWRITEBYTECODE =
 # Three workers for two cores, since many tests wait for the programs that they start; worksteal
 # moves tests to the workers that have none left.
 PARALLEL = -n $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2) --dist worksteal
-CHECKED = tests/test_contracts.py tests/test_house.py tests/core
+LIVES = tests/acceptance/test_simulation.py::test_lives_lose_nothing_and_end_with_the_bits_of_an_undisturbed_one
+CHECKED = tests/test_contracts.py tests/test_house.py tests/core tests/journal/test_journal.py \
+    tests/journal/test_store.py tests/journal/test_writing.py tests/mqtt/test_codec.py \
+    tests/mqtt/test_connection.py tests/mqtt/test_inbox.py tests/mqtt/test_receiver.py \
+    tests/daemon/test_redeliveries.py tests/http/test_access.py tests/http/test_host_names.py \
+    tests/acceptance/test_conservation.py $(LIVES)
 # What libraries matter to: numbers, decoding, settings, frames, notebooks, journal, HTTP and MQTT.
 SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py \
     tests/core/scores/test_statistics.py tests/core/windows/test_windows.py \
@@ -53,8 +58,9 @@ SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/monitor demo $(if $(S),--seconds $(S))
 
-# Style, types, import contracts, and the tests of what most changes touch, with a tenth of the
-# examples and without those that are marked slow.
+# Style, types, import contracts, the tests of what most changes touch and of what README promises
+# (durable before acknowledged, counted once, no page for strangers), with a tenth of the examples,
+# three random lives, and without those that are marked slow.
 check: PARALLEL = -n auto --dist worksteal
 check: $(VENV)/dev.stamp
 	$(RUN) -m pytest $(PARALLEL) --quiet --hypothesis-profile quick --lives 3 -m "not slow" \

@@ -24,7 +24,7 @@ settings.load_profile("untimed")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a campaign run more than a run of the tests: random lives, and what is marked long."""
     parser.addoption(
-        "--lives", type=int, default=20, help="random lives of tests/core/state/test_pipeline.py"
+        "--lives", type=int, default=24, help="random lives of a network, and of a daemon"
     )
     parser.addoption("--long", action="store_true", help="also what is marked long")
     parser.addoption("--programs", help="file for the names of tests that start other programs")

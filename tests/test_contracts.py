@@ -350,3 +350,23 @@ def test_every_instruction_to_install_says_which_versions():
     assert {"Makefile", "README.md", "run"} <= {path.name for path in lines.values()}
     pinned = re.compile(r"constraints|CONSTRAINTS|pip install (-\S+ )*[\w-]+==")
     assert [line for line in lines if not pinned.search(line)] == []
+
+
+# -- tests in the rooms of what they test ---------------------------------------------------------
+
+# A module of `monitor/ROOM/` has its tests in `tests/ROOM/test_MODULE.py`. Wanted is 0.9; who adds
+# a file of tests raises the number.
+NAMED_SHARE = 0.39
+
+
+def test_the_tests_of_a_module_are_found_by_its_name():
+    package, tests = PROJECT / "monitor", PROJECT / "tests"
+    paths = [path for path in package.rglob("*.py") if not path.name.startswith("__")]
+    rooms = {path: tests / path.relative_to(package).parent for path in paths}
+    unnamed = [
+        str(path.relative_to(package))
+        for path in paths
+        if not (rooms[path] / f"test_{path.name}").is_file()
+    ]
+
+    assert len(unnamed) <= (1.0 - NAMED_SHARE) * len(paths), sorted(unnamed)

@@ -12,19 +12,20 @@ from simulation.plants import PLANTS
 from simulation.world import simulate
 
 PROJECT = Path(__file__).parents[2]
-SEEDS = 24  # `make soak` has 20 000
 # Where a search for each mistake begins here; a search from seed 0 finds all within 5000.
 FIRST = {"stale acknowledgement": 870, "packets forgotten": 130}
 
 
-def test_lives_lose_nothing_and_end_with_the_bits_of_an_undisturbed_one():
-    command = ["-m", "tests.simulation", "--seeds", str(SEEDS), "--workers", "2"]
+def test_lives_lose_nothing_and_end_with_the_bits_of_an_undisturbed_one(request):
+    """`make soak` has 20 000 seeds."""
+    seeds = request.config.getoption("--lives")
+    command = ["-m", "tests.simulation", "--seeds", str(seeds), "--workers", "2"]
     done = subprocess.run(
         [sys.executable, *command], capture_output=True, text=True, check=False, cwd=PROJECT
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith(f"{SEEDS} seeds, 0 with findings")
+    assert done.stdout.startswith(f"{seeds} seeds, 0 with findings")
 
 
 @pytest.mark.parametrize("plant", PLANTS)

@@ -275,7 +275,7 @@ CATALOGUE: Final = (
         "`/healthz` says 503, systemd's watchdog is no longer fed",
         (
             "http/test_service.py::test_a_main_loop_that_stalls_is_seen",
-            "deploy/test_notify.py::test_a_beat_is_sent_three_times_in_the_time_allowed_and_no_more",
+            "daemon/test_runtime.py::test_a_beat_is_sent_three_times_in_the_time_allowed_and_no_more",
         ),
     ),
     Row(
