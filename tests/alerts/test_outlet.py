@@ -15,8 +15,7 @@ from harness.receiver import Answer, Receiver
 from harness.transitions import CALM, transition
 from paho.mqtt.enums import CallbackAPIVersion
 
-from monitor.alerts.log_sink import LogSink
-from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery_topic
+from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings
 from monitor.alerts.outlet import (
     QUEUE,
     LaterError,
@@ -143,41 +142,6 @@ def broker(mosquitto, **more):
     return lambda: BrokerPublisher("127.0.0.1", mosquitto.port, timeout_seconds=2.0, **more)
 
 
-def test_an_alert_is_kept_by_the_broker_until_it_ends(mosquitto):
-    sink = MqttSink(MqttSinkSettings(), broker(mosquitto))
-    sink.deliver(transition(1, after="pending"))
-    assert retained(mosquitto.port, "monitor/alert/#") == {}
-
-    sink.deliver(transition(2))
-    (told,) = retained(mosquitto.port, "monitor/alert/s/mass/offset").values()
-    assert json.loads(told)["active"] is True
-    assert json.loads(told)["estimate"] == {"value": 3.0, "lower": 2.0, "upper": 4.0, "unit": "kg"}
-    sink.deliver(transition(3, before="firing", after="resolved"))
-    (told,) = retained(mosquitto.port, "monitor/alert/s/mass/offset").values()
-    assert json.loads(told)["active"] is False
-
-    clearing = MqttSink(MqttSinkSettings(resolved="clear", topic="x/y"), broker(mosquitto))
-    clearing.deliver(transition(2))
-    assert list(retained(mosquitto.port, "x/#")) == ["x/y/s/mass/offset"]
-    clearing.deliver(transition(3, before="firing", after="resolved"))
-    assert retained(mosquitto.port, "x/#") == {}
-
-
-def test_home_assistant_finds_each_alert(mosquitto):
-    sink = MqttSink(MqttSinkSettings(discovery=True), broker(mosquitto))
-    sink.deliver(transition(1))
-    sink.deliver(transition(2, sensor="s:1"))
-    sink.deliver(transition(3, sensor="s_1"))
-
-    found = retained(mosquitto.port, "homeassistant/#")
-    assert len(found) == 3
-    told = json.loads(found[discovery_topic("homeassistant", transition(1))])
-    assert told["state_topic"] == "monitor/alert/s/mass/offset"
-    assert told["device_class"] == "problem"
-    assert told["value_template"] == "{{ 'ON' if value_json.active else 'OFF' }}"
-    assert len({json.loads(each)["unique_id"] for each in found.values()}) == 3
-
-
 def test_a_broker_that_is_away_or_refuses_is_tried_later(mosquitto):
     away = MqttSink(MqttSinkSettings(), lambda: BrokerPublisher("127.0.0.1", 1))
     with pytest.raises(LaterError, match="broker"):
@@ -256,14 +220,3 @@ def test_an_outlet_that_is_stopped_leaves_what_it_could_not_deliver():
     outlet.stop(5.0)
 
     assert (outlet.done, outlet.waiting, sink.heard, sink.closed) == (0, 1, [], True)
-
-
-def test_the_log_has_a_line_for_each_transition(caplog):
-    caplog.set_level("INFO")
-    sink = LogSink()
-    sink.deliver(transition(1, after="pending"))
-    sink.deliver(transition(2, before="pending"))
-    sink.close()
-
-    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
-    assert "s reads 3 kg heavy [offset: pending to firing, " in caplog.text

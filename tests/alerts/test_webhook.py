@@ -54,14 +54,6 @@ def told(sink: WebhookSink, *transitions) -> None:
         sink.close()
 
 
-def test_an_estimate_with_one_end_alone_is_told_with_it():
-    bound = transition_document(transition(1, estimate=None, lower=None, upper=0.3))
-    nothing = transition_document(transition(1, estimate=None, lower=None, upper=None))
-
-    assert bound["estimate"] == {"value": None, "lower": None, "upper": 0.3, "unit": "kg"}
-    assert nothing["estimate"] is None
-
-
 def test_a_message_links_to_the_page_and_the_runbook_where_people_reach_them(receiver):
     public = "https://monitor.example/x"
     names = {"sensor": "a b", "quantity": "m/s"}

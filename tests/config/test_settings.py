@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import subprocess
@@ -10,7 +9,6 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-import jsonschema
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -28,17 +26,9 @@ from monitor.config import (
     shown_settings,
 )
 from monitor.config.core_plan import plan_of, rules_of
-from monitor.config.document import BYTES_MAX, read_document
-from monitor.config.extended import every_model
+from monitor.config.document import read_document
 from monitor.config.kinds import Section
 from monitor.config.parts import Group, Overridable, Override, Part
-from monitor.config.settings_docs import (
-    PAGE_FILE,
-    SCHEMA_FILE,
-    commented,
-    schema_json,
-    settings_page,
-)
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.state.core_settings import CoreSettings
 from monitor.decode import DECODERS
@@ -91,60 +81,6 @@ def test_the_default_file_gives_the_defaults():
     assert loaded == defaults
     assert loaded.model_dump_json() == defaults.model_dump_json()
     assert settings_hash(loaded) == settings_hash(Settings())
-
-
-# YAML 1.2.2, 10.3.2, and what YAML 1.1 reads otherwise.
-CORE_SCHEMA = (
-    (None, ("~", "null", "Null", "NULL", "")),
-    (True, ("true", "True", "TRUE")),
-    (False, ("false", "False", "FALSE")),
-    (0, ("0", "-0", "0o0", "0x0")),
-    (7, ("7", "+7", "007", "0o7", "0x7")),
-    (-19, ("-19",)),
-    (15, ("0o17", "0xF", "0xf")),
-    (1.5, ("1.5", "+1.5", "15e-1", "0.15E+1")),
-    (0.001, ("1e-3", "1E-3", ".001", "0.001")),
-    (12000.0, ("12e03", "12000.", "12000.0")),
-    (math.inf, (".inf", ".Inf", ".INF", "+.inf")),
-    (-math.inf, ("-.inf", "-.INF")),
-)
-TEXTS = (
-    *("on", "off", "yes", "no", "y", "n", "nULL", "tRUE", "None", "<<", "=", "2026-03-01"),
-    *("1_000", "12:30:45", "0b1", "0o8", "0xg", "-0o7", "+0xF", ".", "+", "e3", "1e", ".e1"),
-    *("inf", "nan", "+.nan", ".iNF", "1.2.3", "\u0661"),
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        *((text, value) for value, texts in CORE_SCHEMA for text in texts),
-        *((text, text) for text in TEXTS),
-    ],
-)
-def test_a_plain_scalar_is_what_the_core_schema_of_yaml_says(text, value):
-    document = read_document(f"key: {text}\nquoted: '{text}'".encode())
-
-    assert document.flaws == []
-    assert document.values == {"key": value, "quoted": text}
-    assert type(document.values["key"]) is type(value)
-
-
-@pytest.mark.parametrize("text", [".nan", ".NaN", ".NAN"])
-def test_not_a_number_is_a_number_of_yaml(text):
-    assert math.isnan(read_document(text.encode()).values)
-
-
-def test_the_default_file_has_every_key_and_every_section():
-    written = read_document(DEFAULT.read_text().encode()).values
-    everything = every_model()().model_dump(mode="json")
-
-    def shape(values):
-        if isinstance(values, dict):
-            return {key: shape(value) for key, value in values.items()}
-        return [shape(value) for value in values] if isinstance(values, list) else None
-
-    assert shape(written) == shape(everything)
 
 
 def test_the_default_files_examples_are_valid_and_show_every_key_of_a_group():
@@ -210,48 +146,6 @@ def test_a_part_of_a_group_has_only_keys_of_its_section_with_the_same_limits():
             assert {k: v for k, v in field.items() if k not in said} == {
                 k: v for k, v in original.items() if k not in said
             }
-
-
-def test_the_generated_files_are_up_to_date():
-    """``python -m monitor.config.settings_docs`` writes them anew."""
-    assert (PROJECT / SCHEMA_FILE).read_text() == schema_json()
-    assert (PROJECT / PAGE_FILE).read_text() == settings_page()
-    assert DEFAULT.read_text() == commented(DEFAULT.read_text())
-
-
-def test_the_schema_takes_the_default_file_and_its_examples():
-    schema = json.loads(schema_json())
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
-
-    for text in (DEFAULT.read_text(), examples_taken_in(DEFAULT.read_text())):
-        validator.validate(read_document(text.encode()).values)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "mqtt: {port: 0}",
-        "mqtt: {prot: 1}",
-        "groups: [{name: a, sensors: [a], windows: {pairs: null}}]",
-        "groups: [{name: a}]",
-        "http: {allow_remote: on}",
-        "sources: []",
-    ],
-)
-def test_the_schema_refuses_what_the_loader_refuses(text):
-    schema = json.loads(schema_json())
-
-    assert mistakes_of(text)
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(read_document(text.encode()).values, schema)
-
-
-def test_the_example_of_the_reference_page_is_valid():
-    (example,) = re.findall(r"```yaml\n(.*?)```", settings_page(), re.DOTALL)
-
-    assert settings_of(example).mqtt.host == "broker.example"
-    assert len(example.splitlines()) == 6
 
 
 def test_settings_cannot_be_changed():
@@ -564,34 +458,6 @@ def test_the_error_ends_a_command_with_2_and_has_every_line():
 # -- the file as a file -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("raw", "place", "words"),
-    [
-        (b"mqtt: {port: 1\n", "2:1", "not YAML"),
-        (b"mqtt:\n\tport: 1\n", "2:1", "not YAML"),
-        (b"mqtt: 'x\n", "2:1", "that begins at 1:7"),
-        (b"mqtt:\n  port: 1\n host: x\n", "3:2", "not YAML"),
-        (b'mqtt: "\\ud800"\n', "1:10", "invalid Unicode"),
-        (b"mqtt: {}\n---\nhttp: {}\n", "2:1", "second document"),
-        (b"mqtt: {}\nhttp: \xff\n", "2:7", "not UTF-8: byte 0xff"),
-        ("mqtt: {}\n".encode("utf-16"), "1:1", "not UTF-8"),
-        (b"mqtt:\n  host: a\x00b\n", "2:10", "control character U+0000"),
-        (b"x" * (BYTES_MAX + 1), "1:1", "larger than 1048576 bytes"),
-        (b"a: " + b"[" * 17 + b"]" * 17, "1:19", "nested deeper than 16"),
-        (b"[" * 900 + b"]" * 900, "1:17", "nested deeper than 16"),
-        (b"- " * (BYTES_MAX // 2), "1:33", "nested deeper than 16"),
-        (b"{a: " * (BYTES_MAX // 4), "1:65", "nested deeper than 16"),
-        (b"? " * (BYTES_MAX // 2), "1:3", "a key must be plain text"),
-    ],
-    ids=lambda each: str(each[:20]),  # megabytes would be names otherwise
-)
-def test_a_file_that_is_not_settings_at_all_is_refused_with_a_sentence(raw, place, words):
-    mistake = mistakes_of(raw)[0]
-
-    assert mistake.startswith(f"{place}: (file): ")
-    assert words in mistake
-
-
 def test_what_is_nested_too_deep_in_what_cannot_be_used_is_read_no_further():
     beyond = b"? " * 17 + b"{a: 1, a: 1}"
 
@@ -599,13 +465,6 @@ def test_what_is_nested_too_deep_in_what_cannot_be_used_is_read_no_further():
         "a key must be plain text, without anchor, alias or tag",
         "is nested deeper than 16 levels",
     ]
-
-
-def test_brackets_without_end_are_refused_for_their_depth():
-    """The libyaml of PyYAML 6.0.4 reads ahead and refuses the 1001st; earlier ones refuse none."""
-    (mistake,) = mistakes_of(b"[" * BYTES_MAX)
-
-    assert re.match(r"1:(17|1001): \(file\): .*nested deeper than 16 levels", mistake)
 
 
 @pytest.mark.parametrize(
@@ -872,79 +731,8 @@ def test_no_value_is_repeated_in_a_mistake(text):
     assert CANARY not in f"{caught.value} {caught.value!r} {caught.value.mistakes}"
 
 
-def test_name_and_password_come_from_the_environment():
-    found = resolve_secret(
-        settings_of("mqtt: {username_env: U, password_env: P}"),
-        environment={"U": "me", "P": CANARY},
-    )
-
-    assert (found.username, found.password.get_secret_value()) == ("me", CANARY)
-
-
-@pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\n\n"])
-def test_a_password_file_loses_the_ends_of_its_line_and_nothing_else(tmp_path, ending):
-    (tmp_path / "p").write_bytes(f" {CANARY} {ending}".encode())
-
-    found = resolve_secret(settings_of(f"mqtt: {{username: me, password_file: {tmp_path}/p}}"))
-
-    assert (found.username, found.password.get_secret_value()) == ("me", f" {CANARY} ")
-
-
-def test_a_relative_password_file_is_looked_for_among_systemds_credentials_first(tmp_path):
-    (tmp_path / "broker").write_text(CANARY)
-
-    found = resolve_secret(
-        settings_of("mqtt: {password_file: broker}"),
-        environment={"CREDENTIALS_DIRECTORY": str(tmp_path)},
-    )
-
-    assert found.password.get_secret_value() == CANARY
-
-
-def test_without_it_a_relative_password_file_is_in_the_folder_of_the_settings(tmp_path):
-    settings = parse(b"mqtt: {password_file: broker}", f"{tmp_path}/mine/monitor.yaml")
-    there, here = tmp_path / "credentials", tmp_path / "mine"
-    for folder, word in ((here, "here"), (there, "there")):
-        folder.mkdir()
-        environment = {"CREDENTIALS_DIRECTORY": str(there)}
-        (folder / "broker").write_text(word)
-        assert resolve_secret(settings, "", environment).password.get_secret_value() == word
-
-
 def test_without_credentials_there_are_none():
     assert resolve_secret(Settings(), environment={"MQTT_PASSWORD": "x"}) == (None, None)
-
-
-def test_a_secret_is_in_no_repr_and_no_dump(tmp_path):
-    (tmp_path / "p").write_text(CANARY)
-    read = settings_of(f"mqtt: {{password_file: {tmp_path}/p}}")
-    found = resolve_secret(read)
-
-    assert CANARY not in f"{found} {found!r} {read!r} {read.model_dump_json()}"
-
-
-def test_missing_secrets_are_mistakes_at_their_place_all_at_once(tmp_path):
-    file = tmp_path / "s.yaml"
-    file.write_text(f"mqtt:\n  username_env: NO_SUCH_NAME\n  password_file: {tmp_path}/none\n")
-
-    with pytest.raises(SettingsError) as caught:
-        resolve_secret(load(file), file, {})
-
-    name, password = caught.value.lines()
-    assert name.startswith(f"{file}:2:17: mqtt.username_env: the environment variable NO_SUCH_NAME")
-    assert password.startswith(f"{file}:3:18: mqtt.password_file: '{tmp_path}/none' cannot be read")
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [(b"", "is empty"), (b"\n", "is empty"), (b"\xff\xfe", "not UTF-8"), (b"x" * 65_536, "longer")],
-)
-def test_a_password_file_that_holds_no_password_is_a_mistake(tmp_path, content, words):
-    (tmp_path / "p").write_bytes(content)
-    read = settings_of(f"mqtt: {{password_file: {tmp_path}/p}}")
-
-    with pytest.raises(SettingsError, match=words):
-        resolve_secret(read)
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -978,20 +766,6 @@ def test_relative_paths_start_from_the_folder_of_the_settings_file():
     ]
     assert settings.model_fields_set == yaml.safe_load(FILES).keys()
     assert settings.cluster.job.model_fields_set == {"checkpoint"}
-
-
-def test_no_setting_that_names_a_file_is_left_where_it_is():
-    """All keys of that kind are in FILES, or have a default."""
-    schema = every_model().model_json_schema()
-    names = set(
-        re.findall(r'"([a-z_]*(?:_file|path|config|results|checkpoint))": {', json.dumps(schema))
-    )
-
-    assert names - {"unit_path", "websocket_path"} == {
-        *("password_file", "ca_file", "cert_file", "key_file", "path", "places_file", "url_file"),
-        *("secret_file", "authorization_file", "web_config", "properties_file", "checkpoint"),
-        "results",
-    }
 
 
 def test_the_hash_and_what_is_shown_do_not_depend_on_the_folder():

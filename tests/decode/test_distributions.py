@@ -264,16 +264,6 @@ def test_the_interval_is_the_outermost_with_as_much_beyond_either_end(tmp_path, 
     assert abs(series["statistics"]["coverage"] - 0.8) < 0.03
 
 
-def test_a_unit_that_turns_the_axis_turns_the_quantiles():
-    """Wavenumber and the like aside, a conversion with a negative factor must not cross them."""
-    from monitor.decode.uncertainty import Claim
-
-    turned = Claim((1.0, 2.0, 5.0), (0.1, 0.5, 0.8)).converted(-2.0, 1.0)
-
-    assert turned.places == (-9.0, -3.0, -1.0)
-    assert turned.levels == pytest.approx((0.2, 0.5, 0.9))
-
-
 def test_what_states_no_distribution_is_what_it_was():
     """A plain reading has no byte more, and its pair the identity it had."""
     plain = read(mapped(quantity="x", value="v", u="u"), v=1.0, u=2.0)

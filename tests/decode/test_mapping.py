@@ -12,9 +12,7 @@ from monitor.config import SettingsError, load, parse
 from monitor.config.core_plan import router_of
 from monitor.core.model import Event, Reading, Reference
 from monitor.decode import Rejected
-from monitor.decode.formats import mapped_json
 from monitor.decode.mapping import Mapped
-from monitor.decode.paths import getter, path_of, steps
 from monitor.decode.records import Arrival
 from monitor.decode.spec import MapError, MapSpec, SeriesSpec
 from monitor.decode.time import reader
@@ -130,19 +128,6 @@ def test_an_uncertainty_that_is_stated_is_not_assumed():
     assert found.assumed is False
 
 
-@pytest.mark.parametrize(
-    "formula",
-    ["", "__import__('os')", "x", "[value]", "value +", "'a'", "lambda: 1"],
-)
-def test_a_formula_gives_a_number_of_the_value_or_is_refused(formula):
-    if not formula:
-        with pytest.raises(Rejected, match="missing_uncertainty"):
-            reading({"v": 1}, value="v", assumed=formula)
-        return
-    with pytest.raises((MapError, Rejected)):
-        reading({"v": 1}, value="v", assumed=formula)
-
-
 def test_a_formula_that_fails_for_one_value_costs_that_record():
     found = observe(
         {"t": T, "x": [{"v": 0}, {"v": 2}]},
@@ -236,75 +221,6 @@ def test_a_message_with_several_quantities_gives_those_it_has():
 
 
 @pytest.mark.parametrize(
-    ("path", "walk"),
-    [
-        ('PMS5003["PM2.5"]', ("PMS5003", "PM2.5")),
-        ("a['b.c'][0].d", ("a", "b.c", 0, "d")),
-        ('["a[0]"]', ("a[0]",)),
-        ('$["a.b"].c', ("a.b", "c")),
-        ("""["it's"]""", ("it's",)),
-        ("$.metrics[-1].value", ("metrics", -1, "value")),
-    ],
-)
-def test_a_name_in_quotes_may_have_points_and_brackets(path, walk):
-    content: object = 7
-    for step in reversed(walk):
-        content = [content] if isinstance(step, int) else {step: content}
-
-    assert steps(path) == walk
-    assert steps(path_of(walk)) == walk
-    assert getter(path)(content) == 7
-
-
-@pytest.mark.parametrize("path", ["a..b", ".a", "a.", 'a["b"]c', 'a["b]', "a[x]", "a[", "a]", ""])
-def test_what_is_no_path_is_refused_with_one_that_is(path):
-    with pytest.raises(ValueError, match=r'such as pm25.v, metrics.0..value or PMS5003."PM2.5"'):
-        steps(path)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("1772071200000", 1772071200.0),
-        ("1772071200000000", 1772071200.0),
-        ("1772071200", 1772071200.0),
-        (" 1772071200.25 ", 1772071200.25),
-        ("-5.5", -5.5),
-        ("20260228", 1772236800.0),
-        ("177207120000", 177207120.0),
-        ("2026-02-26T02:00:00", 1772071200.0),
-    ],
-)
-def test_a_text_of_digits_is_a_number_except_for_the_eight_of_a_date(text, seconds):
-    assert reader(zone="UTC")(text, "time") == seconds
-
-
-@pytest.mark.parametrize(
-    ("text", "layout"), [("202602281712", "%Y%m%d%H%M"), ("20260228171244", "%Y%m%d%H%M%S")]
-)
-def test_digits_that_may_be_date_and_clock_or_a_number_need_a_layout(text, layout):
-    with pytest.raises(Rejected, match="time_layout, of a file --time-format") as caught:
-        reader(zone="UTC")(text, "time")
-
-    assert f"name the layout {layout} (" in caught.value.detail
-    assert reader(zone="UTC", layout=layout)(text, "time") // 60 == 1772298720 // 60
-    assert reader("ms", "UTC")(text, "time") == int(text) / 1e3
-
-
-@pytest.mark.parametrize(
-    ("layout", "text"),
-    [
-        ("%Y%m%d%H%M", "20260301120000"),
-        ("%Y%m%d%H%M%S", "2026030112"),
-        ("%d.%m.%Y %H:%M", "46082.5"),
-    ],
-)
-def test_digits_of_another_layout_are_no_number_of_seconds(layout, text):
-    with pytest.raises(Rejected, match="is not of the layout"):
-        reader(zone="UTC", layout=layout)(text, "time")
-
-
-@pytest.mark.parametrize(
     ("layout", "told"),
     [
         ("%H:%M", "has no full date"),
@@ -319,42 +235,10 @@ def test_a_layout_that_loses_a_part_of_the_time_is_refused(layout, told):
         reader(layout=layout)
 
 
-@pytest.mark.parametrize(
-    "layout", ["%d.%m.%Y", "%m/%d/%y %I:%M %p", "%c", "%x %X", "%Y-%j", "%d %B %Y %H:%M:%S.%f%z"]
-)
-def test_a_layout_with_a_full_date_is_taken(layout):
-    reader(layout=layout)
-
-
 def test_a_scalar_payload_is_the_value_at_its_time_of_arrival():
     (found,) = observe(512, time="arrival", series=[{"value": "$", "u": 2}])
 
     assert (found.value, found.time) == (512, RECEIVED)
-
-
-@pytest.mark.parametrize(
-    ("text", "says", "byte"),
-    [
-        ('{"a": 1,}', "a comma before a closing bracket; remove it (byte 7)", 7),
-        ("[1, 2, ]", "a comma before a closing bracket; remove it (byte 5)", 5),
-        ('{\n  "a": 1\n  "b": 2\n}', "must stand here (line 3 column 3, byte 13)", 13),
-        ('{\n  "a": 1,\n}\n', "remove it (line 2 column 9, byte 10)", 10),
-        ('{"a": 1,\n "b": 2', "is a closing bracket missing, or was it cut? (line 2", 16),
-        ("{'a': 1}", "a name in double quotes must stand here (byte 1)", 1),
-        ('{"a" 1}', "a colon must stand here, after the name (byte 5)", 5),
-        ("offline", "a value must stand here; texts need double quotes (byte 0)", 0),
-        ('{"a": 1}{"a": 2}', "send one value in a message (byte 8)", 8),
-        ('{"ü": "x}', "the text that begins here has no closing quote (byte 7)", 7),
-        ('{"a": "x\ty"}', r"a control character in a text; write it as \n or \u000a", 8),
-    ],
-)
-def test_what_is_no_json_says_where_and_what_to_do(text, says, byte):
-    with pytest.raises(Rejected) as caught:
-        mapped_json.parse(text.encode())
-
-    assert caught.value.detail.startswith("not JSON: ")
-    assert says in caught.value.detail
-    assert caught.value.place == f"byte {byte}"
 
 
 def test_a_key_has_one_spelling():
@@ -417,31 +301,6 @@ def test_a_text_is_split_into_names():
 
     assert (found.sensor, found.quantity) == ("plant-AT-4012.x", "density")
     assert (plain.reason, spaced.reason) == ("bad_name", "bad_name")
-
-
-@pytest.mark.parametrize(
-    ("spec", "place"),
-    [
-        ({"series": [{"value": "a..b", "u": "u"}]}, ("series", 0, "value")),
-        ({"series": [{"value": "v", "u": "u", "U": "U"}]}, ("series", 0, "U")),
-        ({"series": [{"value": "v", "lower": "l"}]}, ("series", 0, "lower")),
-        ({"series": [{"u": "u"}]}, ("series", 0, "value")),
-        ({"series": [{"value": "v", "quantiles": {"0.1": "a", "0.4": "b"}}]},
-         ("series", 0, "quantiles")),
-        ({"series": [{"value": "v", "unit": "kg", "to_unit": "m"}]}, ("series", 0, "to_unit")),
-        ({"series": []}, ("series",)),
-        ({"sensor": "{node}"}, ("sensor",)),
-        ({"sensor": "{"}, ("sensor",)),
-        ({"each": "a", "columnar": "b"}, ("columnar",)),
-        ({"time_zone": "Mars/Base"}, ("time_zone",)),
-        ({"kind": "event", "event": ""}, ("event",)),
-    ],
-)  # fmt: skip
-def test_a_mapping_that_cannot_be_used_says_where(spec, place):
-    with pytest.raises(MapError) as caught:
-        mapped(**spec)
-
-    assert caught.value.place == place
 
 
 def test_a_mistake_in_a_map_is_told_with_its_place():

@@ -35,10 +35,9 @@ from monitor.http.metrics import (
     STATES,
     Exposition,
 )
-from monitor.http.metrics_docs import PAGE_FILE, metrics_page
 from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.telemetry import Figures, families
-from monitor.http.text_format import by, counters, render
+from monitor.http.text_format import render
 
 ZMS = METRICS["monitor_calibration_zms"]
 PROJECT = Path(__file__).parents[2]
@@ -342,11 +341,6 @@ def test_a_lone_surrogate_does_not_take_the_page_down():
     assert page.decode("utf-8")
 
 
-def test_the_list_of_metrics_is_current():
-    """Else: python -m monitor.http.metrics_docs."""
-    assert PAGE_FILE.read_text(encoding="utf-8") == metrics_page()
-
-
 def test_the_golden_page_has_every_metric_of_the_list():
     shown = {family.name for family in text_string_to_metric_families(GOLDEN.read_text("utf-8"))}
 
@@ -359,22 +353,6 @@ def test_every_statistic_that_is_computed_live_has_a_metric():
 
     # /api/v1 and the picture alone have them.
     assert live - statistics == {"calibration_coverage_stated", "calibration_z_mean"}
-
-
-@given(
-    samples=st.dictionaries(
-        st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
-        st.floats(allow_nan=False) | st.integers(0, 2**53),
-        max_size=4,
-    )
-)
-def test_prometheus_reads_the_families_that_were_written(samples):
-    page = render([counters("tried", "Tries.", ("what",), by(samples))])
-    (family,) = text_string_to_metric_families(page.decode())
-
-    assert (family.name, family.type) == ("monitor_tried", "counter")
-    read = {sample.labels["what"]: sample.value for sample in family.samples}
-    assert read == {name: float(number) for name, number in samples.items()}
 
 
 def test_the_daemons_own_figures_are_on_the_page():

@@ -18,7 +18,7 @@ from monitor.core.model import Event
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import compute
 from monitor.core.verdict import FAULT, Estimate, Pairs, Verdict, judge
-from monitor.http import plots, signal_plots, svg, ucc_plots
+from monitor.http import plots, signal_plots, ucc_plots
 from monitor.http.fleet_picture import Dot, fleet_picture
 from monitor.http.label_places import LETTER
 
@@ -176,14 +176,6 @@ def test_the_stated_point_of_the_curve_is_what_the_statistics_say():
     assert cost[0] == pytest.approx(compute(c, ["cost_optimal"])["cost_optimal"][0], rel=1e-9)
 
 
-def test_the_constant_curve_has_one_band_and_the_mean_absolute_error_below_it():
-    c = drawn(6, (200,))
-    constant = ucc_plots.characteristics(c, 1.0).constant
-
-    area = float(np.sum(np.diff(constant.bandwidth) * constant.miss[:-1]))
-    assert area == pytest.approx(float(np.mean(np.abs(c.error))), rel=1e-9)
-
-
 def test_coverage_of_an_honest_sensor_lies_within_chance_and_of_a_wrong_one_does_not():
     def seen(c) -> np.ndarray:
         reach = np.abs(c.z)
@@ -219,64 +211,11 @@ def test_the_histogram_of_an_honest_sensor_is_flat_and_counts_every_pair():
     assert heights / heights.sum() == pytest.approx(np.full(10, 0.1), abs=0.03)
 
 
-@pytest.mark.parametrize(
-    ("low", "high"), [(0.0, 0.5), (0.0, 59.0), (1.7e9, 1.7e9 + 90_000.0), (0.0, 3e9)]
-)
-def test_times_have_between_one_and_a_dozen_ticks_that_lie_inside(low, high):
-    axis = svg.times(low, high)
-
-    assert 1 <= len(axis.ticks) <= 12
-    assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
-
-
-@pytest.mark.parametrize("low", [-1e15, -3.0, 0.0, 1e-9, 5e14])
-@pytest.mark.parametrize("span", [0.0, 1e-12, 0.3, 1e3, 1e15])
-def test_an_axis_of_numbers_has_ticks_that_differ_and_lie_inside(low, span):
-    axis = svg.number_axis(low, low + span)
-    labels = [label for _, label in axis.ticks]
-
-    assert axis.low < axis.high
-    assert len(set(labels)) == len(labels) >= 1
-    assert all(axis.low <= place <= axis.high for place, _ in axis.ticks)
-
-
 def test_a_sparkline_is_short_and_marks_what_is_far():
     assert len(plots.sparkline(np.linspace(-3.0, 3.0, 20))) < 500
     assert "far" in plots.sparkline(np.array([0.0, 5.0]))
     assert "far" not in plots.sparkline(np.array([5.0, 0.0]))
     assert plots.sparkline(np.full(20, np.nan)) == ""
-
-
-def test_a_line_is_cut_at_the_edges_and_keeps_its_slope():
-    axis = svg.Axis(0.0, 10.0, [])
-    chart = svg.Chart("", axis, axis, 280.0)
-    for slope, intercept in ((2.0, 0.0), (-2.0, 5.0), (0.0, 4.0), (1.0, 50.0)):
-        chart.straight(slope, intercept, "fit")
-    drawn_lines = re.findall(
-        r'class="line fit" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"', chart.render()
-    )
-    ends = np.array(drawn_lines, dtype=float).reshape(-1, 2, 2)
-    wide, high = svg.WIDTH - svg.LEFT - svg.RIGHT, 280.0 - svg.TOP - svg.BOTTOM
-    got = np.stack(
-        [(ends[..., 0] - svg.LEFT) / wide, (280.0 - svg.BOTTOM - ends[..., 1]) / high], -1
-    )
-
-    want = [[(0, 0), (5, 10)], [(0, 5), (2.5, 0)], [(0, 4), (10, 4)]]
-    np.testing.assert_allclose(10.0 * got, want, atol=0.01)
-
-
-def test_the_words_of_the_fit_are_those_of_least_squares():
-    c = drawn(4, (80,))
-    slope, intercept = np.polyfit(c.reference, c.value, 1)
-    r2 = np.corrcoef(c.reference, c.value)[0, 1] ** 2
-    told = signal_plots.fitted_in_words(c, "kg")
-
-    sign = "−" if intercept < 0 else "+"  # noqa: RUF001
-    assert told == (
-        f"Fitted: value = {slope:.4g} × reference {sign} {abs(intercept):.3g} kg; "  # noqa: RUF001
-        f"R² = {r2:.4f} over 80 pairs."
-    )
-    assert signal_plots.fitted_in_words(pairs([1.0, 2.0], 0.0, 1.0), "").startswith("No line")
 
 
 def test_a_drift_is_drawn_to_where_the_verdict_says_it_is_due():
@@ -297,36 +236,6 @@ def test_a_drift_is_drawn_to_where_the_verdict_says_it_is_due():
 
     assert {"tolerance", "due", "now"} <= {each.text for each in root.iter() if each.text}
     assert signal_plots.drift_plot(c, "kg", found._replace(fault="offset")) == ""
-
-
-def test_no_word_is_written_over_another():
-    axis = svg.number_axis(0.0, 1.0)
-    chart = svg.Chart("", axis, axis)
-    for at in np.linspace(0.4, 0.6, 12).tolist():
-        chart.moment(at, "fired", "alert")
-        chart.note(at, 0.5, "a sensor's name")
-    boxes = []
-    for each in ET.fromstring(chart.render()).iter():  # noqa: S314 - our own text
-        if "word" in each.get("class", ""):
-            wide, x = 8.9 * len(each.text), float(each.get("x"))
-            left = x - wide * (each.get("text-anchor") == "end")
-            boxes.append((left, left + wide, float(each.get("y"))))
-
-    assert len(boxes) > 6
-    for at, (left, right, y) in enumerate(boxes):
-        for other_left, other_right, other_y in boxes[:at]:
-            assert right <= other_left or other_right <= left or abs(y - other_y) >= 13.0
-
-
-def test_the_picture_names_the_quantity_where_a_sensor_has_several():
-    dots = [
-        Dot(SeriesName(sensor, quantity), "", "/", "firing", offset, 1.0)
-        for sensor, quantity, offset in (("s1", "co2", -9.0), ("s1", "rh", 0.0), ("s2", "co2", 9.0))
-    ]
-
-    assert set(re.findall(r'class="word note"[^>]*>([^<]*)<', fleet_picture(dots))) == {
-        *("s1 co2", "s1 rh", "s2")
-    }
 
 
 def test_no_name_in_the_picture_of_a_fleet_covers_a_sensor_that_needs_a_look():

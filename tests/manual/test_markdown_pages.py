@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import monitor
 from monitor import errors, manual
 from monitor.cli import main
 from monitor.manual import BrokenLinkError, PageMissingError, markdown_pages
-from monitor.manual.reference import PAGE_FILE, reference
 
 PROJECT = Path(__file__).parents[2]
 
@@ -139,10 +137,3 @@ def test_html_of_a_page_is_shown_and_not_obeyed(monkeypatch):
 def test_only_pictures_are_given_out(name):
     with pytest.raises(PageMissingError):
         manual.image(name)
-
-
-def test_the_reference_is_made_of_the_docstrings_as_they_are():
-    """If this fails: python -m monitor.manual.reference."""
-    assert PAGE_FILE.read_text(encoding="utf-8") == reference()
-    for name in monitor.__all__:
-        assert name.startswith("_") or f"## monitor.{name}\n" in reference()

@@ -8,8 +8,6 @@ import statistics
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import paho.mqtt.client as paho
@@ -22,7 +20,6 @@ from harness.wires import CONNACK, ScriptedWire, scripted_broker, source_on_wire
 from paho.mqtt.enums import CallbackAPIVersion
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
-from monitor.mqtt import session
 from monitor.mqtt.connection import MqttSettings, SourceRefusedError, Subscription, Tls
 from monitor.mqtt.inbox import InboxMessage
 from monitor.mqtt.pacing import BACKOFF_CAP_SECONDS, Backoff
@@ -294,25 +291,6 @@ def test_closing_tells_the_broker(mosquitto):
 
     assert not source.connected
     until("it says good-bye", lambda: "Client reader disconnected." in mosquitto.log())
-
-
-@contextmanager
-def silent_server() -> Iterator[int]:
-    """Accepts connections and never answers."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    yield listener.getsockname()[1]
-    listener.close()
-
-
-def test_a_broker_that_does_not_answer_is_given_up_and_tried_again(monkeypatch):
-    monkeypatch.setattr(session, "CONNACK_SECONDS", 0.2)
-    with silent_server() as port:
-        source = source_on(port)
-        for _ in range(8):
-            source.receive(0.1)
-
-    assert not source.connected
-    assert "does not answer" in source.status
 
 
 def test_without_a_broker_nothing_is_raised_and_the_reason_is_there():

@@ -100,7 +100,7 @@ ATTACKS: Final = (
     Row(
         "an alert said `nan times`",
         "an estimate with one end is stated with that end",
-        ("alerts/test_webhook.py::test_an_estimate_with_one_end_alone_is_told_with_it",),
+        ("alerts/test_transition.py::test_an_estimate_with_one_end_alone_is_told_with_it",),
     ),
     Row(
         "a web page could read a daemon on loopback by its own name",

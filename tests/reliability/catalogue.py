@@ -36,7 +36,7 @@ CATALOGUE: Final = (
         "no CONNACK or SUBACK",
         "gives up after 15 and 10 s and tries again",
         (
-            _MQTT + "test_a_broker_that_does_not_answer_is_given_up_and_tried_again",
+            "mqtt/test_session.py::test_a_broker_that_does_not_answer_is_given_up_and_tried_again",
             "trial deaf broker",
         ),
     ),
@@ -238,7 +238,7 @@ CATALOGUE: Final = (
         "from files, environment and credentials only; in no log, page, metric or representation",
         (
             "mqtt/test_tls.py::test_user_and_password_open_the_door_and_are_never_shown",
-            "config/test_settings.py::test_a_secret_is_in_no_repr_and_no_dump",
+            "config/test_credentials.py::test_a_secret_is_in_no_repr_and_no_dump",
         ),
     ),
     Row(
@@ -290,7 +290,7 @@ CATALOGUE: Final = (
         "no number and a state, never NaN; what is drawn by chance hangs on the window alone",
         (
             "core/scores/test_characteristics.py::test_small_and_plain_series_have_every_figure",
-            "core/scores/test_intervals.py::test_resampling_hangs_on_the_seed_and_the_series_alone",
+            "core/analysis/test_resampling.py::test_resampling_hangs_on_the_seed_and_the_series_alone",
         ),
     ),
     Row(

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from harness.cases import further
 from harness.series import pairs
-from scipy.signal import lfilter
 
-from monitor.core.analysis.part_and_rest import bin_sums
 from monitor.core.analysis.where import (
     LOOK,
     Covariate,
@@ -186,21 +184,6 @@ def test_a_part_that_is_nearly_the_whole_is_the_whole():
     c, humidity = wrong_alike(2, 3000, lambda error, rh: np.where(rh > 8.0, error + 1.0, error))
     found = calibrated_where(c, Covariate("RH", humidity, "%"))
     assert (found.state, found.rest_is_right) == ("everywhere", False)
-
-
-@pytest.mark.parametrize("rho", [0.0, 0.7])
-@pytest.mark.parametrize("covariate", ["any", "slow"])
-def test_alike_errors_seldom_differ_between_a_part_and_its_rest(rho, covariate):
-    over = 0
-    inside = np.arange(8) < 2
-    for seed in range(200):
-        random = np.random.default_rng([18, seed])
-        noise = random.standard_t(4, 400)
-        z = lfilter([math.sqrt(1.0 - rho * rho)], [1.0, -rho], noise)
-        of = random.integers(0, 8, 400) if covariate == "any" else np.arange(400) // 50
-        over += bin_sums(z, of, 8).log_evidence(inside, ~inside) >= math.log(20.0)
-    # Of 200 more than 16 would be over with probability 3 % if the rate were 5 %.
-    assert over <= 16
 
 
 def test_evidence_is_the_product_of_the_bets_of_a_part():

@@ -8,7 +8,6 @@ import itertools
 import math
 import re
 from functools import cache
-from random import Random
 
 import numpy as np
 import pytest
@@ -20,9 +19,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.core.detector import detector as detection
-from monitor.core.detector import e_process, e_values
+from monitor.core.detector import e_values
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.series_state import STATE
 
 ONE = np.zeros(1, np.int64)
 
@@ -165,10 +163,6 @@ def test_evidence_equals_the_definition_written_out_pair_by_pair(rho, shape):
         assert made.evidence(ONE)[0] == pytest.approx(wanted, rel=1e-9)
 
 
-def test_state_is_at_most_600_bytes_a_series():
-    assert STATE.itemsize <= 600
-
-
 # --- batches, neighbours, saving -----------------------------------------------------------------
 
 
@@ -209,32 +203,6 @@ def test_the_streams_of_these_tests_fire_and_resolve():
     assert {change[0] for change in found if change[3] == "firing"} >= {1, 2, 3, 4, 8}
     assert {change[0] for change in found if change[2] == "firing"} >= {2, 3, 4}
     assert not [change for change in found if change[0] == 0 and change[3] == "firing"]
-
-
-@pytest.mark.slow
-@examples(6)
-@given(st.integers(0, 2**31), st.integers(1, 200), st.booleans())
-def test_neither_batches_nor_neighbours_change_a_bit(seed, largest, vectorised):
-    random = Random(seed)
-    made, done = detector(9, coverage=COVERS), [0] * 9
-    found = {row: [] for row in range(9)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(e_process, "FEW", 0 if vectorised else e_process.FEW)
-        while min(done) < 700:
-            open_rows = [row for row in range(9) if done[row] < 700]
-            rows = random.sample(open_rows, random.randint(1, len(open_rows)))
-            parts = [
-                STREAMS[row, done[row] : done[row] + random.randint(1, largest)] for row in rows
-            ]
-            starts = np.cumsum([0, *(part.size for part in parts)])[:-1]
-            for t in made.advance(np.array(rows), starts, np.concatenate(parts)):
-                position = done[t.series] + t.position - starts[rows.index(t.series)]
-                found[t.series].append((t.series, int(position), *t[2:]))
-            for row, part in zip(rows, parts, strict=True):
-                done[row] += part.size
-
-    for row in range(9):
-        assert (made.dump(row), found[row]) == alone(row)
 
 
 @examples(25)

@@ -112,18 +112,6 @@ def test_no_bet_on_too_large_u_gains_on_a_sensor_whose_shape_was_learnt(shape, s
     assert mean[e_values.ROWS[2]].max() <= 1.0 + 2e-4
 
 
-def test_a_shape_is_unknown_before_it_is_learnt_and_after_an_event():
-    z = np.random.default_rng(12).standard_normal(3000)
-    q = np.clip(z, -4, 4)
-
-    few, many = (whitening.learnt_from(*sums(q[:n])).flat[0] for n in (20, 3000))
-
-    assert few < 0.4
-    assert many == 1.0
-    most = np.array([whitening.MIDDLE_MOST * 2998])
-    assert whitening.learnt_from(*sums(q)[:5], most).flat[0] == 0.0
-
-
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.32, 0.8, 0.95])
 @pytest.mark.parametrize("share", [1 / 1.1, 1.0, 1.1])
 def test_coverage_bets_are_fair_to_any_miss_rate_within_ten_percent(alpha, share):
@@ -204,58 +192,6 @@ def test_sides_of_an_interval_without_its_value_are_half_its_width():
     middle = pairs([0.0], [0.0], None, -1.0, 1.0, u_ref=0.5)
 
     assert np.array(apart.widened) == pytest.approx(np.array(middle.widened))
-
-
-def sums(z):
-    """Return the arguments of whitening for the whole of ``z``, written out."""
-    q = np.clip(z, -4, 4)
-    far = whitening.FAR
-    return (
-        np.sum((q[2:] - q[1:-1]) ** 2)[None],
-        np.sum((q[2:] - q[:-2]) ** 2)[None],
-        np.array([z.size - 2.0]),
-        np.sum((q[far:] - q[:-far]) ** 2)[None],
-        np.array([float(z.size - far)]),
-        np.sum(whitening.middle_bet(q[2:]))[None],
-    )
-
-
-def autoregressive(rho, n, rng):
-    z = rng.standard_normal(n)
-    for t in range(1, n):
-        z[t] = rho * z[t - 1] + np.sqrt(1 - rho * rho) * z[t]
-    return z
-
-
-@pytest.mark.parametrize("rho", [0.0, 0.3, 0.6, 0.8])
-@pytest.mark.parametrize(
-    "fault",
-    [
-        lambda z: z,
-        lambda z: z + 2 * (np.arange(z.size) > 1000),
-        lambda z: 3 * z,
-        lambda z: z + 0.001 * np.arange(z.size),
-    ],
-)
-def test_autocorrelation_is_learnt_whatever_the_fault(rho, fault):
-    z = autoregressive(rho, 2000, np.random.default_rng(3)) / 4  # unclipped after the fault
-
-    learnt = whitening.learnt_from(*sums(fault(z)))
-
-    assert learnt.rho[0] == pytest.approx(rho, abs=0.08)
-    assert learnt.lower[0] <= learnt.rho[0] <= learnt.upper[0]
-
-
-def test_variance_trusted_to_go_is_bounded_for_errors_that_forget_sooner():
-    """A moving average has lag-1 autocorrelation 1/2 and none after: D2/D1 - 1 says 1."""
-    noise = np.random.default_rng(4).standard_normal(3001)
-    z = (noise[1:] + noise[:-1]) / np.sqrt(2)
-
-    learnt = whitening.learnt_from(*sums(z))
-    left = z[1:] - learnt.upper * z[:-1]
-
-    claimed = 1 - 2 * learnt.upper * learnt.lower + learnt.upper**2
-    assert np.var(left) <= 1.1 * claimed[0]
 
 
 def test_mixed_paths_give_each_pair_its_own_bets():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import numpy as np
-import pytest
 from harness.series import pairs
 
 from monitor.core.detector.detector import Detector
@@ -22,15 +21,6 @@ def stream(seed=5):
     return pairs(reference + error, reference, 2.0, u_ref=0.1)
 
 
-def test_the_onset_is_near_the_fault_and_never_after_the_alarm():
-    made = stream()
-    (onset,) = at_alarms([made.rows(slice(0, ALARM + 1))])
-
-    assert onset.alarm == made.time[ALARM]
-    assert made.time[ONSET - 5] <= onset.began <= made.time[ALARM]
-    assert onset.healthy.pairs > 100
-
-
 def test_an_incident_keeps_its_onset_when_the_window_has_moved_on():
     made = stream()
     (onset,) = at_alarms([made.rows(slice(0, ALARM + 1))])
@@ -39,17 +29,6 @@ def test_an_incident_keeps_its_onset_when_the_window_has_moved_on():
 
     assert {each.verdict.began for each in fault_reports(asked)} == {onset.began}
     assert {each.alert for each in fault_reports(asked)} == {"offset"}
-
-
-@pytest.mark.parametrize("fresh", [1, 5, 12, 400])
-def test_an_incident_does_not_begin_before_the_one_before_has_ended(fresh):
-    made = stream()
-    before = made.rows(slice(0, ALARM + 1))
-    (alone,), (onset,) = at_alarms([before]), at_alarms([before], [fresh])
-
-    assert alone.began < made.time[ALARM - 10]
-    assert onset.began == max(alone.began, made.time[max(ALARM + 1 - fresh, 0)])
-    assert onset == alone._replace(began=onset.began)
 
 
 def test_the_detector_knows_which_pairs_came_after_an_all_clear():

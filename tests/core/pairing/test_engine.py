@@ -26,7 +26,6 @@ from monitor.core.pairing.buffers import ReadingBuffer, Watermarks
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.identities import encode
 from monitor.core.pairing.join_index import Concern
-from monitor.core.pairing.pairing_rule import is_nearest, nearest
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Rules
 from monitor.journal import Batch, Journal
@@ -569,16 +568,6 @@ def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
     for each in (pairing, again, late):
         feed(each, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("b", "x", 1.0, 5.0, u=1.0)])
         assert standing(each.drain_changes()) == set()
-
-
-@given(st.lists(st.integers(0, 12), min_size=1, max_size=8), st.integers(-2, 28))
-def test_a_look_at_the_neighbours_finds_the_nearest_of_all(times, doubled):
-    times = sorted(map(float, times))
-    time = doubled / 2.0
-
-    found = [at for at in range(len(times)) if is_nearest(times, at, time)]
-
-    assert found == [nearest(times, time)]
 
 
 def test_of_very_many_readings_the_nearest_pair_whatever_the_order_of_arrival():

@@ -11,7 +11,7 @@ from fuzz.differential import RECEIVED, Daemon, Difference, campaign, compare, c
 
 from monitor.config import parse
 from monitor.core.model import Reading, Reference
-from monitor.decode import DECODERS, Rejected, Route, Router
+from monitor.decode import Rejected, Route, Router
 from monitor.decode.accelerators import Gathered, batch_native, batch_records
 
 BATCHES = {1: 400, 2: 200, 101: 12, 1000: 2}
@@ -193,13 +193,6 @@ def test_readings_keep_their_order_whoever_reads_them():
 
     assert [each.value for each in found.observations] == values
     assert found.sources == list(range(len(values)))
-
-
-def test_every_decoder_is_compared():
-    sources = differential._SETTINGS[0].sources
-
-    assert {source.decoder for source in sources} == set(DECODERS)
-    assert {source.kind for source in sources} >= {"reading", "reference", "event", "collocation"}
 
 
 def test_a_message_by_itself_is_a_batch_of_one():

@@ -8,7 +8,6 @@ import re
 import subprocess
 from datetime import date
 
-import pint
 import pytest
 from harness.dcc_examples import (
     D_SI_1,
@@ -32,14 +31,7 @@ from monitor.extensions.certificates.certified_uncertainty import (
     certified_uncertainty,
 )
 from monitor.extensions.certificates.dcc import CertificateError, read_certificate
-from monitor.extensions.certificates.dsi_units import DsiUnitError, dsi_of_unit, unit_of_dsi
 from monitor.extensions.certificates.safe_xml import BYTES_MAX
-from monitor.extensions.certificates.validity import (
-    Period,
-    ValidityError,
-    parse_duration,
-    parse_period,
-)
 
 FILE = "scale.xml"
 
@@ -129,59 +121,6 @@ def test_which_of_several_quantities_is_meant_is_asked():
 
     with pytest.raises(NoUncertaintyError, match="several quantities: 'First', 'Second'"):
         certified_uncertainty(found)
-
-
-# -- units ----------------------------------------------------------------------------------------
-
-UNITS = ("metre", "kilogram", "second", "kelvin", "pascal", "siemens", "litre", "tonne", "day")
-PREFIXES = ("", "kilo", "milli", "micro", "hecto", "femto")
-FACTORS = st.tuples(
-    st.sampled_from(PREFIXES), st.sampled_from(UNITS), st.integers(1, 4), st.booleans()
-).filter(lambda each: not (each[0] and each[1] in ("kilogram", "tonne", "day")))
-
-
-@given(st.lists(FACTORS, min_size=1, max_size=4))
-def test_a_d_si_unit_means_what_its_english_names_do(factors):
-    registry = pint.get_application_registry()
-    expected, dsi = registry.Quantity(1.0, ""), ""
-    for prefix, word, power, per in factors:
-        dsi += ("\\per" if per else "") + (f"\\{prefix}" if prefix else "") + f"\\{word}"
-        dsi += f"\\tothe{{{power}}}" if power > 1 else ""
-        expected *= registry.Quantity(1.0, f"{prefix}{word}") ** (-power if per else power)
-
-    text = unit_of_dsi(dsi)
-
-    again = registry.Quantity(1.0, re.sub(r"(?<=[a-zA-Zµ])(\d)", r"^\1", text))
-    assert (again / expected).to_base_units().magnitude == pytest.approx(1.0)
-    assert (again / expected).dimensionless
-
-
-@pytest.mark.parametrize(
-    ("unit", "dsi"),
-    [
-        ("kg", "\\kilogram"),
-        ("°C", "\\degreecelsius"),
-        ("degC", "\\degreecelsius"),
-        ("ug/m3", "\\micro\\gram\\per\\metre\\tothe{3}"),
-        ("uS/cm", "\\micro\\siemens\\per\\centi\\metre"),
-        ("hPa", "\\hecto\\pascal"),
-        ("%", "\\percent"),
-        ("pH", "\\one"),  # pint reads a picohenry
-    ],
-)
-def test_units_of_series_have_a_d_si_form(unit, dsi):
-    assert dsi_of_unit(unit) == dsi
-
-
-@pytest.mark.parametrize("unit", ["", "C", "°F", "mmHg", "no such", "kWh", "__import__('os')"])
-def test_a_unit_without_a_d_si_form_is_told(unit):
-    with pytest.raises(DsiUnitError):
-        dsi_of_unit(unit)
-
-
-@pytest.mark.parametrize(("dsi", "text"), [("\\milli\\candela", "millicandela"), ("\\one", "1")])
-def test_a_symbol_that_would_be_read_as_something_else_is_written_out(dsi, text):
-    assert unit_of_dsi(dsi) == text
 
 
 # -- what is said of bad ones ---------------------------------------------------------------------
@@ -283,19 +222,6 @@ def test_a_period_counts_from_the_last_day_of_the_calibration():
     found = read_certificate(certificate(until="<dcc:period>soon</dcc:period>"), FILE)
     assert found.recalibration is None
     assert "period until recalibration 'soon' is not a duration" in found.mistakes[0]
-
-
-def test_lengths_of_time_keep_to_the_calendar():
-    leap = date(2024, 2, 29)
-    assert parse_period("12mo").after(leap) == date(2025, 2, 28)
-    assert parse_period("1y") == parse_duration("P12M") == Period(months=12)
-    assert parse_period("26w").after(leap) == date(2024, 8, 29)
-    assert Period(months=1).after(date(2026, 12, 31)) == date(2027, 1, 31)
-    for text in ("", "12", "0d", "1h", "-1y"):
-        with pytest.raises(ValidityError):
-            parse_period(text)
-    with pytest.raises(ValidityError):
-        parse_period("99999y").after(leap)
 
 
 def test_an_xml_signature_without_a_value_is_broken(told):

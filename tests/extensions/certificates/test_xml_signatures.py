@@ -12,7 +12,6 @@ from harness.xml_signer import XmlSigner
 
 from monitor.cli import main
 from monitor.errors import BAD_INPUT
-from monitor.extensions.certificates.canonical_xml import canonical_document, read_prefixed
 from monitor.extensions.certificates.dcc import read_certificate
 from monitor.extensions.certificates.xml_signatures import xml_signature_of
 
@@ -44,15 +43,6 @@ STRANGE = """<?xml version="1.0" encoding="UTF-8"?>
 @pytest.fixture(scope="module")
 def signer(tmp_path_factory) -> XmlSigner:
     return XmlSigner(tmp_path_factory.mktemp("signer"))
-
-
-def test_the_two_forms_by_hand():
-    document = read_prefixed(b"<b xmlns:x='u' z='1' a='2'><x:c/><d xmlns=''>&#13;</d></b>")
-
-    inclusive = canonical_document(document, exclusive=False)
-    exclusive = canonical_document(document, exclusive=True)
-    assert inclusive == b'<b xmlns:x="u" a="2" z="1"><x:c></x:c><d>&#xD;</d></b>'
-    assert exclusive == b'<b a="2" z="1"><x:c xmlns:x="u"></x:c><d>&#xD;</d></b>'
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from monitor.config.extended import model_of
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.daemon.assembly import assemble
 from monitor.extensions.due.command import due_snapshot
-from monitor.extensions.due.documents import CalendarEvent, icalendar
 from monitor.extensions.due.due_forecasts import due_dates_in
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
@@ -74,18 +73,6 @@ def test_the_command_lists_dates_and_writes_a_calendar(file, capsys):
     assert [each.timestamp() for each in told] == [float(int(each)) for each in lower]
     names = [unescaped(value) for name, value in found if name == "UID"]
     assert len(set(names)) == 3
-
-
-def test_a_calendar_keeps_characters_whole_and_names_the_same():
-    events = [
-        CalendarEvent(f"{'ü' * n}@x", 0.0, "a;b,c\\d\r\nBEGIN:VEVENT", "é" * n) for n in range(90)
-    ]
-    first, later = (icalendar(events, made).decode() for made in (0.0, 9e9))
-    found = unfolded(first)
-    assert sum(name == "BEGIN" for name, _ in found) == 91
-    assert [value for name, value in found if name == "UID"] == [each.name for each in events]
-    assert [v for n, v in unfolded(later) if n == "UID"] == [each.name for each in events]
-    assert ("SUMMARY", "a\\;b\\,c\\\\d\\nBEGIN:VEVENT") in found
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import norm
 
 from monitor.core.columns import columns
 from monitor.core.model import Event, Reading, Reference
@@ -19,7 +19,7 @@ from monitor.extensions.due.due_dates import (
     scale_of,
 )
 from monitor.extensions.due.due_forecasts import DueForecasts, due_dates_in
-from monitor.extensions.due.offset_walks import DAY, RATES, walks_of
+from monitor.extensions.due.offset_walks import DAY, walks_of
 from tests.core.state.test_network import Shell
 
 RULES = SeriesRules(
@@ -53,51 +53,6 @@ def dates(pairs, tolerance, now_day=0.0, epoch=None, verdicts=()) -> DueDates:
     walks = walks_of(pairs, epoch, np.array([scale_of(known.get(i)) for i in range(count)]))
     asked = Forecast(walks, ["t"] * count, np.full(count, tolerance), known)
     return finish(due_date_steps(asked, 1.7e9 + now_day * DAY))
-
-
-def test_the_filter_has_the_likelihood_of_the_joint_normal():
-    random = np.random.default_rng(0)
-    day = np.sort(random.uniform(0.0, 50.0, 12))
-    error = random.normal(size=12) * 0.8
-    found = walks_of(pairs_of([error], [day]), np.zeros(12, np.int64), np.ones(1))
-    since = day - day[0]
-    plain = []
-    for walk, line in RATES.T:
-        # The first error is where the level starts: the others less it, all from one normal.
-        cov = walk**2 * np.minimum.outer(since[1:], since[1:])
-        cov += line**2 * np.multiply.outer(since[1:], since[1:]) + np.eye(11) + 1.0
-        plain.append(multivariate_normal.logpdf(error[1:] - error[0], np.zeros(11), cov))
-    differ = found.fit[0] - np.array(plain)
-    assert np.ptp(differ) < 1e-9
-
-
-def test_an_event_sets_the_level_anew_and_not_the_rates():
-    day = np.arange(40.0)
-    drift = 0.3 * np.arange(40.0) - np.where(day >= 20, 0.3 * 20.0 + 5.0, 0.0)
-    epoch = (day >= 20).astype(np.int64)
-    random = np.random.default_rng(3)
-    pairs = pairs_of([drift + random.normal(size=40) * 0.1], [day], u=0.1)
-    found = walks_of(pairs, epoch, np.ones(1))
-    best = int(found.fit[0].argmax())
-    assert found.slope[0, best] * 0.1 == pytest.approx(0.3, abs=0.01)
-    assert found.level[0, best] * 0.1 == pytest.approx(drift[-1], abs=0.2)
-
-
-def test_dates_hold_what_they_say_on_simulated_walks():
-    """Of walkers all alike 5 % are beyond the tolerance at the first date, half at the second."""
-    random = np.random.default_rng(1)
-    walk, day = 0.3, np.arange(0.0, 300.0, 5.0)
-    errors, paths = [], []
-    for _ in range(150):
-        path = np.cumsum(np.append(0.0, random.normal(size=4299) * walk))
-        paths.append(path)
-        errors.append(path[day.astype(int)] + random.normal(size=day.size))
-    centred = [each - path[295] for each, path in zip(errors, paths, strict=True)]
-    found = dates(pairs_of(centred, [day] * 150), 4.0)
-    for column, share in ((found.lower, 0.05), (found.due, 0.5)):
-        after = np.minimum(((column - 1.7e9) / DAY).round().astype(int), 4299)
-        beyond = [abs(path[at] - path[295]) > 4.0 for path, at in zip(paths, after, strict=True)]
-        assert abs(np.mean(beyond) - share) < 3.5 * np.sqrt(share * (1 - share) / 150)
 
 
 def test_a_still_sensor_is_due_later_than_one_that_walks():
@@ -216,23 +171,3 @@ def test_where_dates_are_asked_for_and_nothing_is_paired_yet_that_is_said():
     assert due_list(asked.network.evaluate(1.7e9))["sentence"] == NOBODY
     asked.take(observed("a", 1, 0.0, 1)[:1])
     assert due_list(asked.network.evaluate(1.7e9))["sentence"] == NOBODY
-
-
-def test_a_pair_that_is_voided_between_two_steps_leaves_the_others_their_dates():
-    """Seventy series take several steps; the last one loses its only pair meanwhile."""
-    count, ended = 70, object()
-    for steps in range(40):
-        shell = Shell(RULES, maximum=count, additions=(DueForecasts,))
-        for at in range(count):
-            name, identity = f"s{at:03}", f"r{at}"
-            told = [Reading(name, "t", 1.7e9, 10.0, 1.0)]
-            told.append(Reference(name, "t", 1.7e9, 10.2, 0.1, identity=identity, revision=0))
-            shell.take(told)
-        work = shell.network.steps(1.7e9 + 1.0)
-        if ended in [next(work, ended) for _ in range(steps)]:
-            return
-        void = Reference(name, "t", 1.7e9, np.nan, identity=identity, revision=1, void=True)
-        shell.take([void])
-        dates = due_dates_in(finish(work))
-        assert np.isfinite(dates.out[:-1]).all()
-    raise AssertionError("the work has more steps than were tried")

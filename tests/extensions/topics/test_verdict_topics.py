@@ -21,7 +21,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from monitor.config import SettingsError, parse
 from monitor.core.registry import SeriesName
-from monitor.extensions.topics.home_assistant import HomeAssistantDevices, ReferenceNumbers
+from monitor.extensions.topics.home_assistant import HomeAssistantDevices
 from monitor.extensions.topics.series import SeriesTopics, verdict_topic
 from monitor.extensions.topics.verdict_topics import VerdictTopics
 from monitor.mqtt.publish import BrokerPublisher
@@ -241,20 +241,6 @@ def test_a_sensor_is_one_device_with_four_entities_a_quantity(daemon, mosquitto)
     assert float(shown("x ZMS")) == told["zms"]["value"]
 
 
-def test_a_quantity_that_goes_leaves_its_sensor_and_the_last_one_takes_it_along():
-    devices = HomeAssistantDevices("p", "homeassistant")
-    x, y = SeriesName("s", "x"), SeriesName("s", "y")
-    (both,) = devices.announced("s", [x, y])
-    assert devices.announced("s", [x, y]) == []
-    taking, left = (json.loads(each.payload)["components"] for each in devices.announced("s", [x]))
-    gone = json.loads(both.payload)["components"].keys() - left.keys()
-    assert len(gone) == 4
-    assert all(taking[name].keys() == {"platform"} for name in gone)
-    assert [each.payload for each in devices.announced("s", [])] == [b""]
-    devices.again()
-    assert devices.announced("s", [x])[0].topic == both.topic
-
-
 def test_a_series_that_is_forgotten_is_cleared_and_is_back_when_heard(tmp_path):
     parts = opened(tmp_path, START)
     topics = SeriesTopics("p", HomeAssistantDevices("p", "homeassistant"))
@@ -325,16 +311,6 @@ def test_a_number_typed_in_home_assistant_is_a_reference(tmp_path, mosquitto):
         assert pair["error"] == pytest.approx(0.6)
     finally:
         daemon.kill()
-
-
-def test_a_unit_or_a_name_with_braces_is_no_template_of_ours():
-    wanted = parse(TYPED.encode(), "s.yaml").verdicts.home_assistant.references
-    numbers = ReferenceNumbers(wanted, "monitor/{subject}/{quantity}/reference")
-    assert numbers.entity(SeriesName("a/b", "x")) is None
-    assert numbers.entity(SeriesName("a", "y")) is None
-    found = numbers.entity(SeriesName("{quantity}", "x", "{{ 1 }}"))
-    assert found["command_topic"] == "monitor/{quantity}/x/reference"
-    assert "{{ 1 }}" not in found["command_template"]
 
 
 # -- names ----------------------------------------------------------------------------------------

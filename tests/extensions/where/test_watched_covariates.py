@@ -13,18 +13,14 @@ import pytest
 from harness.daemon import Daemon
 from harness.programs import until
 from harness.publishing import Said
-from hypothesis import given
-from hypothesis import strategies as st
 
 from monitor.cli import main
 from monitor.config import Settings, SettingsError, parse
 from monitor.config.extended import model_of
 from monitor.core.analysis.where_words import where_sentence
 from monitor.core.model import Sample
-from monitor.core.registry import SeriesKey
 from monitor.daemon.assembly import Parts, assemble
 from monitor.extensions.where.covariate_keeper import Where
-from monitor.extensions.where.covariate_samples import CovariateRule, CovariateSamples
 from monitor.mqtt.publish import BrokerPublisher
 
 START = 1_767_225_600.0
@@ -235,45 +231,6 @@ def test_readings_that_expired_do_not_expire_again_after_a_start(tmp_path):
     assert parts.network.pairing.expired_unpaired == 0
     assert parts.network.pairing.readings == 1
     assert where_of(parts).keeper.samples.held == 1
-
-
-NAMES = st.sampled_from(["a", "b"])
-TIMES = st.integers(0, 20).map(float)
-
-
-@given(
-    st.lists(st.tuples(NAMES, TIMES, st.integers(0, 9).map(float)), max_size=30),
-    st.lists(st.tuples(NAMES, TIMES), max_size=10),
-    st.integers(0, 20).map(float),
-    st.booleans(),
-)
-def test_the_number_of_a_reading_is_the_newest_at_or_before_it(samples, asked, age, shared):
-    rule = CovariateRule("t", "", "everyone" if shared else "sensor", age)
-    held = CovariateSamples([rule], 1000)
-    for sensor, time, number in samples:
-        held.add(Sample("t", "" if shared else sensor, "", time, number), time)
-    for sensor, time in asked:
-        usable = [
-            (at, place, number)
-            for place, (who, at, number) in enumerate(samples)
-            if time - age <= at <= time and (shared or who == sensor)
-        ]
-        wanted = max(usable)[2] if usable else math.nan
-        found = held.number(rule, SeriesKey(sensor, "x"), time)
-        assert found == wanted or (math.isnan(found) and math.isnan(wanted))
-
-
-def test_samples_are_dropped_when_they_are_too_many_the_oldest_first():
-    held = CovariateSamples([CovariateRule("t", "", "sensor", 1e9)], 100)
-    for at in range(150):
-        held.add(Sample("t", "a", "", float(at), float(at)), float(at))
-        held.drop_excess()
-
-    assert held.held <= 100
-    assert held.held + held.dropped == 150
-    rule = CovariateRule("t", "", "sensor", 1e9)
-    assert held.number(rule, SeriesKey("a", "x"), 149.0) == 149.0
-    assert math.isnan(held.number(rule, SeriesKey("a", "x"), 10.0))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""Times as payloads state them."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.decode import Rejected
+from monitor.decode.time import reader
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1772071200000", 1772071200.0),
+        ("1772071200000000", 1772071200.0),
+        ("1772071200", 1772071200.0),
+        (" 1772071200.25 ", 1772071200.25),
+        ("-5.5", -5.5),
+        ("20260228", 1772236800.0),
+        ("177207120000", 177207120.0),
+        ("2026-02-26T02:00:00", 1772071200.0),
+    ],
+)
+def test_a_text_of_digits_is_a_number_except_for_the_eight_of_a_date(text, seconds):
+    assert reader(zone="UTC")(text, "time") == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"), [("202602281712", "%Y%m%d%H%M"), ("20260228171244", "%Y%m%d%H%M%S")]
+)
+def test_digits_that_may_be_date_and_clock_or_a_number_need_a_layout(text, layout):
+    with pytest.raises(Rejected, match="time_layout, of a file --time-format") as caught:
+        reader(zone="UTC")(text, "time")
+
+    assert f"name the layout {layout} (" in caught.value.detail
+    assert reader(zone="UTC", layout=layout)(text, "time") // 60 == 1772298720 // 60
+    assert reader("ms", "UTC")(text, "time") == int(text) / 1e3
+
+
+@pytest.mark.parametrize(
+    ("layout", "text"),
+    [
+        ("%Y%m%d%H%M", "20260301120000"),
+        ("%Y%m%d%H%M%S", "2026030112"),
+        ("%d.%m.%Y %H:%M", "46082.5"),
+    ],
+)
+def test_digits_of_another_layout_are_no_number_of_seconds(layout, text):
+    with pytest.raises(Rejected, match="is not of the layout"):
+        reader(zone="UTC", layout=layout)(text, "time")
+
+
+@pytest.mark.parametrize(
+    "layout", ["%d.%m.%Y", "%m/%d/%y %I:%M %p", "%c", "%x %X", "%Y-%j", "%d %B %Y %H:%M:%S.%f%z"]
+)
+def test_a_layout_with_a_full_date_is_taken(layout):
+    reader(layout=layout)
