@@ -133,7 +133,7 @@ class Dispatch:
             done = min(firing, default=self._started_at + 1) - 1
         outlet.start(done)
 
-    def _write(self, found: Iterable[Transition]) -> None:
+    def _write(self, transitions: Iterable[Transition]) -> None:
         # A new outlet counts once it is past the history: else the next start would send all of it.
         done = {
             outlet.name: at
@@ -141,12 +141,12 @@ class Dispatch:
             if (at := outlet.done) != self._done.get(outlet.name)
             and (outlet.name not in self._new or at >= self._started_at)
         }
-        notifications = self._notifications(found)
+        notifications = self._notifications(transitions)
         if notifications or done:
             self._log.record(notifications, done)
             self._done.update(done)
 
-    def _notifications(self, found: Iterable[Transition]) -> list[Notification]:
+    def _notifications(self, transitions: Iterable[Transition]) -> list[Notification]:
         """Return transitions in the form that the journal keeps."""
         return [
             Notification(
@@ -155,7 +155,7 @@ class Dispatch:
                 each.after in (PENDING, FIRING),
                 self._encode(each),
             )
-            for each in found
+            for each in transitions
         ]
 
     def _fill(self, outlet: Outlet) -> None:

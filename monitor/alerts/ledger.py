@@ -166,10 +166,10 @@ class Ledger:
         """Return the last transitions of one series' active alerts, by alert."""
         return self._active.get(SeriesKey(name.sensor, name.quantity), {})
 
-    def record(self, found: Iterable[Transition]) -> None:
+    def record(self, transitions: Iterable[Transition]) -> None:
         """Count ``found`` as sent, and the last comparison as finished."""
         self._seen, self._other_names = self._looked_at, self._names_looked_at
-        for each in found:
+        for each in transitions:
             self.last = max(self.last, each.seq)
             key = _key(each)
             alerts = self._active.setdefault(key, {})

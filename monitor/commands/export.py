@@ -63,22 +63,22 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _write(options: argparse.Namespace, found: Recorded) -> None:
-    pairs = _with_levels(found)
+def _write(options: argparse.Namespace, recorded: Recorded) -> None:
+    pairs = _with_levels(recorded)
     if options.out == _STDOUT:
-        write_text(sys.stdout, found.names, pairs, options.format)
+        write_text(sys.stdout, recorded.names, pairs, options.format)
         return
     with whole_file(Path(options.out)) as new:
         if options.format == "parquet":
-            write_parquet(new, found.names, pairs)
+            write_parquet(new, recorded.names, pairs)
         else:
             with new.open("w", encoding="utf-8", newline="") as out:
-                write_text(out, found.names, pairs, options.format)
+                write_text(out, recorded.names, pairs, options.format)
 
 
-def _with_levels(found: Recorded) -> Records:
+def _with_levels(recorded: Recorded) -> Records:
     """Return the pairs, in which an interval without a level has that of the settings."""
-    pairs = found.pairs.copy()
+    pairs = recorded.pairs.copy()
     bare = np.isnan(pairs["p"]) & ~np.isnan(pairs["lower"])
-    pairs["p"][bare] = np.array([each.level for each in found.rules])[pairs["series"][bare]]
+    pairs["p"][bare] = np.array([each.level for each in recorded.rules])[pairs["series"][bare]]
     return pairs

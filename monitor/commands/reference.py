@@ -167,7 +167,7 @@ def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
 def _publish(
     settings: Settings,
     config: str,
-    found: Sequence[ReferenceRow],
+    reference_rows: Sequence[ReferenceRow],
     *,
     dry_run: bool = False,
 ) -> list[RawMessage]:
@@ -175,10 +175,12 @@ def _publish(
     topics = native_topics(settings)
     messages = [
         RawMessage(each.time, *native_message(each, topics, unit, is_exact=is_exact))
-        for each, unit, is_exact in found
+        for each, unit, is_exact in reference_rows
     ]
     refuse_rejected(settings, config, messages)
-    for quantity, stated in dict.fromkeys((each.quantity, unit) for each, unit, _ in found):
+    for quantity, stated in dict.fromkeys(
+        (each.quantity, unit) for each, unit, _ in reference_rows
+    ):
         refuse_unit(settings, config, quantity, stated)
     if not dry_run:
         publish(settings, config, messages)

@@ -111,10 +111,10 @@ def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> st
     return json.dumps(document, allow_nan=False)
 
 
-def _bins(found: Scored, by: str) -> list[dict[str, Any]]:
+def _bins(scored: Scored, by: str) -> list[dict[str, Any]]:
     if not by:
         return []
-    covariate, windows = found.recorded.covariates[by], found.windows
+    covariate, windows = scored.recorded.covariates[by], scored.windows
     ends = windows.starts + windows.counts
     return [
         bins_of(windows.take(np.array([row])), covariate[first:end])

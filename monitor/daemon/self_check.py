@@ -60,16 +60,16 @@ class SelfCheck:
             self._take(self._row, end.value)
         self._due = now + (self._seconds() - began) / SHARE
 
-    def _take(self, row: int, found: Compared | None) -> None:
-        if found is None:
+    def _take(self, row: int, compared: Compared | None) -> None:
+        if compared is None:
             return
-        self.results["different" if found.differing else "same"] += 1
-        if found.differing:
+        self.results["different" if compared.differing else "same"] += 1
+        if compared.differing:
             sensor, quantity = self._network.registry.keys[row]
             _log.error(
                 "self-check: %s/%s differs from the journal in %s (%d pairs from %s to %s; "
                 "memory %s, journal %s); it is computed again; please report this",
-                *(sensor, quantity, ", ".join(found.differing), found.pairs),
-                *(found.first, found.last, found.live, found.journal),
+                *(sensor, quantity, ", ".join(compared.differing), compared.pairs),
+                *(compared.first, compared.last, compared.live, compared.journal),
             )
             self._network.renew(row)

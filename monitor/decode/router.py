@@ -264,7 +264,7 @@ class Router:
     # -- accelerators read many -------------------------------------------------------------
 
     def _accelerate(
-        self, found: Gathered, topics: Topics, payloads: Payloads, now: float
+        self, gathered: Gathered, topics: Topics, payloads: Payloads, now: float
     ) -> list[int]:
         """Add what accelerators read to ``found``; return the places of all other messages."""
         numbers = self._lookup.numbers(topics.names, topics.which)
@@ -293,10 +293,10 @@ class Router:
                     way in (_NATIVE_REFERENCES, _RECORD_REFERENCES),
                 )
                 if way in (_NATIVE, _NATIVE_REFERENCES):
-                    left += batch_native.read_native(batch, found)
+                    left += batch_native.read_native(batch, gathered)
                 else:
                     readers = [cast("Arrays", each.arrays) for each in known]
-                    left += batch_records.read_records(batch, found, readers)
+                    left += batch_records.read_records(batch, gathered, readers)
         return sorted(left)
 
     # -- topics -----------------------------------------------------------------------------

@@ -155,20 +155,20 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
     )
 
 
-def text(found: Report) -> str:
+def text(report: Report) -> str:
     """Return a report as text."""
-    received = f"{count_of(found.received, 'message')} received, {found.committed} in the journal"
-    lines = [f"{received}; waiting: {_held(found.readings_held, found.references_held)}"]
-    if found.expired_unpaired:
-        lines.append(f"{count_of(found.expired_unpaired, 'reading')} expired without a reference")
-    if found.limited_references:
-        limited = count_of(found.limited_references, "reference")
+    received = f"{count_of(report.received, 'message')} received, {report.committed} in the journal"
+    lines = [f"{received}; waiting: {_held(report.readings_held, report.references_held)}"]
+    if report.expired_unpaired:
+        lines.append(f"{count_of(report.expired_unpaired, 'reading')} expired without a reference")
+    if report.limited_references:
+        limited = count_of(report.limited_references, "reference")
         lines.append(
             f"{limited} reached pairing.max_pairs_per_reference; further readings of the "
             "same series pair only where they are nearer in time"
         )
     lines.append("")
-    lines += [f"* {finding}" for finding in found.findings]
+    lines += [f"* {finding}" for finding in report.findings]
     return "\n".join(lines)
 
 
@@ -277,44 +277,44 @@ def _page(refusal: Refusal) -> str:
     return f"; see {page}" if page else ""
 
 
-def _of_quantity(found: Unpaired) -> str:
-    looked = "examined part of what is waiting:" if found.partly else "waiting:"
-    held = f"{found.quantity}: {looked} {_held(found.readings, found.references)}"
-    if found.cause == "paired":
-        return f"{held}; {count_of(found.paired, 'pair')} made from these references"
-    return f"{held}, without a pair: {_CAUSES[found.cause](found)}; see {NO_PAIRS}"
+def _of_quantity(unpaired: Unpaired) -> str:
+    looked = "examined part of what is waiting:" if unpaired.partly else "waiting:"
+    held = f"{unpaired.quantity}: {looked} {_held(unpaired.readings, unpaired.references)}"
+    if unpaired.cause == "paired":
+        return f"{held}; {count_of(unpaired.paired, 'pair')} made from these references"
+    return f"{held}, without a pair: {_CAUSES[unpaired.cause](unpaired)}; see {NO_PAIRS}"
 
 
-def _of_missing_side(found: Unpaired) -> str:
-    missing = "reference" if found.cause == "no_references" else "reading"
-    hint = f"; there are some of {found.nearest[1]!r}" if found.nearest else ""
+def _of_missing_side(unpaired: Unpaired) -> str:
+    missing = "reference" if unpaired.cause == "no_references" else "reading"
+    hint = f"; there are some of {unpaired.nearest[1]!r}" if unpaired.nearest else ""
     return f"no {missing} of this quantity was received, or it has expired{hint}"
 
 
-def _of_subjects(found: Unpaired) -> str:
+def _of_subjects(unpaired: Unpaired) -> str:
     return (
         "no reference is about a sensor that measures it. Sensors: "
-        f"{_listed(found.on_readings)}; the references are about "
-        f"{_listed(found.on_references)}{nearly(found)}. Name their "
+        f"{_listed(unpaired.on_readings)}; the references are about "
+        f"{_listed(unpaired.on_references)}{nearly(unpaired)}. Name their "
         "sensors in `areas`, or leave `subject` out of pairing.match_on"
     )
 
 
-def _of_keys(found: Unpaired) -> str:
+def _of_keys(unpaired: Unpaired) -> str:
     return (
-        f"0 keys in common. Keys of readings: {_listed(found.on_readings)}; of references: "
-        f"{_listed(found.on_references)}{nearly(found)}. A mapping's key_remove and key_case "
+        f"0 keys in common. Keys of readings: {_listed(unpaired.on_readings)}; of references: "
+        f"{_listed(unpaired.on_references)}{nearly(unpaired)}. A mapping's key_remove and key_case "
         "give both the same spelling"
     )
 
 
-def _of_times(found: Unpaired) -> str:
-    side = "after" if found.gap_seconds > 0 else "before"
-    zone = half_hours(found.gap_seconds)
+def _of_times(unpaired: Unpaired) -> str:
+    side = "after" if unpaired.gap_seconds > 0 else "before"
+    zone = half_hours(unpaired.gap_seconds)
     hint = f"; that is {abs(zone):g} h, is a time zone wrong?" if zone else ""
     return (
-        f"the nearest reading is {duration(abs(found.gap_seconds))} {side} its reference "
-        f"(median), the tolerance is {duration(found.tolerance_seconds)}{hint}"
+        f"the nearest reading is {duration(abs(unpaired.gap_seconds))} {side} its reference "
+        f"(median), the tolerance is {duration(unpaired.tolerance_seconds)}{hint}"
     )
 
 

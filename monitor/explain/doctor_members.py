@@ -48,22 +48,22 @@ def member_findings(members: Sequence[Member]) -> Iterable[str]:
             yield f"{alike[0].quantity}: the same of {len(rest)} more: {names}{more}"
 
 
-def _sentence(found: Member) -> str:
-    if found.cause == "no_sensor":
+def _sentence(member: Member) -> str:
+    if member.cause == "no_sensor":
         return (
-            f"{found.quantity}: the references about {found.name!r} ({found.references} held) "
-            f"concern no sensor that sends readings{nearly(found)}; see {NO_PAIRS}"
+            f"{member.quantity}: the references about {member.name!r} ({member.references} held) "
+            f"concern no sensor that sends readings{nearly(member)}; see {NO_PAIRS}"
         )
-    if found.cause == "clock":
-        return f"{found.quantity}: {_of_clock(found)}"
+    if member.cause == "clock":
+        return f"{member.quantity}: {_of_clock(member)}"
     return (
-        f"{found.quantity}: {found.name!r} has no pair ({found.readings} of its readings wait): "
-        f"{_why(found)}; see {NO_PAIRS}"
+        f"{member.quantity}: {member.name!r} has no pair ({member.readings} of its readings wait): "
+        f"{_why(member)}; see {NO_PAIRS}"
     )
 
 
-def _of_clock(found: Member) -> str:
-    off = found.late_seconds - found.usual_seconds
+def _of_clock(member: Member) -> str:
+    off = member.late_seconds - member.usual_seconds
     if off > 0:
         what = f"at least {duration(off)} longer"
         question = f"is its clock {duration(off)} slow, or does it send late?"
@@ -72,29 +72,29 @@ def _of_clock(found: Member) -> str:
         question = f"is its clock {duration(-off)} fast?"
     zone = half_hours(off)
     hint = f" That is {abs(zone):g} h: is a time zone wrong?" if zone else ""
-    pairs = "" if found.paired else " It has no pair."
-    delay = f"readings of {found.name!r} arrive with a delay after their stated times that is"
+    pairs = "" if member.paired else " It has no pair."
+    delay = f"readings of {member.name!r} arrive with a delay after their stated times that is"
     return f"{delay} {what} than for the other sensors: {question}{hint}{pairs}"
 
 
-def _why(found: Member) -> str:
-    match found.cause:
+def _why(member: Member) -> str:
+    match member.cause:
         case "subject":
-            return f"no reference is about it{nearly(found)}"
+            return f"no reference is about it{nearly(member)}"
         case "key":
             return (
-                f"none of its keys is one of the {found.references} references about it"
-                f"{nearly(found)}"
+                f"none of its keys is one of the {member.references} references about it"
+                f"{nearly(member)}"
             )
         case "tolerance":
-            side = "after" if found.gap_seconds > 0 else "before"
+            side = "after" if member.gap_seconds > 0 else "before"
             return (
-                f"its nearest reading is {duration(abs(found.gap_seconds))} {side} its reference "
-                f"(median), the tolerance is {duration(found.tolerance_seconds)}: is its clock "
+                f"its nearest reading is {duration(abs(member.gap_seconds))} {side} its reference "
+                f"(median), the tolerance is {duration(member.tolerance_seconds)}: is its clock "
                 "right?"
             )
         case _:
-            return unmet(found)
+            return unmet(member)
 
 
 def unmet(found: Member | Unpaired) -> str:

@@ -69,8 +69,8 @@ def arrow(part: str) -> Any:  # noqa: ANN401 - a module without types
 class Coded(Sequence[str]):
     """A column with few distinct texts: row by row ``texts[which[row]]``."""
 
-    def __init__(self, which: Int, texts: Sequence[str]) -> None:
-        self.which: Final = which
+    def __init__(self, rows: Int, texts: Sequence[str]) -> None:
+        self.which: Final = rows
         self.texts: Final = texts
 
     def __len__(self) -> int:

@@ -136,7 +136,7 @@ class Receiver:
             start = stop
         return start
 
-    def _take_other(self, data: bytes, start: int, found: list[Control]) -> int:
+    def _take_other(self, data: bytes, start: int, controls: list[Control]) -> int:
         """Take a packet other than a plain message; return the place after it, or ``start``."""
         header = varint_at(data, start + 1)
         if header is None:
@@ -151,7 +151,7 @@ class Receiver:
         if body + length > len(data):
             self._wanted = body + length - start
             return start
-        found.append(decode_control(first, data[body : body + length], self._version))
+        controls.append(decode_control(first, data[body : body + length], self._version))
         return body + length
 
     def _take_large(self, data: bytes, start: int, body: int, stop: int) -> int:

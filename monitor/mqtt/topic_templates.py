@@ -75,9 +75,9 @@ class Topics(Sequence[str]):
 
     __slots__ = ("names", "which")
 
-    def __init__(self, names: Sequence[str], which: npt.NDArray[np.int64]) -> None:
+    def __init__(self, names: Sequence[str], rows: npt.NDArray[np.int64]) -> None:
         self.names: Final = names
-        self.which: Final = which
+        self.which: Final = rows
 
     def __len__(self) -> int:
         return self.which.size

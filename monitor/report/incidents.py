@@ -280,10 +280,10 @@ def _pairs_of(one: Columns, recorded: Recorded, row: int) -> Pairs:
     return Pairs.of(one, timed=recorded.timed, systematic=recorded.rules[row].systematic)
 
 
-def _around(of: Incident, kept: Pairs) -> tuple[int, int]:
+def _around(of: Incident, pairs: Pairs) -> tuple[int, int]:
     """Return the pair that raised an alert and the one after its end, among those ``kept``."""
     times = of.pairs.time[[of.alarm, of.end - 1]]
-    alarm, end = np.searchsorted(kept.time, times, side="right").tolist()
+    alarm, end = np.searchsorted(pairs.time, times, side="right").tolist()
     return max(alarm - 1, 0), end
 
 

@@ -75,16 +75,16 @@ def zms_in_bins(c: Columns, covariate: Float) -> BinnedZms:
     return zms_by(c, covariate, stretch=math.sqrt(c.value.size / float(n_effective(c)[0])))
 
 
-def outside(found: BinnedZms) -> str:
+def outside(binned_zms: BinnedZms) -> str:
     """Return in words which bins differ from 1 by more than chance."""
-    wrong = found.verdicts.count("invalid")
+    wrong = binned_zms.verdicts.count("invalid")
     if not wrong:
         return "none differs from 1 by more than chance (Holm's correction)"
-    worst = int(np.nanargmax(np.abs(np.log(np.maximum(found.zms, 1e-12)))))
+    worst = int(np.nanargmax(np.abs(np.log(np.maximum(binned_zms.zms, 1e-12)))))
     return (
         f"{wrong} {'differs' if wrong == 1 else 'differ'} from 1 by more than chance (Holm's "
-        f"correction), the farthest {found.zms[worst]:.3g} "
-        f"between {found.low[worst]:.4g} and {found.high[worst]:.4g}"
+        f"correction), the farthest {binned_zms.zms[worst]:.3g} "
+        f"between {binned_zms.low[worst]:.4g} and {binned_zms.high[worst]:.4g}"
     )
 
 

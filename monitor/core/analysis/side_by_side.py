@@ -114,15 +114,17 @@ def sentences(duel: PairedComparison | None, sides: Sides) -> list[str]:
     return said + _of_uncertainty(duel, sides)
 
 
-def _better(found: Difference, name: str, duel: PairedComparison, sides: Sides) -> str:
+def _better(difference: Difference, name: str, duel: PairedComparison, sides: Sides) -> str:
     first, second = duel.counts
     on = f"On {first} common events" if duel.paired else f"On {first} and {second} events"
     unit = f" {sides.unit}" if sides.unit and not name.startswith("quadratic") else ""
-    numbers = f"{found.first:.3g} against {found.second:.3g}{unit}, p = {found.p:.2g}"
+    numbers = (
+        f"{difference.first:.3g} against {difference.second:.3g}{unit}, p = {difference.p:.2g}"
+    )
     by = f"by the mean {WORDS[name]}"
-    if not found.p < CLEAR:
+    if not difference.p < CLEAR:
         return f"{on} {sides.first} and {sides.second} cannot be told apart {by} ({numbers})."
-    better = sides.first if found.difference < 0.0 else sides.second
+    better = sides.first if difference.difference < 0.0 else sides.second
     return f"{on} {better} reads better {by} ({numbers})."
 
 

@@ -24,17 +24,19 @@ _NOT_JUDGED: Final = {
 }
 
 
-def where_sentence(found: Conditional, unit: str = "") -> str:
+def where_sentence(conditional: Conditional, unit: str = "") -> str:
     """Return the finding in words; ``unit`` is that of the series."""
-    if found.state != "found":
-        told = _NOT_JUDGED[found.state].format(name=found.covariate)
+    if conditional.state != "found":
+        told = _NOT_JUDGED[conditional.state].format(name=conditional.covariate)
     else:
         parts = [
             f"{' and '.join(_wrong(each, unit) for each in faults)} {place}"
-            for place, faults in groupby(found.findings, lambda each: _place(each, found))
+            for place, faults in groupby(
+                conditional.findings, lambda each: _place(each, conditional)
+            )
         ]
-        told = f"{' and '.join(parts)}, {_rest(found)}"
-    return told + _without(found)
+        told = f"{' and '.join(parts)}, {_rest(conditional)}"
+    return told + _without(conditional)
 
 
 def _wrong(finding: Finding, unit: str) -> str:
@@ -47,9 +49,13 @@ def _wrong(finding: Finding, unit: str) -> str:
     return f"{verb} its uncertainty by a factor of {size}{interval}"
 
 
-def _place(finding: Finding, found: Conditional) -> str:
+def _place(finding: Finding, conditional: Conditional) -> str:
     """Return the part of a finding: "above 80 % rh", "from 9 to 15 h UTC"."""
-    words = found.unit if found.covariate == "hour" else f"{found.unit} {found.covariate}".strip()
+    words = (
+        conditional.unit
+        if conditional.covariate == "hour"
+        else f"{conditional.unit} {conditional.covariate}".strip()
+    )
     low, high = f"{finding.low:.10g}", f"{finding.high:.10g}"
     if math.isinf(finding.low):
         return f"below {high} {words}"
@@ -58,33 +64,33 @@ def _place(finding: Finding, found: Conditional) -> str:
     return f"from {low} to {high} {words}"
 
 
-def _rest(found: Conditional) -> str:
+def _rest(conditional: Conditional) -> str:
     where = "elsewhere"
-    ends = {(each.low, each.high) for each in found.findings}
+    ends = {(each.low, each.high) for each in conditional.findings}
     if len(ends) == 1:
         ((low, high),) = ends
         where = "below" if math.isinf(high) else "above" if math.isinf(low) else where
-    return f"right {where}" if found.rest_is_right else f"not clearly right {where}"
+    return f"right {where}" if conditional.rest_is_right else f"not clearly right {where}"
 
 
-def _without(found: Conditional) -> str:
-    if not found.without or found.state == "missing":
+def _without(conditional: Conditional) -> str:
+    if not conditional.without or conditional.state == "missing":
         return ""
-    has = "pair has" if found.without == 1 else "pairs have"
-    return f" ({found.without} {has} no {found.covariate})"
+    has = "pair has" if conditional.without == 1 else "pairs have"
+    return f" ({conditional.without} {has} no {conditional.covariate})"
 
 
-def where_document(found: Conditional, unit: str = "") -> dict[str, Any]:
+def where_document(conditional: Conditional, unit: str = "") -> dict[str, Any]:
     """Return the finding as plain values; undefined numbers and missing edges are None."""
     return {
-        "covariate": found.covariate,
-        "unit": found.unit,
-        "state": found.state,
-        "sentence": where_sentence(found, unit),
+        "covariate": conditional.covariate,
+        "unit": conditional.unit,
+        "state": conditional.state,
+        "sentence": where_sentence(conditional, unit),
         "false_findings": FALSE_FINDINGS,
-        "rest_is_right": found.rest_is_right,
-        "without": found.without,
-        "clear_after_pairs": found.since + 1 if found.since >= 0 else None,
+        "rest_is_right": conditional.rest_is_right,
+        "without": conditional.without,
+        "clear_after_pairs": conditional.since + 1 if conditional.since >= 0 else None,
         "findings": [
             {
                 "fault": each.fault,
@@ -95,13 +101,13 @@ def where_document(found: Conditional, unit: str = "") -> dict[str, Any]:
                 "unit": unit if each.fault == "offset" else "",
                 "log_evidence": each.log_evidence,
             }
-            for each in found.findings
+            for each in conditional.findings
         ],
         "bins": [
             {"from": finite(each.low), "to": finite(each.high), "n": each.pairs}
             | _numbers("zms", each.zms)
             | _numbers("bias", each.bias)
-            for each in found.bins
+            for each in conditional.bins
         ],
     }
 

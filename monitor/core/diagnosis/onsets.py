@@ -58,9 +58,9 @@ def at_alarms(
     return [Onset(float(p.time[-1]), _began(one, p, new), one.healthy) for one, p, new in rows]
 
 
-def _began(found: Verdict, p: Pairs, fresh: int) -> float:
+def _began(verdict: Verdict, p: Pairs, fresh: int) -> float:
     """Return when an incident began, from the pairs up to its alarm, the last ``fresh`` its own."""
-    since = found.since if isfinite(found.began) else p.n - 1
+    since = verdict.since if isfinite(verdict.began) else p.n - 1
     return float(p.time[min(max(since, p.n - fresh), p.n - 1)])
 
 

@@ -32,11 +32,11 @@ class PairRows(NamedTuple):
     starts: Int
     counts: Int
 
-    def of(self, which: Int) -> PairRows:
+    def of(self, rows: Int) -> PairRows:
         """Return the rows of the series numbered ``which``."""
-        counts = self.counts[which]
+        counts = self.counts[rows]
         starts = np.cumsum(counts) - counts
-        places = np.repeat(self.starts[which] - starts, counts) + np.arange(counts.sum())
+        places = np.repeat(self.starts[rows] - starts, counts) + np.arange(counts.sum())
         return PairRows(self.rows[places], starts, counts)
 
 

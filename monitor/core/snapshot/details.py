@@ -177,8 +177,8 @@ class DetailSources(NamedTuple):
 class DetailReader:
     """Reads details of a network on request."""
 
-    def __init__(self, seen: DetailSources) -> None:
-        self._seen: Final = seen
+    def __init__(self, detail_sources: DetailSources) -> None:
+        self._seen: Final = detail_sources
 
     def detail(self, key: SeriesKey, now: float) -> Detail | None:
         """Return one series in full at ``now``, None if there is no such series."""

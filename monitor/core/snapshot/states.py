@@ -267,18 +267,18 @@ class SeriesStates:
         self._codes, self._about = codes, about
 
 
-def _numbers(found: Verdict) -> dict[str, float]:
+def _numbers(verdict: Verdict) -> dict[str, float]:
     """Return the published numbers of a verdict; ``due_seconds`` is its due date, s UTC."""
-    level = found.level
-    if not (level.is_known and FAULTS[found.fault].has_error_now):
+    level = verdict.level
+    if not (level.is_known and FAULTS[verdict.fault].has_error_now):
         level = Estimate(NAN, NAN, NAN)
     return {
         "error_now": level.value,
         "error_now_lower": level.lower,
         "error_now_upper": level.upper,
-        "drift_per_day": found.slope_per_day.value,
-        "fault_since_timestamp_seconds": found.began,
-        "due_seconds": found.due,
+        "drift_per_day": verdict.slope_per_day.value,
+        "fault_since_timestamp_seconds": verdict.began,
+        "due_seconds": verdict.due,
     }
 
 

@@ -102,7 +102,7 @@ def is_known(number: float) -> bool:
 
 
 def with_code(
-    found: Verdict, e: Evidence, p: Pairs, coded: CodedPairs, alarm: int | None
+    verdict: Verdict, e: Evidence, p: Pairs, coded: CodedPairs, alarm: int | None
 ) -> Verdict:
     """Return the verdict on ``p``, given the verdict ``found`` and evidence ``e`` without codes.
 
@@ -110,24 +110,24 @@ def with_code(
     alert fires.
     """
     best = min(*e.best[1:], *(each.cost for each in e.rivals.values()))
-    own = found.state == FAULT and found.fault != "outliers"
+    own = verdict.state == FAULT and verdict.fault != "outliers"
     if own and (e.stuck or best < e.best[RIGHT] - _ODDS):
-        since, segment = coded.others[[found.since, found.segment]].tolist()
-        return found._replace(since=since, segment=segment, code=coded.code)
+        since, segment = coded.others[[verdict.since, verdict.segment]].tolist()
+        return verdict._replace(since=since, segment=segment, code=coded.code)
     first = int(coded.at[0])
     size = share(coded.at.size - 1, p.n - first - 1.0)
     state = UNDECIDED if alarm is None else FAULT
     since = first if alarm is None else min(first, alarm)
-    return code_verdict(found, p, coded, size, state)._replace(
+    return code_verdict(verdict, p, coded, size, state)._replace(
         since=since, segment=first, pairs=p.n - first, n_effective=float(p.n - first)
     )
 
 
 def code_verdict(
-    found: Verdict, p: Pairs, coded: CodedPairs, size: Estimate, state: str = FAULT
+    verdict: Verdict, p: Pairs, coded: CodedPairs, size: Estimate, state: str = FAULT
 ) -> Verdict:
     """Return the verdict that a share ``size`` of the pairs holds a code, with the level found."""
-    return found._replace(
+    return verdict._replace(
         state=state,
         fault="outliers",
         size=size,

@@ -69,19 +69,19 @@ class Fault:
         return self.rule.lower()
 
 
-def _is_level(found: Verdict) -> bool:
+def _is_level(verdict: Verdict) -> bool:
     """Whether the level exceeds what declared systematic effects account for."""
-    return found.size.is_beyond(found.explained)
+    return verdict.size.is_beyond(verdict.explained)
 
 
-def _is_drift(found: Verdict) -> bool:
+def _is_drift(verdict: Verdict) -> bool:
     """Whether the error moves, wherever it is now: some drifts pass through 0."""
-    return found.slope_per_day.excludes(0.0) or found.level.is_beyond(found.explained)
+    return verdict.slope_per_day.excludes(0.0) or verdict.level.is_beyond(verdict.explained)
 
 
-def _is_factor(found: Verdict) -> bool:
+def _is_factor(verdict: Verdict) -> bool:
     """Whether the factor is clear of 1; without a lower end, how far below 1 is open."""
-    return found.size.lower > 1.0 or found.size.upper < 1.0
+    return verdict.size.lower > 1.0 or verdict.size.upper < 1.0
 
 
 FAULTS: Final[dict[str, Fault]] = {
@@ -239,19 +239,19 @@ CIRCUMSTANCES: Final[dict[str, str]] = {
 }
 
 
-def shows(found: Verdict) -> bool:
+def shows(verdict: Verdict) -> bool:
     """Return whether there is a fault and the intervals confirm its name."""
-    return bool(found.fault) and FAULTS[found.fault].shows(found)
+    return bool(verdict.fault) and FAULTS[verdict.fault].shows(verdict)
 
 
-def fault_estimate(found: Verdict) -> Estimate:
+def fault_estimate(verdict: Verdict) -> Estimate:
     """Return how large the fault is that a verdict states, in the fault's own unit."""
-    return FAULTS[found.fault].estimate(found) if found.state == FAULT else NOTHING
+    return FAULTS[verdict.fault].estimate(verdict) if verdict.state == FAULT else NOTHING
 
 
-def fault_estimate_unit(found: Verdict, unit: str) -> str:
+def fault_estimate_unit(verdict: Verdict, unit: str) -> str:
     """Return the unit of that estimate, given the series' unit; empty for none."""
-    told = FAULTS[found.fault].estimate_unit.format(unit=unit) if found.state == FAULT else ""
+    told = FAULTS[verdict.fault].estimate_unit.format(unit=unit) if verdict.state == FAULT else ""
     return f"1{told}" if told.startswith("/") else told
 
 

@@ -154,14 +154,14 @@ def judged(
     return found, [_held(*each) for each in zip(cut.starts, found, strict=True)]
 
 
-def _changed(starts: list[int], kinds: list[int], fit: Float, found: Verdict, p: Pairs) -> float:
+def _changed(starts: list[int], kinds: list[int], fit: Float, verdict: Verdict, p: Pairs) -> float:
     """Return when an incident took its newest form, NaN if it began with it or this is unknown."""
     at = len(starts) - 1
-    if not p.timed or found.state != FAULT or found.fault in RELATED or not at:
+    if not p.timed or verdict.state != FAULT or verdict.fault in RELATED or not at:
         return NAN
-    if min(starts[at], found.segment) <= found.since:
+    if min(starts[at], verdict.segment) <= verdict.since:
         return NAN
-    newest, before = p.n - starts[at], starts[at] - max(starts[at - 1], found.since)
+    newest, before = p.n - starts[at], starts[at] - max(starts[at - 1], verdict.since)
     is_another = _form(kinds[at]) != _form(kinds[at - 1])
     plain = kinds[at - 1] % WIDE, kinds[at] % WIDE
     if plain == (LEVEL, LEVEL):
@@ -169,7 +169,7 @@ def _changed(starts: list[int], kinds: list[int], fit: Float, found: Verdict, p:
     elif plain == (LINE, LINE):
         ends = (starts[at - 1], starts[at]), (starts[at], p.n)
         is_another |= _is_other(*(_slope(fit, p, *each) for each in ends))
-    elif plain[1] == _SHAPES.get(found.fault):
+    elif plain[1] == _SHAPES.get(verdict.fault):
         is_another = True
     clear = is_another and min(newest, before) >= OF_A_FORM
     return float(p.time[starts[at]]) if clear else NAN
@@ -193,17 +193,17 @@ def _form(kind: int) -> tuple[bool, bool]:
     return kind % WIDE != RIGHT, kind >= WIDE
 
 
-def _began(found: Verdict, p: Pairs, earlier: float) -> float:
+def _began(verdict: Verdict, p: Pairs, earlier: float) -> float:
     """Return when the incident began, NaN where there are no times."""
     if not p.timed:
         return NAN
-    return earlier if np.isfinite(earlier) else float(p.time[found.since])
+    return earlier if np.isfinite(earlier) else float(p.time[verdict.since])
 
 
-def _is_of_before(found: Verdict, p: Pairs) -> bool:
+def _is_of_before(verdict: Verdict, p: Pairs) -> bool:
     """Whether the newest form is about as old as the incident, or older."""
-    began, changed = np.searchsorted(p.time, [found.began, found.changed]).tolist()
-    return bool(np.isfinite(found.changed)) and changed - began < OF_A_FORM
+    began, changed = np.searchsorted(p.time, [verdict.began, verdict.changed]).tolist()
+    return bool(np.isfinite(verdict.changed)) and changed - began < OF_A_FORM
 
 
 def gathered_evidence(
@@ -345,9 +345,9 @@ def _gains(p: Side, rivals: list[Rival], before: list[Slopes]) -> list[tuple[Riv
     return found
 
 
-def _held(starts: list[int], found: Verdict) -> int:
+def _held(starts: list[int], verdict: Verdict) -> int:
     """Return the most pairs for which an earlier state of the incident held before it changed."""
-    inside = [each for each in starts if found.since <= each <= found.segment]
+    inside = [each for each in starts if verdict.since <= each <= verdict.segment]
     return max((later - each for each, later in itertools.pairwise(inside)), default=0)
 
 
@@ -356,12 +356,12 @@ def _allowed(tolerance: float, typical: float) -> float:
     return tolerance if np.isfinite(tolerance) else typical
 
 
-def _due(found: Verdict, p: Pairs, most: float) -> float:
+def _due(verdict: Verdict, p: Pairs, most: float) -> float:
     """Return when a drift leaves its tolerance (s UTC), NaN if it already has or never will."""
-    rate = found.slope_per_day.value / 86_400.0
-    if found.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
+    rate = verdict.slope_per_day.value / 86_400.0
+    if verdict.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
         return NAN
-    if abs(found.level.value) >= most:
+    if abs(verdict.level.value) >= most:
         return NAN
-    seconds = (np.copysign(most, rate) - found.level.value) / rate
+    seconds = (np.copysign(most, rate) - verdict.level.value) / rate
     return float(p.time[-1] + seconds) if 0.0 < seconds < _DUE_MOST else NAN

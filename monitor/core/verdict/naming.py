@@ -179,13 +179,13 @@ def _is_drift(e: Evidence) -> bool:
     return is_steep and min(hinge, line + (_LINE if e.segment else _WHOLE)) < flat
 
 
-def wants_model(found: Verdict) -> bool:
+def wants_model(verdict: Verdict) -> bool:
     """Whether to take the error model from the newest pairs: unknown, and no gain spoils it."""
-    return found.error_model == UNDECIDED and found.fault not in ("", *RELATED)
+    return verdict.error_model == UNDECIDED and verdict.fault not in ("", *RELATED)
 
 
-def _state(found: Verdict, e: Evidence, p: Pairs, alarm: int | None) -> str:
+def _state(verdict: Verdict, e: Evidence, p: Pairs, alarm: int | None) -> str:
     if alarm is not None:
-        return FAULT if shows(found) else UNDECIDED
+        return FAULT if shows(verdict) else UNDECIDED
     worth = (p.n - e.segment) / inflation(e.rho)
     return IS_RIGHT if e.best.index(min(e.best)) == RIGHT and worth >= _CALM else UNDECIDED

@@ -80,9 +80,9 @@ class JudgedBlocks(NamedTuple):
     judged: Bool
     block: Int
 
-    def some(self, which: list[int]) -> JudgedBlocks:
+    def some(self, rows: list[int]) -> JudgedBlocks:
         """Return some of the series."""
-        found: dict[str, Any] = {name: each[which] for name, each in self._asdict().items()}
+        found: dict[str, Any] = {name: each[rows] for name, each in self._asdict().items()}
         return JudgedBlocks(**found)
 
 
@@ -106,39 +106,41 @@ def crps(error: Float, u: Float) -> Float:
     return np.asarray(u * inner)
 
 
-def remedies_for(p: Side, found: Sequence[Verdict], held: Sequence[int]) -> list[Remedy | None]:
+def remedies_for(p: Side, verdicts: Sequence[Verdict], held: Sequence[int]) -> list[Remedy | None]:
     """Return the remedy of each fault that helped on its pairs, or NO_REMEDY; None for no fault.
 
     ``held``: for how many pairs an earlier state of the same incident held before it changed. The
     present state must hold for longer before a remedy is built on it.
     """
-    told: list[Remedy | None] = [NO_REMEDY if each.state == FAULT else None for each in found]
+    told: list[Remedy | None] = [NO_REMEDY if each.state == FAULT else None for each in verdicts]
     rows = [
         i
-        for i, (each, before) in enumerate(zip(found, held, strict=True))
+        for i, (each, before) in enumerate(zip(verdicts, held, strict=True))
         if each.state == FAULT and _has_enough(each, int(p.n[i]) - each.segment, before)
     ]
     if rows:
-        some = [found[i] for i in rows]
+        some = [verdicts[i] for i in rows]
         for i, each in zip(rows, _remedies(_parts(p, rows, some), some), strict=True):
             told[i] = each
     return told
 
 
-def _has_enough(found: Verdict, n: int, held: int) -> bool:
+def _has_enough(verdict: Verdict, n: int, held: int) -> bool:
     enough = n - max(_FEWEST, n // 4) >= _JUDGED and n >= min(_LONGER * held, _LONG)
-    return enough and any(_is_sure(name, found) for name in _TRIED.get(found.fault, ()))
+    return enough and any(_is_sure(name, verdict) for name in _TRIED.get(verdict.fault, ()))
 
 
-def _remedies(parts: JudgedBlocks, found: Sequence[Verdict]) -> list[Remedy]:
+def _remedies(parts: JudgedBlocks, verdicts: Sequence[Verdict]) -> list[Remedy]:
     plain = crps(parts.value - parts.reference, parts.u) * parts.judged
-    best, told = plain.copy(), [NO_REMEDY] * len(found)
-    for names in zip(*(_TRIED_IN_TURN[each.fault] for each in found), strict=True):
+    best, told = plain.copy(), [NO_REMEDY] * len(verdicts)
+    for names in zip(*(_TRIED_IN_TURN[each.fault] for each in verdicts), strict=True):
         for name in dict.fromkeys(names):
-            rows = [i for i, each in enumerate(names) if each == name and _is_sure(name, found[i])]
+            rows = [
+                i for i, each in enumerate(names) if each == name and _is_sure(name, verdicts[i])
+            ]
             if not name or not rows:
                 continue
-            part, some = parts.some(rows), [found[i] for i in rows]
+            part, some = parts.some(rows), [verdicts[i] for i in rows]
             chosen = _CHOOSERS[name](part, part.edges[:, :-1], some)
             after = _tried(part, chosen)
             seen = _log_saved(part, chosen) if name == "scale_u" else best[rows] - after
@@ -151,30 +153,30 @@ def _remedies(parts: JudgedBlocks, found: Sequence[Verdict]) -> list[Remedy]:
     return [each if is_so else NO_REMEDY for each, is_so in zip(told, helps, strict=True)]
 
 
-def _is_sure(name: str, found: Verdict) -> bool:
+def _is_sure(name: str, verdict: Verdict) -> bool:
     """Whether the whole interval lies nearer to the advised change than to no change.
 
     A correction of more than twice the error makes it worse.
     """
     if name == "linear":
-        return found.fault == "sign" or _is_near(found.gain, 1.0)
-    share = _NEAR + (_DRIFTING * dependent(found) if found.fault == "drift" else 0.0)
-    adds = name == "scale_u" or _is_near(found.level, 0.0, share)
+        return verdict.fault == "sign" or _is_near(verdict.gain, 1.0)
+    share = _NEAR + (_DRIFTING * dependent(verdict) if verdict.fault == "drift" else 0.0)
+    adds = name == "scale_u" or _is_near(verdict.level, 0.0, share)
     if name == "add":
         return adds
-    scale = scale_told(found)
+    scale = scale_told(verdict)
     return adds and scale.lower > 0.0 and _is_near(Estimate(*np.log(scale)), 0.0)
 
 
-def scale_told(found: Verdict) -> Estimate:
+def scale_told(verdict: Verdict) -> Estimate:
     """Return the factor on u for advice: the upper end where the factor may as well be 0."""
-    scale = found.scale
+    scale = verdict.scale
     return scale if scale.is_known else Estimate(scale.upper, scale.upper, scale.upper)
 
 
-def dependent(found: Verdict) -> float:
+def dependent(verdict: Verdict) -> float:
     """Return the share of the pairs that is lost to autocorrelation."""
-    return 1.0 - min(found.n_effective / max(found.pairs, 1), 1.0)
+    return 1.0 - min(verdict.n_effective / max(verdict.pairs, 1), 1.0)
 
 
 def _is_near(size: Estimate, nothing: float, share: float = _NEAR) -> bool:
@@ -183,11 +185,11 @@ def _is_near(size: Estimate, nothing: float, share: float = _NEAR) -> bool:
     return size.is_known and float(least) >= share * abs(off)
 
 
-def _parts(p: Side, rows: list[int], found: Sequence[Verdict]) -> JudgedBlocks:
+def _parts(p: Side, rows: list[int], verdicts: Sequence[Verdict]) -> JudgedBlocks:
     alone = p.some(rows)
-    begin, end = np.array([each.segment for each in found]), p.n[rows]
+    begin, end = np.array([each.segment for each in verdicts]), p.n[rows]
     clock = p.clock[rows]
-    drifts = [i for i, each in enumerate(found) if each.fault == "drift"]
+    drifts = [i for i, each in enumerate(verdicts) if each.fault == "drift"]
     if drifts:
         clock[drifts] = alone.some(drifts).clock_of(begin[drifts], end[drifts])[0]
     columns = (alone.value, alone.u, alone.reference, alone.u_ref, alone.h, alone.z, clock)
@@ -243,7 +245,7 @@ def _log_saved(parts: JudgedBlocks, chosen: Correction) -> Float:
 
 
 def _are_better(
-    before: Float, after: Float, seen: Float, parts: JudgedBlocks, found: Sequence[Verdict]
+    before: Float, after: Float, seen: Float, parts: JudgedBlocks, verdicts: Sequence[Verdict]
 ) -> list[bool]:
     """Whether the saving ``seen`` is above 0 in every block and clearly so over all pairs.
 
@@ -262,18 +264,18 @@ def _are_better(
     of_blocks = np.sqrt((apart * apart).sum(axis=1) / (many - 1.0) / many)
     apart = (saved - mean[:, None]) * judged
     of_pairs = np.sqrt(dots(apart, apart) / n * inflation(lag_ones(saved, judged, n)) / n)
-    slow = np.array([_DEPENDENT * dependent(each) ** 2 for each in found])
+    slow = np.array([_DEPENDENT * dependent(each) ** 2 for each in verdicts])
     clear = _CLEAR + slow * (1.0 - share)
     every = np.where(pairs > 0, blocks, np.inf).min(axis=1) > 0.0
     better = (share > _WORTH) & (worth >= _WORTH_PAIRS) & every
     return list((better & (mean > clear * np.maximum(of_pairs, of_blocks))).tolist())
 
 
-def _still_help(told: Sequence[Remedy], parts: JudgedBlocks) -> list[bool]:
+def _still_help(remedies: Sequence[Remedy], parts: JudgedBlocks) -> list[bool]:
     """Whether the remedy improves the newest pairs too: the sensor may have changed since."""
-    slope = np.nan_to_num(np.array([each.slope for each in told]), nan=1.0)
-    shift = np.nan_to_num(np.array([(each.add, each.intercept) for each in told])).sum(axis=1)
-    scale = np.nan_to_num(np.array([each.scale_u for each in told]), nan=1.0)
+    slope = np.nan_to_num(np.array([each.slope for each in remedies]), nan=1.0)
+    shift = np.nan_to_num(np.array([(each.add, each.intercept) for each in remedies])).sum(axis=1)
+    scale = np.nan_to_num(np.array([each.scale_u for each in remedies]), nan=1.0)
     place = parts.n[:, None] - np.arange(_NEWEST, 0, -1)
     newest = place >= 0
     rows = (parts.value, parts.u, parts.reference)
@@ -281,19 +283,19 @@ def _still_help(told: Sequence[Remedy], parts: JudgedBlocks) -> list[bool]:
     off = shift[:, None] + slope[:, None] * value - reference
     after = crps(off, (scale * np.abs(slope))[:, None] * u) * newest
     before = crps(value - reference, u) * newest
-    least = np.where([each.kind == "scale_u" for each in told], 1.0, _NEWEST_BETTER)
+    least = np.where([each.kind == "scale_u" for each in remedies], 1.0, _NEWEST_BETTER)
     return list((after.sum(axis=1) < least * before.sum(axis=1)).tolist())
 
 
 def _told(
-    name: str, parts: JudgedBlocks, found: Sequence[Verdict], before: Float, after: Float
+    name: str, parts: JudgedBlocks, verdicts: Sequence[Verdict], before: Float, after: Float
 ) -> list[Remedy]:
     """Return the remedies, with the numbers from the verdicts."""
     n = np.count_nonzero(parts.judged, axis=1)
     rows = zip(n.tolist(), (sums(before) / n).tolist(), (sums(after) / n).tolist(), strict=True)
     tried = [Remedy(name, pairs=pairs, crps_before=a, crps_after=b) for pairs, a, b in rows]
     if name == "linear":
-        now = _linear(parts, parts.n[:, None], found)
+        now = _linear(parts, parts.n[:, None], verdicts)
         ends = zip(now.slope[:, 0].tolist(), now.intercept[:, 0].tolist(), strict=True)
         return [
             each._replace(slope=slope, intercept=intercept)
@@ -301,12 +303,12 @@ def _told(
         ]
     if name != "scale_u":
         tried = [
-            each._replace(add=-was.level.value) for each, was in zip(tried, found, strict=True)
+            each._replace(add=-was.level.value) for each, was in zip(tried, verdicts, strict=True)
         ]
     if name != "add":
         tried = [
             each._replace(scale_u=scale_told(was).value)
-            for each, was in zip(tried, found, strict=True)
+            for each, was in zip(tried, verdicts, strict=True)
         ]
     return tried
 
@@ -315,11 +317,11 @@ def _from_start(ends: Int) -> Int:
     return np.concatenate([np.zeros((ends.shape[0], 1), dtype=np.int64), ends], axis=1)
 
 
-def _levels(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Float:
+def _levels(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Float:
     """Return the level of the errors before each end; for a drift, its level at that end."""
     before = Sums(*cumulated(parts.z, parts.h, parts.clock, _from_start(ends))[:, :, 1:])
     level = level_of(before).level
-    drifts = np.array([each.fault == "drift" for each in found])
+    drifts = np.array([each.fault == "drift" for each in verdicts])
     if drifts.any():
         now = np.take_along_axis(parts.clock, ends - 1, axis=1)
         level = np.where(drifts[:, None], line_of(before, now).level, level)
@@ -343,30 +345,30 @@ def _factors(parts: JudgedBlocks, ends: Int, levels: Float) -> Float:
     return np.sqrt(np.clip(found, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
 
 
-def _add(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
+def _add(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
     ones = np.ones(ends.shape)
-    return Correction(ones, -_levels(parts, ends, found), ones)
+    return Correction(ones, -_levels(parts, ends, verdicts), ones)
 
 
-def _least(found: Sequence[Verdict]) -> Float:
+def _least(verdicts: Sequence[Verdict]) -> Float:
     """Return the least factor on u that advice may name for each series [series, 1]."""
-    told = [0.0 if each.scale.is_known else each.scale.upper for each in found]
+    told = [0.0 if each.scale.is_known else each.scale.upper for each in verdicts]
     return np.nan_to_num(np.array(told))[:, None]
 
 
-def _scale(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
+def _scale(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
     ones, nothing = np.ones(ends.shape), np.zeros(ends.shape)
-    factors = np.maximum(_factors(parts, ends, nothing), _least(found))
+    factors = np.maximum(_factors(parts, ends, nothing), _least(verdicts))
     return Correction(ones, nothing, factors)
 
 
-def _add_and_scale(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
-    levels = _levels(parts, ends, found)
-    factors = np.maximum(_factors(parts, ends, levels), _least(found))
+def _add_and_scale(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
+    levels = _levels(parts, ends, verdicts)
+    factors = np.maximum(_factors(parts, ends, levels), _least(verdicts))
     return Correction(np.ones(ends.shape), -levels, factors)
 
 
-def _linear(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correction:
+def _linear(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
     """Return value' = a + b value: 1 / gain of a classical sensor, else the regression."""
     live = np.arange(parts.value.shape[1]) < parts.n[:, None]
     centre, middle = (sums(each) / parts.n for each in (parts.value, parts.reference))
@@ -382,7 +384,7 @@ def _linear(parts: JudgedBlocks, ends: Int, found: Sequence[Verdict]) -> Correct
     across, square = across - of_v * r_mean, square - of_v * v_mean
     spread -= of_r * r_mean
     own = np.maximum(spread - own, 0.1 * spread)
-    classical = np.array([each.error_model == CLASSICAL for each in found])[:, None]
+    classical = np.array([each.error_model == CLASSICAL for each in verdicts])[:, None]
     slope = quotients(
         np.where(classical, own, across), np.where(classical, across, square), otherwise=1.0
     )

@@ -43,106 +43,106 @@ _A_DAY: Final = 86_400.0
 
 
 def with_words(
-    found: Verdict, p: Pairs, unit: str, typical: float = math.nan, *, fired: bool = False
+    verdict: Verdict, p: Pairs, unit: str, typical: float = math.nan, *, fired: bool = False
 ) -> Verdict:
     """Return the verdict with its sentence and its advice.
 
     ``typical`` is the errors' usual standard uncertainty; ``fired``: the alert fires.
     """
     last = float(p.time[-1]) if p.n and p.timed else math.nan
-    span = last - float(p.time[found.segment]) if p.n and p.timed else math.nan
-    is_older = bool(p.n) and p.timed and found.began < float(p.time[0])
-    found = found._replace(
-        typical=typical, span=span, last=last, is_older=is_older, delay=_delay(found, p)
+    span = last - float(p.time[verdict.segment]) if p.n and p.timed else math.nan
+    is_older = bool(p.n) and p.timed and verdict.began < float(p.time[0])
+    verdict = verdict._replace(
+        typical=typical, span=span, last=last, is_older=is_older, delay=_delay(verdict, p)
     )
-    apart = _apart(p.rows(slice(found.segment, None))) if found.state == IS_RIGHT else ""
-    return found._replace(
-        sentence=sentence(found, p.n, unit, apart, fired=fired),
-        advice=advice(found, p, unit, fired=fired),
+    apart = _apart(p.rows(slice(verdict.segment, None))) if verdict.state == IS_RIGHT else ""
+    return verdict._replace(
+        sentence=sentence(verdict, p.n, unit, apart, fired=fired),
+        advice=advice(verdict, p, unit, fired=fired),
     )
 
 
-def _delay(found: Verdict, p: Pairs) -> float:
+def _delay(verdict: Verdict, p: Pairs) -> float:
     """Return the usual time of the pairs by which a sensor is late, s; NaN without such pairs."""
-    late = int(found.size.value) if found.fault == "lag" else 0
-    times = p.time[found.segment :]
+    late = int(verdict.size.value) if verdict.fault == "lag" else 0
+    times = p.time[verdict.segment :]
     if not (p.timed and 0 < late < times.size):
         return math.nan
     return float(np.median(times[late:] - times[:-late]))
 
 
-def sentence(found: Verdict, n: int, unit: str, apart: str = "", *, fired: bool = False) -> str:
+def sentence(verdict: Verdict, n: int, unit: str, apart: str = "", *, fired: bool = False) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3), since 2026-03-01 06:12" and the like, of n pairs.
 
     ``apart`` are the words about a few pairs that a right sensor is not judged by.
     """
-    if found.state == IS_RIGHT:
-        nearly = _nearly(found, unit, with_scale=not apart)
-        return (nearly or f"as right as it says{_within(found, unit)}") + apart
-    if found.state == FAULT:
-        return _full(found, unit)
+    if verdict.state == IS_RIGHT:
+        nearly = _nearly(verdict, unit, with_scale=not apart)
+        return (nearly or f"as right as it says{_within(verdict, unit)}") + apart
+    if verdict.state == FAULT:
+        return _full(verdict, unit)
     if not fired:
-        may_be = shows(found)
-        return f"may be wrong, not sure yet: {_full(found, unit)}" if may_be else _open(n)
-    if found.segment and not found.fault:
-        began = f" that began {day(found.began)}" if day(found.began) else ""
+        may_be = shows(verdict)
+        return f"may be wrong, not sure yet: {_full(verdict, unit)}" if may_be else _open(n)
+    if verdict.segment and not verdict.fault:
+        began = f" that began {day(verdict.began)}" if day(verdict.began) else ""
         last = "its last pair no longer shows it"
-        if found.pairs != 1:
-            last = f"its last {found.pairs} pairs no longer show it"
+        if verdict.pairs != 1:
+            last = f"its last {verdict.pairs} pairs no longer show it"
         return f"had a fault{began}; {last}"
-    pairs = words.counted(found.pairs)
+    pairs = words.counted(verdict.pairs)
     return f"is not as right as it says; not clear yet in which way ({pairs})"
 
 
-def past_sentence(found: Verdict, unit: str, until: float) -> str:
+def past_sentence(verdict: Verdict, unit: str, until: float) -> str:
     """Return "read 6.2 kg heavy (5.1 to 7.3), from ... to ..." of an incident that is over."""
-    began, ended = day(found.began), day(until)
+    began, ended = day(verdict.began), day(until)
     lasted = f"from {_bare(began)} to {ended}" if began else ""
-    if found.state != FAULT:
+    if verdict.state != FAULT:
         told = ", ".join(filter(None, ("was not as right as it said", lasted)))
         return f"{told}; it never became clear in which way"
-    told = _told(found, unit, words.PAST)
-    if changed := day(found.changed):
+    told = _told(verdict, unit, words.PAST)
+    if changed := day(verdict.changed):
         return f"{told}, from {_bare(changed)} to {ended}; was not right from {began} on"
-    if found.is_older:
-        return f"{told}{_over(found, 'over')}; was not right {lasted}"
+    if verdict.is_older:
+        return f"{told}{_over(verdict, 'over')}; was not right {lasted}"
     return ", ".join(filter(None, (told, lasted)))
 
 
-def before_sentence(found: Verdict, unit: str) -> str:
+def before_sentence(verdict: Verdict, unit: str) -> str:
     """Return "from 2026-03-01 06:12 it read 6.2 kg heavy (5.1 to 7.3)" of an incident long over."""
     told = "it was not as right as it said; it never became clear in which way"
-    if found.state == FAULT:
-        told = f"it {_told(found, unit, words.PAST)}"
-        if changed := day(found.changed):
+    if verdict.state == FAULT:
+        told = f"it {_told(verdict, unit, words.PAST)}"
+        if changed := day(verdict.changed):
             told = f"it was not right: {told}, from {changed} on"
-        elif found.is_older:
-            told = f"it was not right: {told}{_over(found, 'over')}"
-    when = day(found.began)
+        elif verdict.is_older:
+            told = f"it was not right: {told}{_over(verdict, 'over')}"
+    when = day(verdict.began)
     return f"from {when} {told}" if when else told
 
 
-def _over(found: Verdict, over: str) -> str:
+def _over(verdict: Verdict, over: str) -> str:
     """Return ", over its last 512 pairs", in the words ``over``; a sensor that is stuck says so."""
-    return "" if found.fault == "stuck" else f", {over} {words.counted(found.pairs)}"
+    return "" if verdict.fault == "stuck" else f", {over} {words.counted(verdict.pairs)}"
 
 
-def _within(found: Verdict, unit: str) -> str:
+def _within(verdict: Verdict, unit: str) -> str:
     """Return the words for a bias that declared systematic effects account for."""
-    most, level = found.explained, found.level
+    most, level = verdict.explained, verdict.level
     if not (most > 0.0 and level.excludes(0.0) and abs(level.value) <= most):
         return ""
-    error = words.mean_error(found, unit)
-    return f": {error} lies within {words.declared(found, unit)}"
+    error = words.mean_error(verdict, unit)
+    return f": {error} lies within {words.declared(verdict, unit)}"
 
 
-def _nearly(found: Verdict, unit: str, *, with_scale: bool) -> str:
+def _nearly(verdict: Verdict, unit: str, *, with_scale: bool) -> str:
     """Return the words for a fault that is clear but too small to matter, empty for none."""
-    told, scale = [], found.scale.widened(_CLEARLY)
+    told, scale = [], verdict.scale.widened(_CLEARLY)
     if with_scale and scale.excludes(1.0):
-        told.append((words.understated if scale.lower > 1.0 else words.overstated)(found, unit))
-    if found.level.widened(_CLEARLY).is_beyond(found.explained):
-        told.append(words.offset(found, unit))
+        told.append((words.understated if scale.lower > 1.0 else words.overstated)(verdict, unit))
+    if verdict.level.widened(_CLEARLY).is_beyond(verdict.explained):
+        told.append(words.offset(verdict, unit))
     return f"nearly right: {' and '.join(told)}, too little to correct" if told else ""
 
 
@@ -179,30 +179,30 @@ def _open(n: int) -> str:
     return f"not clear yet whether it is right ({words.counted(n)})"
 
 
-def _full(found: Verdict, unit: str) -> str:
-    told = _told(found, unit, words.NOW)
-    when, due = day(found.began), day(found.due)
-    if changed := day(found.changed):
+def _full(verdict: Verdict, unit: str) -> str:
+    told = _told(verdict, unit, words.NOW)
+    when, due = day(verdict.began), day(verdict.due)
+    if changed := day(verdict.changed):
         told = f"{told}, since {changed}; not right {f'since {when}' if when else 'before either'}"
-    elif found.is_older:
-        told = f"{told}{_over(found, 'over its last')}; not right since {when}"
+    elif verdict.is_older:
+        told = f"{told}{_over(verdict, 'over its last')}; not right since {when}"
     elif when:
         told = f"{told}, since {when}"
-    elif found.segment and found.fault != "stuck":
-        told = f"{told}, in its last {words.counted(found.pairs)}"
+    elif verdict.segment and verdict.fault != "stuck":
+        told = f"{told}, in its last {words.counted(verdict.pairs)}"
     # A drift over hours is due at a time, one over days on a date.
-    on = due if found.span < _A_DAY else due[:10]
+    on = due if verdict.span < _A_DAY else due[:10]
     told = f"{told}; leaves its tolerance on {on}" if due else told
-    if found.code is None or found.fault == "outliers":
+    if verdict.code is None or verdict.fault == "outliers":
         return told
-    return f"{told}; {words.coded(found.code)} now and then"
+    return f"{told}; {words.coded(verdict.code)} now and then"
 
 
-def _told(found: Verdict, unit: str, verbs: words.Verbs) -> str:
-    told = FAULTS[found.fault].words(found, unit, verbs)
-    if found.fault == "offset" and found.explained > 0.0:
-        told = f"{told}, beyond {words.declared(found, unit)}"
-    beside = _beside(found, unit, verbs)
+def _told(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
+    told = FAULTS[verdict.fault].words(verdict, unit, verbs)
+    if verdict.fault == "offset" and verdict.explained > 0.0:
+        told = f"{told}, beyond {words.declared(verdict, unit)}"
+    beside = _beside(verdict, unit, verbs)
     return f"{told} and {beside}" if beside else told
 
 
@@ -217,56 +217,60 @@ def _bare(day: str) -> str:
     return day.removesuffix(" UTC")
 
 
-def _beside(found: Verdict, unit: str, verbs: words.Verbs) -> str:
+def _beside(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
     """Return what else is clear: a wrong uncertainty beside a level, a level beside it."""
     low, high = _SCALE_RIGHT
-    is_level, scale = found.fault in ("offset", "drift"), found.scale
+    is_level, scale = verdict.fault in ("offset", "drift"), verdict.scale
     if is_level and scale.lower > 1.0 and scale.value > high:
-        return words.understated(found, unit, verbs)
+        return words.understated(verdict, unit, verbs)
     if is_level and scale.upper < 1.0 and not scale.value >= low:
-        return words.overstated(found, unit, verbs)
-    may_be_off = found.fault in ("understated", "overstated", "gain")
-    least = max(_LEVEL_RIGHT * found.typical, found.explained)
-    if may_be_off and found.level.is_beyond(found.explained) and abs(found.level.value) > least:
-        return words.offset(found, unit, verbs)
+        return words.overstated(verdict, unit, verbs)
+    may_be_off = verdict.fault in ("understated", "overstated", "gain")
+    least = max(_LEVEL_RIGHT * verdict.typical, verdict.explained)
+    if (
+        may_be_off
+        and verdict.level.is_beyond(verdict.explained)
+        and abs(verdict.level.value) > least
+    ):
+        return words.offset(verdict, unit, verbs)
     return ""
 
 
-def advice(found: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
+def advice(verdict: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
     """Return what to do and what that saved on the pairs it was tried on, empty if it is open."""
-    remedy = found.remedy
-    if fired and found.state != FAULT and found.segment and not found.fault:
+    remedy = verdict.remedy
+    if fired and verdict.state != FAULT and verdict.segment and not verdict.fault:
         return "nothing yet: the alert ends by itself once it is clear that the fault is over"
-    if found.state != FAULT or remedy is None:
+    if verdict.state != FAULT or remedy is None:
         return ""
-    if found.code is not None and found.fault == "outliers":
-        return words.no_more_codes(found.code)
-    return _and_codes(found, _mending(found, remedy, p, unit))
+    if verdict.code is not None and verdict.fault == "outliers":
+        return words.no_more_codes(verdict.code)
+    return _and_codes(verdict, _mending(verdict, remedy, p, unit))
 
 
-def _and_codes(found: Verdict, doing: str) -> str:
+def _and_codes(verdict: Verdict, doing: str) -> str:
     """Return what to do, and what to send instead of a code that comes now and then."""
-    return doing if found.code is None else f"{doing}; {words.no_more_codes(found.code)}"
+    return doing if verdict.code is None else f"{doing}; {words.no_more_codes(verdict.code)}"
 
 
-def _mending(found: Verdict, remedy: Remedy, p: Pairs, unit: str) -> str:
+def _mending(verdict: Verdict, remedy: Remedy, p: Pairs, unit: str) -> str:
     if remedy.kind == "none":
-        return FAULTS[found.fault].look
+        return FAULTS[verdict.fault].look
     saved = (
         f"(mean CRPS from {three_digits(remedy.crps_before)} to "
         f"{words.with_unit(three_digits(remedy.crps_after), unit)} on the "
         f"{words.counted(remedy.pairs)} it was tried on)"
     )
-    return _framed(found, _doing(remedy, p.rows(slice(found.segment, None)), unit), saved, unit)
+    return _framed(verdict, _doing(remedy, p.rows(slice(verdict.segment, None)), unit), saved, unit)
 
 
-def _framed(found: Verdict, doing: str, saved: str, unit: str) -> str:
+def _framed(verdict: Verdict, doing: str, saved: str, unit: str) -> str:
     """Return what to do, what it saved, and what it does not fix."""
-    if found.fault == "sign":
-        return f"{FAULTS[found.fault].look}; until then {doing} {saved}"
-    if found.fault != "drift":
+    if verdict.fault == "sign":
+        return f"{FAULTS[verdict.fault].look}; until then {doing} {saved}"
+    if verdict.fault != "drift":
         return f"{doing} {saved}"
-    how_fast = f", {words.rate(found, unit)[0]}" if found.slope_per_day.is_known else ""
+    how_fast = f", {words.rate(verdict, unit)[0]}" if verdict.slope_per_day.is_known else ""
     return f"{doing} now {saved}; it is still drifting{how_fast}"
 
 
@@ -308,43 +312,43 @@ def _line(remedy: Remedy, values: np.ndarray, unit: str, step: float) -> str:
     return words.instead(intercept, slope, unit)
 
 
-def document(found: Verdict, unit: str) -> dict[str, Any]:
+def document(verdict: Verdict, unit: str) -> dict[str, Any]:
     """Return a verdict for JSON; unknown numbers are null.
 
     ``fault``, ``estimate`` and all that belongs to them are null unless ``state`` is "fault".
     """
-    is_fault = found.state == FAULT
-    size = found.size
+    is_fault = verdict.state == FAULT
+    size = verdict.size
     return {
-        "state": found.state,
-        "fault": found.fault if is_fault else None,
-        "sentence": found.sentence,
-        "advice": found.advice,
-        "error_model": found.error_model,
+        "state": verdict.state,
+        "fault": verdict.fault if is_fault else None,
+        "sentence": verdict.sentence,
+        "advice": verdict.advice,
+        "error_model": verdict.error_model,
         "estimate": finite(size.value) if is_fault else None,
         "lower": finite(size.lower) if is_fault else None,
         "upper": finite(size.upper) if is_fault else None,
-        "unit": estimate_unit(found.fault, unit) if is_fault else "",
-        "fault_estimate": _fault_estimate(found, unit) if is_fault else None,
-        "slope_per_day": finite(found.slope_per_day.value) if is_fault else None,
-        "since": instant(found.began) or None if is_fault else None,
-        "changed": instant(found.changed) or None if is_fault else None,
-        "due": instant(found.due) or None if is_fault else None,
-        "right_since": instant(found.right_since) or None,
-        "explained": finite(found.explained) if found.explained else None,
-        "pairs": found.pairs,
-        "remedy": None if found.remedy is None else _remedy(found.remedy),
+        "unit": estimate_unit(verdict.fault, unit) if is_fault else "",
+        "fault_estimate": _fault_estimate(verdict, unit) if is_fault else None,
+        "slope_per_day": finite(verdict.slope_per_day.value) if is_fault else None,
+        "since": instant(verdict.began) or None if is_fault else None,
+        "changed": instant(verdict.changed) or None if is_fault else None,
+        "due": instant(verdict.due) or None if is_fault else None,
+        "right_since": instant(verdict.right_since) or None,
+        "explained": finite(verdict.explained) if verdict.explained else None,
+        "pairs": verdict.pairs,
+        "remedy": None if verdict.remedy is None else _remedy(verdict.remedy),
     }
 
 
-def _fault_estimate(found: Verdict, unit: str) -> dict[str, float | str | None]:
+def _fault_estimate(verdict: Verdict, unit: str) -> dict[str, float | str | None]:
     """Return the numbers of the metric, with their unit."""
-    own = fault_estimate(found)
+    own = fault_estimate(verdict)
     return {
         "value": finite(own.value),
         "lower": finite(own.lower),
         "upper": finite(own.upper),
-        "unit": fault_estimate_unit(found, unit),
+        "unit": fault_estimate_unit(verdict, unit),
     }
 
 

@@ -170,82 +170,82 @@ def counted(pairs: int) -> str:
     return count_of(pairs, "pair")
 
 
-def rate(found: Verdict, unit: str) -> tuple[str, str]:
+def rate(verdict: Verdict, unit: str) -> tuple[str, str]:
     """Return "-0.12 degC a day" and its interval; by the hour or less where the pairs span less."""
-    seconds, per = next((each for each in _RATES if found.span >= each[0]), _RATES[-1])
-    if not math.isfinite(found.span):
+    seconds, per = next((each for each in _RATES if verdict.span >= each[0]), _RATES[-1])
+    if not math.isfinite(verdict.span):
         seconds, per = _RATES[0]
-    slope = found.slope_per_day.times(seconds / _RATES[0][0])
+    slope = verdict.slope_per_day.times(seconds / _RATES[0][0])
     size, between = estimated(slope, 0.0)
     sign = "+" if slope.value > 0.0 else ""
     return f"{sign}{with_unit(size, unit)} {per}", between
 
 
-def offset(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+def offset(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3)"."""
-    size, between = estimated(found.level.unsigned, 0.0)
-    way = direction(found.level.value, unit)
+    size, between = estimated(verdict.level.unsigned, 0.0)
+    way = direction(verdict.level.value, unit)
     return f"{verbs.reads} {with_unit(size, unit)} {way}{between}"
 
 
-def mean_error(found: Verdict, unit: str) -> str:
+def mean_error(verdict: Verdict, unit: str) -> str:
     """Return "its mean error of 0.4 kg"."""
-    size, _ = estimated(found.level.unsigned, 0.0)
+    size, _ = estimated(verdict.level.unsigned, 0.0)
     return f"its mean error of {with_unit(size, unit)}"
 
 
-def declared(found: Verdict, unit: str) -> str:
+def declared(verdict: Verdict, unit: str) -> str:
     """Return "the 1.0 kg that its declared systematic part explains (k = 2)"."""
-    most = with_unit(three_digits(found.explained), unit)
+    most = with_unit(three_digits(verdict.explained), unit)
     return f"the {most} that its declared systematic part explains (k = {COVERAGE_FACTOR:g})"
 
 
-def drift(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+def drift(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "drifts +0.12 degC a day (0.11 to 0.13), 7.0 high now", or "crosses 0 now"."""
-    has_rate = found.slope_per_day.is_known
-    size, within = estimated(found.level.unsigned, 0.0)
+    has_rate = verdict.slope_per_day.is_known
+    size, within = estimated(verdict.level.unsigned, 0.0)
     told = verbs.drifts
     if has_rate:
-        change, between = rate(found, unit)
+        change, between = rate(verdict, unit)
         told, within = f"{told} {change}{between}", ""
     else:
         size = with_unit(size, unit)
-    if not found.level.excludes(0.0):
+    if not verdict.level.excludes(0.0):
         return f"{told}, {verbs.crosses} 0 {verbs.now}"
-    return f"{told}, {size} {direction(found.level.value, unit)} {verbs.now}{within}"
+    return f"{told}, {size} {direction(verdict.level.value, unit)} {verbs.now}{within}"
 
 
-def gain(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+def gain(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "has an error that changes with the level: gain 1.25 (1.2 to 1.3) relative to 5 g"."""
-    size, between = estimated(found.gain, 1.0)
-    pivot = with_unit(three_digits(found.pivot), unit)
+    size, between = estimated(verdict.gain, 1.0)
+    pivot = with_unit(three_digits(verdict.pivot), unit)
     told = f"{verbs.has} an error that {verbs.changes} with the level"
     return f"{told}: gain {size}{between} relative to {pivot}"
 
 
-def understated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
+def understated(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return "understates its uncertainty by a factor of 2.0 (1.7 to 2.4)"."""
-    size, between = estimated(found.scale, 1.0)
+    size, between = estimated(verdict.scale, 1.0)
     return f"{verbs.understates} its uncertainty by a factor of {size}{between}"
 
 
-def overstated(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
+def overstated(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return "overstates its uncertainty by a factor of 2.0 (1.7 to 2.4)", u over its due.
 
     "By a factor of at least 3.1" where the pairs do not separate the factor on u from 0.
     """
-    value, lower, upper = found.scale
-    if not (found.scale.is_known and lower > 0.0):
+    value, lower, upper = verdict.scale
+    if not (verdict.scale.is_known and lower > 0.0):
         return f"{verbs.overstates} its uncertainty by a factor of at least {at_least(1.0 / upper)}"
     size, between = estimated(Estimate(1.0 / value, 1.0 / upper, 1.0 / lower), 1.0)
     return f"{verbs.overstates} its uncertainty by a factor of {size}{between}"
 
 
-def outliers(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
+def outliers(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return "is more than 4 standard uncertainties off in 5 % of its pairs", or "sends -999"."""
-    size, between = estimated(found.size.times(100.0), 0.0)
-    if found.code is not None:
-        return f"{coded(found.code, verbs)} in {size} % of its pairs{between}"
+    size, between = estimated(verdict.size.times(100.0), 0.0)
+    if verdict.code is not None:
+        return f"{coded(verdict.code, verbs)} in {size} % of its pairs{between}"
     return f"{verbs.is_} more than 4 standard uncertainties off in {size} % of its pairs{between}"
 
 
@@ -271,20 +271,20 @@ def no_more_codes(code: ErrorCode) -> str:
     return f"{who} null instead of {code.number:.15g}, which looks like an error code"
 
 
-def stuck(found: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+def stuck(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "is stuck at 103.2 kg for 14 pairs"; at least, if none of the pairs is from before."""
-    value = amount(found.size.value, unit, STUCK_DIGITS)
-    least = "" if found.segment else "at least "
-    return f"{verbs.is_} stuck at {value} for {least}{counted(found.pairs)}"
+    value = amount(verdict.size.value, unit, STUCK_DIGITS)
+    least = "" if verdict.segment else "at least "
+    return f"{verbs.is_} stuck at {value} for {least}{counted(verdict.pairs)}"
 
 
-def lag(found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
+def lag(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     """Return "is late by 30 s: it shows what was 3 pairs before"."""
-    late = found.size.value
+    late = verdict.size.value
     if not late > 0.0:
         return f"{verbs.follows} what it {verbs.measures} too slowly"
     before = counted(round(late))
-    by = f" by {duration(found.delay)}" if found.delay > 0.0 else ""
+    by = f" by {duration(verdict.delay)}" if verdict.delay > 0.0 else ""
     return f"{verbs.is_} late{by}: it {verbs.shows} what {verbs.earlier} {before} before"
 
 

@@ -28,9 +28,9 @@ class GroupedChanges(NamedTuple):
     counts: Int
     rows: Records
 
-    def of(self, which: Bool) -> GroupedChanges:
+    def of(self, mask: Bool) -> GroupedChanges:
         """Return those of some of the series."""
-        return grouped(some_rows(self.rows, np.flatnonzero(np.repeat(which, self.counts))))
+        return grouped(some_rows(self.rows, np.flatnonzero(np.repeat(mask, self.counts))))
 
 
 class Ends(NamedTuple):
@@ -214,21 +214,21 @@ class SeriesRings:
         self._rings.write_pairs(slots[of], places, names[of], pairs)
         self._grow(series, counts)
 
-    def rewrite(self, series: Int, size: Int, ends: Ends, which: Bool) -> None:
+    def rewrite(self, series: Int, size: Int, ends: Ends, mask: Bool) -> None:
         """Put ``ends`` in place of the last ``size`` rows of some of the series."""
-        some = series[which]
-        self._next[some] = (self._next[some] - size[which]) % self.length
-        self.held[some] -= size[which]
+        some = series[mask]
+        self._next[some] = (self._next[some] - size[mask]) % self.length
+        self.held[some] -= size[mask]
         owners, rows = ends.owners, ends.rows
-        if not which.all():
-            within = which[owners]
+        if not mask.all():
+            within = mask[owners]
             owners, rows = owners[within], rows[within]
         grown = np.bincount(owners, minlength=series.size)
         rank = np.arange(owners.size) - np.repeat(np.cumsum(grown) - grown, grown)
         places = (self._next[series][owners] + rank) % self.length
         slots, names = self._slot[series][owners], self.names[series][owners]
         self._rings.write(slots, places, names, rows)
-        self._grow(some, grown[which])
+        self._grow(some, grown[mask])
 
     def write(self, row: int, rows: Records) -> None:
         """Put the last of ``rows`` (``WINDOW``) in place of all that one series holds."""

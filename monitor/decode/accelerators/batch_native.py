@@ -77,7 +77,7 @@ _decode_reading: Final = msgspec.json.Decoder(_Reading).decode
 _decode_reference: Final = msgspec.json.Decoder(_Reference).decode
 
 
-def read_native(batch: MessageBatch, found: Gathered) -> list[int]:
+def read_native(batch: MessageBatch, gathered: Gathered) -> list[int]:
     """Add the content of messages to ``found``; return the places of those handed back."""
     are_references = batch.are_references
     decode: Callable[[bytes], _Body] = _decode_reference if are_references else _decode_reading
@@ -88,8 +88,8 @@ def read_native(batch: MessageBatch, found: Gathered) -> list[int]:
             if are_references:
                 np.nan_to_num(rows.us, copy=False)  # exact where none is stated
             good = are_good(rows.times, rows.us, batch.now, are_references=are_references)
-            return found.add_good(rows, batch.places, good, are_references=are_references)
-    return _read_each(batch, found, decode)
+            return gathered.add_good(rows, batch.places, good, are_references=are_references)
+    return _read_each(batch, gathered, decode)
 
 
 def _rows(batch: MessageBatch, bodies: Sequence[_Body]) -> Rows | None:
@@ -110,7 +110,9 @@ def _rows(batch: MessageBatch, bodies: Sequence[_Body]) -> Rows | None:
     return Rows(batch.which, times, np.array([body.value for body in bodies]), us)
 
 
-def _read_each(batch: MessageBatch, found: Gathered, decode: Callable[[bytes], _Body]) -> list[int]:
+def _read_each(
+    batch: MessageBatch, gathered: Gathered, decode: Callable[[bytes], _Body]
+) -> list[int]:
     """Do the same message by message."""
     left = []
     messages = zip(batch.places.tolist(), batch.streams, batch.payloads, strict=True)
@@ -121,7 +123,7 @@ def _read_each(batch: MessageBatch, found: Gathered, decode: Callable[[bytes], _
         if observation is None:
             left.append(place)
         else:
-            found.add(place, observation)
+            gathered.add(place, observation)
     return left
 
 

@@ -110,7 +110,7 @@ class Arrays:
         return False
 
 
-def read_records(batch: MessageBatch, found: Gathered, readers: Sequence[Arrays]) -> list[int]:
+def read_records(batch: MessageBatch, gathered: Gathered, readers: Sequence[Arrays]) -> list[int]:
     """Add the content of messages to ``found``; return the places of those handed back."""
     left: list[int] = []
     alike: dict[tuple[Arrays, str], list[tuple[int, bytes]]] = {}
@@ -123,7 +123,7 @@ def read_records(batch: MessageBatch, found: Gathered, readers: Sequence[Arrays]
     for (reader, unit), messages in alike.items():
         columns, counts = reader.columns([body for _, body in messages], unit)
         places = np.array([at for at, _ in messages])
-        left += _add(batch, places, Records(columns, counts), found)
+        left += _add(batch, places, Records(columns, counts), gathered)
     return sorted(left)
 
 
@@ -134,7 +134,7 @@ class Records(NamedTuple):
     counts: Int
 
 
-def _add(batch: MessageBatch, at: Int, records: Records, found: Gathered) -> list[int]:
+def _add(batch: MessageBatch, at: Int, records: Records, gathered: Gathered) -> list[int]:
     """Add the records of the messages numbered ``at``; all of a message, or none."""
     (columns, counts), are_references = records, batch.are_references
     good = are_good(columns[0], columns[2], batch.now, are_references=are_references)
@@ -143,7 +143,7 @@ def _add(batch: MessageBatch, at: Int, records: Records, found: Gathered) -> lis
     repeated = np.repeat(at[is_whole], counts[is_whole])
     rows = Rows(batch.which[repeated], *(column[kept] for column in columns))
     all_good = np.ones(repeated.size, dtype=np.bool_)
-    found.add_good(rows, batch.places[repeated], all_good, are_references=are_references)
+    gathered.add_good(rows, batch.places[repeated], all_good, are_references=are_references)
     return batch.places[at[~is_whole]].tolist()
 
 

@@ -113,9 +113,9 @@ def budget_text(found: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def budget_bars(found: Budget) -> Markup:
+def budget_bars(budget: Budget) -> Markup:
     """Return a bar per sensor: the parts of the variance of its differences."""
-    rows = [each for each in found["views"] if each["shares"]]
+    rows = [each for each in budget["views"] if each["shares"]]
     height = _ROW * (len(rows) + 0.5)
     drawing = [
         Markup('<svg viewBox="0 0 {} {}" role="img" class="budget" ').format(

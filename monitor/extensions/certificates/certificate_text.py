@@ -84,18 +84,22 @@ def signature_sentence(certificate: Certificate) -> str:
     return "it has no XML signature" if found is None else found.sentence
 
 
-def settings_lines(found: CertifiedUncertainty, certificate: Certificate) -> list[str]:
+def settings_lines(uncertainty: CertifiedUncertainty, certificate: Certificate) -> list[str]:
     """Return the settings for the reference of a certificate.
 
     The calibration error is the same in every reference, so that all of u is systematic.
     """
-    unit = "" if found.unit == "1" else f", unit: {json.dumps(found.unit, ensure_ascii=False)}"
+    unit = (
+        ""
+        if uncertainty.unit == "1"
+        else f", unit: {json.dumps(uncertainty.unit, ensure_ascii=False)}"
+    )
     return [
-        f"# certificate {certificate.identifier}, {factor_text(found.k)}: {found.name}",
+        f"# certificate {certificate.identifier}, {factor_text(uncertainty.k)}: {uncertainty.name}",
         "# of the reference's source: what its messages do not state themselves",
-        f"map: {{series: [{{value: value, u: {found.u:.6g}{unit}}}]}}",
+        f"map: {{series: [{{value: value, u: {uncertainty.u:.6g}{unit}}}]}}",
         "# of these series (overrides): what every reference is wrong by alike",
-        f"scoring: {{u_systematic: {{reference_value: {found.u:.6g}}}}}",
+        f"scoring: {{u_systematic: {{reference_value: {uncertainty.u:.6g}}}}}",
     ]
 
 

@@ -58,12 +58,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _write(path: Path, found: Sequence[CorrectedSeries]) -> None:
+def _write(path: Path, corrected_series: Sequence[CorrectedSeries]) -> None:
     try:
         with whole_file(path) as new, new.open("w", encoding="utf-8", newline="") as out:
             table = csv.writer(out, lineterminator="\n")
             table.writerow(_COLUMNS)
-            for each in found:
+            for each in corrected_series:
                 table.writerows(_rows(each))
     except OSError as error:
         raise CannotWriteError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -108,9 +108,14 @@ _HEADS: Final = (
 )
 
 
-def corrected_lines(found: Sequence[CorrectedSeries]) -> list[str]:
+def corrected_lines(corrected_series: Sequence[CorrectedSeries]) -> list[str]:
     """Return the table and the sentences that ``monitor correct`` prints."""
-    return [*aligned([_HEADS, *map(_figures, found)]), "", "now", *map(_now, found)]
+    return [
+        *aligned([_HEADS, *map(_figures, corrected_series)]),
+        "",
+        "now",
+        *map(_now, corrected_series),
+    ]
 
 
 def _figures(of: CorrectedSeries) -> tuple[str, ...]:

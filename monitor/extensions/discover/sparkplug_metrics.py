@@ -97,14 +97,14 @@ def _metric(path: str, where: str) -> str:
     return f"{where}.{path.removeprefix(f'{_ROOT}.').replace('.', '/')}"
 
 
-def _with_nodes(found: list[Source]) -> list[Source]:
+def _with_nodes(sources: list[Source]) -> list[Source]:
     """Add the births of nodes for their aliases, even where nodes measure nothing."""
-    series = next(each.series for each in found if each.series)
+    series = next(each.series for each in sources if each.series)
     return [
         each
         if each.series
         else each._replace(
             series=series, why=["births of nodes define aliases; they measure nothing themselves"]
         )
-        for each in found
+        for each in sources
     ]

@@ -197,21 +197,21 @@ def _summary(now: Snapshot, rows: Int) -> str:
     return f"{wants}. A reference is worth most at {most.sensor} ({most.quantity})."
 
 
-def _line(now: Snapshot, found: DueDates, row: int) -> DueSeries:
+def _line(now: Snapshot, due_dates: DueDates, row: int) -> DueSeries:
     name = now.names[row]
     return DueSeries(
         sensor=name.sensor,
         quantity=name.quantity,
         unit=name.unit,
         group=name.group,
-        sentence=due_sentence(found, row, name.unit, now.time),
-        lower=finite(found.lower[row]),
-        due=finite(found.due[row]),
-        upper=finite(found.upper[row]),
-        error=finite(found.level[row]),
-        u_error=finite(found.u_level[row]),
-        tolerance=finite(found.tolerance[row]),
-        out_of_tolerance=finite(found.out[row]),
-        worth=finite(found.worth[row]),
-        bits=finite(found.bits[row]),
+        sentence=due_sentence(due_dates, row, name.unit, now.time),
+        lower=finite(due_dates.lower[row]),
+        due=finite(due_dates.due[row]),
+        upper=finite(due_dates.upper[row]),
+        error=finite(due_dates.level[row]),
+        u_error=finite(due_dates.u_level[row]),
+        tolerance=finite(due_dates.tolerance[row]),
+        out_of_tolerance=finite(due_dates.out[row]),
+        worth=finite(due_dates.worth[row]),
+        bits=finite(due_dates.bits[row]),
     )

@@ -182,18 +182,18 @@ class _Paths(NamedTuple):
         return centre, (self.share * (variance + off)).sum(axis=1)
 
 
-def _follow_verdict(found: Verdict, row: int, parts: list[Float], typical: float) -> None:
+def _follow_verdict(verdict: Verdict, row: int, parts: list[Float], typical: float) -> None:
     """Take the error now, and the drift if that is the fault, from a verdict that names one."""
     level, slope, variance, covariance, slope_variance = parts
-    if not (shows(found) and found.level.is_known and FAULTS[found.fault].has_error_now):
+    if not (shows(verdict) and verdict.level.is_known and FAULTS[verdict.fault].has_error_now):
         return
-    level[row] = found.level.value / typical
+    level[row] = verdict.level.value / typical
     variance[row] = (
-        (found.level.upper - found.level.lower) / (2.0 * NORMAL_QUANTILE * typical)
+        (verdict.level.upper - verdict.level.lower) / (2.0 * NORMAL_QUANTILE * typical)
     ) ** 2
     covariance[row] = slope[row] = 0.0
-    rate = found.slope_per_day
-    if found.fault == "drift" and rate.is_known:
+    rate = verdict.slope_per_day
+    if verdict.fault == "drift" and rate.is_known:
         slope[row] = rate.value / typical
         slope_variance[row] = ((rate.upper - rate.lower) / (2.0 * NORMAL_QUANTILE * typical)) ** 2
 
@@ -256,31 +256,31 @@ def _worth(level: Float, variance: Float, tolerance: Float) -> tuple[Float, Floa
     return np.maximum(now - wrong, 0.0), 0.5 * np.log2(variance / after)
 
 
-def wanted_first(found: DueDates) -> Int:
+def wanted_first(due_dates: DueDates) -> Int:
     """Return the series with dates, first those where a reference would tell most."""
-    order = np.lexsort((-found.bits, -np.round(found.worth, _PLACES)))
-    return order[np.isfinite(found.out[order])]
+    order = np.lexsort((-due_dates.bits, -np.round(due_dates.worth, _PLACES)))
+    return order[np.isfinite(due_dates.out[order])]
 
 
-def due_first(found: DueDates) -> Int:
+def due_first(due_dates: DueDates) -> Int:
     """Return the series with dates, first those that need a reference soonest."""
-    order = np.argsort(np.where(np.isnan(found.lower), np.inf, found.lower), kind="stable")
-    return order[np.isfinite(found.out[order])]
+    order = np.argsort(np.where(np.isnan(due_dates.lower), np.inf, due_dates.lower), kind="stable")
+    return order[np.isfinite(due_dates.out[order])]
 
 
-def due_sentence(found: DueDates, row: int, unit: str, now: float) -> str:
+def due_sentence(due_dates: DueDates, row: int, unit: str, now: float) -> str:
     """Return what is known of one series, in words that follow the sensor's name."""
-    allowed = amount(float(found.tolerance[row]), unit)
-    if found.lower[row] <= now:
+    allowed = amount(float(due_dates.tolerance[row]), unit)
+    if due_dates.lower[row] <= now:
         return (
             f"needs a reference now: its error is beyond {allowed} with a probability of "
-            f"{probability(float(found.out[row]))}"
+            f"{probability(float(due_dates.out[row]))}"
         )
-    if not np.isfinite(found.lower[row]):
+    if not np.isfinite(due_dates.lower[row]):
         return f"stays within {allowed} for {YEARS_MAX:g} years as far as its pairs tell"
-    first = f"needs a reference by {_day(found.lower[row], now)}"
-    if np.isfinite(found.due[row]):
-        return f"{first}; leaves its tolerance of {allowed} around {_day(found.due[row], now)}"
+    first = f"needs a reference by {_day(due_dates.lower[row], now)}"
+    if np.isfinite(due_dates.due[row]):
+        return f"{first}; leaves its tolerance of {allowed} around {_day(due_dates.due[row], now)}"
     return f"{first}: from then on its error is beyond {allowed} with a probability of 5 %"
 
 
@@ -288,29 +288,29 @@ def _day(time: float, now: float) -> str:
     return date_time(time, "%Y-%m-%d" if time - now > 2.0 * DAY else f"{TO_THE_MINUTE} UTC")
 
 
-def scale_of(found: Verdict | None) -> float:
+def scale_of(verdict: Verdict | None) -> float:
     """Return a verdict's factor on the uncertainty, 1 where it names none."""
-    if found is None or not shows(found) or found.fault not in ("understated", "overstated"):
+    if verdict is None or not shows(verdict) or verdict.fault not in ("understated", "overstated"):
         return 1.0
-    return found.scale.value if found.scale.is_known and found.scale.value > 0.0 else 1.0
+    return verdict.scale.value if verdict.scale.is_known and verdict.scale.value > 0.0 else 1.0
 
 
-def laid_out(found: DueDates, rows: Int, count: int) -> DueDates:
+def laid_out(due_dates: DueDates, rows: Int, count: int) -> DueDates:
     """Return the same for ``count`` series, of which those at ``rows`` are known."""
     columns = []
-    for each in found:
+    for each in due_dates:
         column = np.full(count, NAN)
         column[rows] = each
         columns.append(column)
     return DueDates(*columns)
 
 
-def published_due_dates(found: DueDates, now: float) -> dict[str, Float]:
+def published_due_dates(due_dates: DueDates, now: float) -> dict[str, Float]:
     """Return the published numbers by name; ``due_seconds`` is among them."""
     return {
-        "due_seconds": found.due - now,
-        "due_lower_seconds": found.lower - now,
-        "due_upper_seconds": found.upper - now,
-        "out_of_tolerance_ratio": found.out,
-        "reference_worth_ratio": found.worth,
+        "due_seconds": due_dates.due - now,
+        "due_lower_seconds": due_dates.lower - now,
+        "due_upper_seconds": due_dates.upper - now,
+        "out_of_tolerance_ratio": due_dates.out,
+        "reference_worth_ratio": due_dates.worth,
     }

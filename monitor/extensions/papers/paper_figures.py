@@ -242,17 +242,19 @@ def martin_figure_2() -> str:
     return sheet([Panel(left.render(), _TALL), right], across=2)
 
 
-def martin_figure_3(found: Estimators) -> str:
+def martin_figure_3(estimators: Estimators) -> str:
     """Return the first crossing as all estimators saw it."""
-    one = seen_at(found, 0)
-    panel = Panel(plots.occasion_plot(one, found.names, "kg"), 60.0 + 30.0 * len(found.names))
+    one = seen_at(estimators, 0)
+    panel = Panel(
+        plots.occasion_plot(one, estimators.names, "kg"), 60.0 + 30.0 * len(estimators.names)
+    )
     return sheet([panel], across=1)
 
 
-def seen_at(found: Estimators, event: int) -> Columns:
+def seen_at(estimators: Estimators, event: int) -> Columns:
     """Return each estimator's statement on one crossing, one series each."""
-    rows = np.flatnonzero(found.event == event)
-    return found.pairs.select(rows, np.arange(len(found.names)))
+    rows = np.flatnonzero(estimators.event == event)
+    return estimators.pairs.select(rows, np.arange(len(estimators.names)))
 
 
 def martin_figure_4(crps: Float, others: dict[str, Float], names: tuple[str, ...]) -> str:

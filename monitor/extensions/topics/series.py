@@ -79,9 +79,9 @@ class _Documents:
         }
 
 
-def _numbers(found: models.SeriesEntry) -> dict[str, Any]:
+def _numbers(series_entry: models.SeriesEntry) -> dict[str, Any]:
     """Return ZMS and the three mean scores."""
-    of = found["statistics"]
+    of = series_entry["statistics"]
     return {
         "zms": {
             "value": of.get("calibration_zms"),

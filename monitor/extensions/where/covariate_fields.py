@@ -79,6 +79,6 @@ class CovariateReader:
                 yield Sample(name, each.sensor, each.quantity, each.time, found)
 
 
-def _sample(found: Reference, route: Route) -> Sample:
-    sensor = found.subject if "{sensor}" in route.template else ""
-    return Sample(route.covariate, sensor, "", found.time, found.value)
+def _sample(reference: Reference, route: Route) -> Sample:
+    sensor = reference.subject if "{sensor}" in route.template else ""
+    return Sample(route.covariate, sensor, "", reference.time, reference.value)
