@@ -29,12 +29,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "extensions" / "cluster"))
 
 import numpy as np
 import pyarrow.parquet as pq
-from fleet_messages import stream
 from harness.broker import Mosquitto
+from harness.fleet_messages import stream
 from harness.kafka import TestLog
 from harness.programs import free_port
 
