@@ -218,10 +218,12 @@ def test_files_that_a_page_names_are_there(page):
     assert [each[0] for each in named if not (PROJECT / each[0]).exists()] == []
 
 
-def test_every_page_can_be_found_from_the_readme():
-    linked = {(PROJECT / each.partition("#")[0]).resolve() for each in links(README)}
+def test_every_page_can_be_found_from_the_index_and_the_index_from_the_readme():
+    index = PROJECT / "docs" / "index.md"
+    linked = {(index.parent / each.partition("#")[0]).resolve() for each in links(index)}
 
-    assert [page.name for page in (PROJECT / "docs").glob("*.md") if page not in linked] == []
+    assert {*(PROJECT / "docs").glob("*.md")} - linked == {index}
+    assert "docs/index.md" in links(README)
 
 
 def test_pictures_are_there_and_used():

@@ -78,7 +78,7 @@ def test_the_wheel_is_the_package_its_templates_and_the_starters(wheel):
         f"monitor/manual/{path.relative_to(PROJECT)}"
         for pattern in ("*.md", "images/*")
         for path in (PROJECT / "docs").glob(pattern)
-    } | {"monitor/manual/docs/README.md"}
+    }
 
     assert names == {str(path.relative_to(PROJECT)) for path in sources} | starters | pages
     about = {name.partition("/")[2] for name in wheel.namelist()} - names

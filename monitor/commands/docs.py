@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "page",
         nargs="?",
         metavar="PAGE[#SECTION]",
-        help="such as operations, or docs/pairing.md#no-pairs (default: a list of pages)",
+        help="such as operations, or docs/pairing.md#no-pairs (default: the index)",
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--out", metavar="FOLDER", help="write all pages as HTML files")
@@ -33,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a page, list the pages, write the site, or print a completion script."""
+    """Print a page, write the site, or print a completion script."""
     if options.completion:
         from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - rarely wanted
 
@@ -41,13 +41,8 @@ def run(options: argparse.Namespace) -> int:
     elif options.out:
         count = manual.write_site(Path(options.out))
         print(f"{options.out}: {count} pages; open {Path(options.out) / 'index.html'}")
-    elif options.page:
-        name, _, slug = options.page.removeprefix("docs/").partition("#")
+    else:
+        name, _, slug = (options.page or "index").removeprefix("docs/").partition("#")
         name = name.removesuffix(".md")
         print(manual.section(name, slug) if slug else manual.source(name), end="")
-    else:
-        names = manual.page_names()
-        width = max(map(len, names))
-        for name in names:
-            print(f"{name:<{width}}  {manual.page(name, str).title}")
     return 0

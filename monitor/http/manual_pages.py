@@ -25,10 +25,7 @@ def manual_routes(renderer: Renderer) -> APIRouter:
 
     @router.get("/docs")
     def contents(request: Request) -> Response:
-        from monitor import manual  # noqa: PLC0415
-
-        pages = [_page(name) for name in manual.page_names()]
-        return _answer(request, "manual_contents.html", pages=pages, here="/docs")
+        return page(request, "index")
 
     @router.get("/docs/images/{name}")
     def picture(name: Annotated[str, Path(max_length=128)]) -> Response:

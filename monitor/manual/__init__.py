@@ -1,6 +1,6 @@
 """The documentation for installed copies: pages of docs/ as HTML and in the terminal.
 
-The pages are the Markdown files of ``docs/`` itself and the README; the wheel carries them. What
+The pages are the Markdown files of ``docs/`` itself, ``index`` first; the wheel carries them. What
 stands in folders of ``docs/`` (evidence, decisions, notebooks) is for reviewers and only in the
 source: a link to it is shown as text. The daemon serves the pages at ``/docs``, ``monitor docs
 PAGE`` prints one, ``monitor docs --out FOLDER`` writes a site. All three use one rendering; only

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-README: Final = "readme"
+INDEX: Final = "index"
 _INSTALLED: Final = Path(__file__).parent / "docs"
 _CHECKOUT: Final = Path(__file__).parents[2] / "docs"
 _COMMENT: Final = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
-_LINKED: Final = re.compile(r"\]\(docs/([\w-]+)\.md")
-_PAGE_PATH: Final = re.compile(r"docs/([\w-]+)\.md")
+_LINKED: Final = re.compile(r"\]\(([\w-]+)\.md")
+_PAGE_PATH: Final = re.compile(r"([\w-]+)\.md")
 _NOT_IN_SLUGS: Final = re.compile(r"[^\w\- ]")
 _IMAGES: Final = {".svg": "image/svg+xml", ".png": "image/png"}
 
@@ -60,12 +60,11 @@ class ManualPage(NamedTuple):
 
 
 def page_names() -> list[str]:
-    """Return the names of all pages: the README, those it links to in order, the others by name."""
-    folder = _folder()
-    names = {path.stem for path in folder.glob("*.md")} - {"README"}
-    linked = _LINKED.findall(_file(README).read_text(encoding="utf-8"))
+    """Return the names of all pages: the index, those it links to in order, the others by name."""
+    names = {path.stem for path in _folder().glob("*.md")} - {INDEX}
+    linked = _LINKED.findall(_file(INDEX).read_text(encoding="utf-8"))
     order = {name: at for at, name in enumerate(dict.fromkeys(linked))}
-    return [README, *sorted(names, key=lambda name: (order.get(name, len(order)), name))]
+    return [INDEX, *sorted(names, key=lambda name: (order.get(name, len(order)), name))]
 
 
 def source(name: str) -> str:
@@ -130,10 +129,7 @@ def _folder() -> Path:
 
 
 def _file(name: str) -> Path:
-    folder = _folder()
-    if name != README:
-        return folder / f"{name}.md"
-    return folder / "README.md" if folder == _INSTALLED else folder.parent / "README.md"
+    return _folder() / f"{name}.md"
 
 
 # -- Markdown -------------------------------------------------------------------------------------
@@ -195,11 +191,10 @@ def _lead(token: Token, name: str, href: Href) -> None:
 
 def _led(target: str, name: str, href: Href) -> str:
     file, _, slug = target.partition("#")
-    path = normpath(file if name == README else f"docs/{file}")
-    matched = _PAGE_PATH.fullmatch(path)
-    if path != "README.md" and not matched:
+    matched = _PAGE_PATH.fullmatch(normpath(file))
+    if not matched:
         return ""
-    other = matched[1] if matched else README
+    other = matched[1]
     if other not in page_names():
         raise BrokenLinkError(f"{name}: links to {target}, which is no page")
     if slug and slug not in _slugs(other):
@@ -264,6 +259,4 @@ def write_site(folder: Path) -> int:
 
 
 def _site_file(name: str) -> str:
-    if name.startswith("images/"):
-        return name
-    return "index.html" if name == README else f"{name}.html"
+    return name if name.startswith("images/") else f"{name}.html"

@@ -178,7 +178,7 @@ def test_a_setting_whose_library_is_missing_says_what_to_install(tmp_path):
 
 def test_the_page_has_every_extension_and_what_turns_it_on():
     rows = re.findall(
-        r"(?m)^\| `(\w+)` \| \[(.*)\]\(([\w.]+)(?:#[\w-]+)?\) \|(.*)\|(.*)\|$",
+        r"(?m)^\| `(\w+)` \| \[(.*)\]\(([\w./]+)(?:#[\w-]+)?\) \|(.*)\|(.*)\|$",
         PAGE.read_text(encoding="utf-8"),
     )
 
