@@ -86,6 +86,27 @@ def test_a_daemon_with_default_settings_loads_no_extension_and_no_optional_libra
     assert strange == []
 
 
+# -- the manual -----------------------------------------------------------------------------------
+
+# The most there may be, lowered whenever pages shrink. Aims: 20 pages, 30 000 words, 260 000 bytes.
+MOST_PAGES = 24
+MOST_WORDS = 35_000
+MOST_BYTES = 298_000
+MOST_OF_CHANGELOG = 4_000
+GENERATED = {"settings.md", "metrics.md", "commands.md", "reference.md"}
+
+
+def test_the_manual_stays_as_short_as_it_is():
+    pages = {path.name: path.read_bytes() for path in (PACKAGE.parent / "docs").glob("*.md")}
+    words = sum(len(text.split()) for name, text in pages.items() if name not in GENERATED)
+
+    assert pages.keys() > GENERATED
+    assert len(pages) <= MOST_PAGES
+    assert words <= MOST_WORDS
+    assert sum(map(len, pages.values())) <= MOST_BYTES
+    assert (PACKAGE.parent / "CHANGELOG.md").stat().st_size <= MOST_OF_CHANGELOG
+
+
 # -- the table of extensions ----------------------------------------------------------------------
 
 
