@@ -27,13 +27,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--out", metavar="FOLDER", help="write all pages as HTML files")
+    instead.add_argument("--search", metavar="WORDS", help="list the sections that hold all words")
     instead.add_argument("--completion", choices=SHELLS, help="print a shell's completion script")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _WHERE
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a page, write the site, or print a completion script."""
+    """Print a page or a script of completion, write the site, or search the pages."""
     if options.completion:
         from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - rarely wanted
 
@@ -41,6 +42,12 @@ def run(options: argparse.Namespace) -> int:
     elif options.out:
         count = manual.write_site(Path(options.out))
         print(f"{options.out}: {count} pages; open {Path(options.out) / 'index.html'}")
+    elif options.search:
+        hits = manual.search(options.search)
+        if not hits:
+            raise manual.PageMissingError(f"no section holds all words of {options.search!r}")
+        for hit in hits:
+            print(f"{hit.page}#{hit.slug}\n    {hit.line}")
     else:
         name, _, slug = (options.page or "index").removeprefix("docs/").partition("#")
         name = name.removesuffix(".md")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Request
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
@@ -24,8 +24,12 @@ def manual_routes(renderer: Renderer) -> APIRouter:
     router = APIRouter(include_in_schema=False)
 
     @router.get("/docs")
-    def contents(request: Request) -> Response:
-        return page(request, "index")
+    def contents(request: Request, q: Annotated[str, Query(max_length=128)] = "") -> Response:
+        from monitor import manual  # noqa: PLC0415
+
+        if not q.strip():
+            return page(request, "index")
+        return _answer(request, "manual_search.html", question=q, hits=manual.search(q))
 
     @router.get("/docs/images/{name}")
     def picture(name: Annotated[str, Path(max_length=128)]) -> Response:
@@ -42,11 +46,11 @@ def manual_routes(renderer: Renderer) -> APIRouter:
         from monitor import manual  # noqa: PLC0415
 
         try:
-            found = _page(name.removesuffix(".md"))
+            shown = _page(name.removesuffix(".md"))
         except manual.PageMissingError as error:
             raise HTTPException(404, str(error)) from error
-        # Rendered without any HTML in its source.
-        return _answer(request, "manual.html", page=found, html=Markup(found.html))  # noqa: S704
+        html = Markup(shown.html)  # noqa: S704 - rendered without any HTML in its source
+        return _answer(request, "manual.html", page=shown, html=html, question="")
 
     def _answer(request: Request, template: str, **values: object) -> Response:
         text = renderer.text(template, values)

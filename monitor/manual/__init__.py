@@ -27,14 +27,17 @@ from monitor.manual.markdown_pages import (
     source,
     write_site,
 )
+from monitor.manual.search import Hit, search
 
 __all__ = [
     "BrokenLinkError",
+    "Hit",
     "ManualPage",
     "PageMissingError",
     "image",
     "page",
     "page_names",
+    "search",
     "section",
     "source",
     "write_site",

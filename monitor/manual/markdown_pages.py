@@ -79,17 +79,17 @@ def source(name: str) -> str:
 
 def section(name: str, slug: str) -> str:
     """Return the Markdown of one section of a page; raises PageMissingError."""
-    text = _COMMENT.sub("", source(name))
-    headings = _headings(_parser().parse(text))
-    begins = [line for heading, line in headings if heading.slug == slug]
+    text = markdown_of(name)
+    begins = [line for heading, line in headings(text) if heading.slug == slug]
     if not begins:
-        known = [heading.slug for heading, _ in headings]
+        known = [heading.slug for heading, _ in headings(text)]
         near = get_close_matches(slug, known, 1)
         hint = f"; is it {near[0]}?" if near else ""
         raise PageMissingError(f"{name} has no section {slug!r}{hint}")
-    level = next(heading.level for heading, line in headings if line == begins[0])
-    ends = [line for heading, line in headings if line > begins[0] and heading.level <= level]
-    return "\n".join(text.splitlines()[begins[0] : ends[0] if ends else None]).strip() + "\n"
+    level = next(heading.level for heading, line in headings(text) if line == begins[0])
+    ends = [line for heading, line in headings(text) if line > begins[0] and heading.level <= level]
+    lines = text.splitlines()[begins[0] : ends[0] if ends else None]
+    return "\n".join(lines).strip() + "\n"
 
 
 def page(name: str, href: Href) -> ManualPage:
@@ -97,12 +97,14 @@ def page(name: str, href: Href) -> ManualPage:
 
     Raises PageMissingError, and BrokenLinkError for a link that leads nowhere.
     """
-    tokens = _parser().parse(_COMMENT.sub("", source(name)))
-    headings = tuple(heading for heading, _ in _headings(tokens))
-    _address(tokens, headings)
+    text = markdown_of(name)
+    tokens = _parser().parse(text)
+    opened = (token for token in tokens if token.type == "heading_open")
+    for token, (heading, _) in zip(opened, headings(text), strict=True):
+        token.attrSet("id", heading.slug)
     for token in _inline(tokens):
         _lead(token, name, href)
-    title = next((each.text for each in headings), name)
+    title = next((heading.text for heading, _ in headings(text)), name)
     html = _parser().renderer.render(tokens, _parser().options, {})
     return ManualPage(name, title, html)
 
@@ -153,11 +155,17 @@ def _text(token: Token) -> str:
     )
 
 
-def _headings(tokens: Sequence[Token]) -> list[tuple[Heading, int]]:
-    """Return the headings with the lines in which they begin, named as on GitHub."""
-    found: list[tuple[Heading, int]] = []
+def markdown_of(name: str) -> str:
+    """Return the Markdown of a page without its comments; raises PageMissingError."""
+    return _COMMENT.sub("", source(name))
+
+
+@cache
+def headings(text: str) -> tuple[tuple[Heading, int], ...]:
+    """Return the headings in Markdown with the lines in which they begin, named as on GitHub."""
+    begins: list[tuple[Heading, int]] = []
     used: dict[str, int] = {}
-    for before, token in pairwise(tokens):
+    for before, token in pairwise(_parser().parse(text)):
         if before.type == "heading_open":
             text = _text(token)
             slug = _NOT_IN_SLUGS.sub("", text.strip().lower()).replace(" ", "-")
@@ -165,14 +173,8 @@ def _headings(tokens: Sequence[Token]) -> list[tuple[Heading, int]]:
             used[slug] = again + 1
             named = f"{slug}-{again}" if again else slug
             line = before.map[0] if before.map else 0
-            found.append((Heading(int(before.tag[1:]), named, text), line))
-    return found
-
-
-def _address(tokens: Sequence[Token], headings: Sequence[Heading]) -> None:
-    opened = (token for token in tokens if token.type == "heading_open")
-    for token, heading in zip(opened, headings, strict=True):
-        token.attrSet("id", heading.slug)
+            begins.append((Heading(int(before.tag[1:]), named, text), line))
+    return tuple(begins)
 
 
 def _lead(token: Token, name: str, href: Href) -> None:
@@ -197,15 +199,9 @@ def _led(target: str, name: str, href: Href) -> str:
     other = matched[1]
     if other not in page_names():
         raise BrokenLinkError(f"{name}: links to {target}, which is no page")
-    if slug and slug not in _slugs(other):
+    if slug and all(slug != heading.slug for heading, _ in headings(markdown_of(other))):
         raise BrokenLinkError(f"{name}: links to {target}, which has no such section")
     return href(other) + (f"#{slug}" if slug else "")
-
-
-@cache
-def _slugs(name: str) -> frozenset[str]:
-    tokens = _parser().parse(_COMMENT.sub("", source(name)))
-    return frozenset(heading.slug for heading, _ in _headings(tokens))
 
 
 # -- the folder -----------------------------------------------------------------------------------

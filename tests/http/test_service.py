@@ -1321,6 +1321,16 @@ def test_the_documentation_is_served_with_links_that_lead_on(service):
         assert "default-src 'none'" in headers["Content-Security-Policy"]
 
 
+def test_the_documentation_is_searched_and_what_is_asked_is_only_text(service):
+    service.publish(page())
+    text = get(service, "/docs?q=no+pairs")[1].decode()
+    hostile = get(service, "/docs?q=%3Cscript%3E")[1].decode()
+
+    assert re.findall(r'href="(/docs/[\w.-]+#[\w-]+)"', text)[0] == "/docs/pairing#no-pairs"
+    assert "<script>" not in hostile
+    assert "No section holds all of these words" in hostile
+
+
 def test_an_answers_body_does_not_wait_for_the_receipt_of_its_head(monkeypatch):
     """Nagle's algorithm and delayed acknowledgements would add 40 ms to every answer."""
     found = []
