@@ -10,8 +10,12 @@ from alarms_streams import SHAPES, Fault, Float, Sensors, classical, faulty
 from alarms_table import judged, table
 
 ONSET = 200
-SIZES = (0.5, 1.0, 2.0, 5.0, 8.0, 20.0)
-CLEAR = {"normal": 30.0, "AR(0.7)": 150.0}  # pairs to the all-clear, from 1 u on
+REPAIRED = {
+    **{f"offset {size:g} u": Fault(offset=size) for size in (0.5, 1.0, 2.0, 5.0, 8.0, 20.0)},
+    "sd x 2": Fault(scale=2.0),
+    "sd / 2": Fault(scale=0.5),
+}
+CLEAR = {"normal": 30.0, "AR(0.7)": 150.0}  # pairs to the all-clear, of an offset from 1 u on
 STILL = 300  # pairs after a change that is no repair
 STEADY = 1000  # pairs of a steady fault
 
@@ -48,13 +52,14 @@ def ends(found: list[Change], rows: list[int], pair: int) -> dict[int, int]:
     return end
 
 
-def repaired(job: tuple[str, float, int]) -> list[str]:
-    shape, size, count = job
+def repaired(job: tuple[str, str, int]) -> list[str]:
+    shape, name, count = job
+    fault = REPAIRED[name]
     lasting, after = 300, 2000 if shape.startswith("AR") else 600
     repair = ONSET + lasting
     rng = np.random.default_rng([20261201, len(shape)])
     s = classical(SHAPES[shape])(rng, (count, repair + after))
-    found = changes(faulty(Fault(offset=size), s, ONSET, rng, repair))
+    found = changes(faulty(fault, s, ONSET, rng, repair))
     rows = [row for row, fires in at(found, repair).items() if fires]
     end = ends(found, rows, repair)
     pairs = np.array([end.get(row, repair + after) - repair + 1 for row in rows], float)
@@ -63,17 +68,17 @@ def repaired(job: tuple[str, float, int]) -> list[str]:
         for row in rows
         if end.get(row, repair + after) + STILL < repair + after
     ]
-    cells = [f"{shape}, offset {size:g} u repaired", str(len(rows))]
+    cells = [f"{shape}, {name} repaired", str(len(rows))]
     if not rows:
         return [*cells, "", "", "", ""]
     middle, most = np.percentile(pairs, [50, 90])
-    goal = judged(float(middle), atmost=CLEAR[shape]) if size >= 1.0 else ""
+    goal = judged(float(middle), atmost=CLEAR[shape]) if fault.offset >= 1.0 else ""
     return [*cells, f"{middle:.0f}", goal, f"{most:.0f}", f"{np.mean(again):.0%}" if again else ""]
 
 
 def all_clears(share: float, pool: ProcessPoolExecutor) -> str:
     count = max(20, round(100 * share))
-    rows = pool.map(repaired, [(shape, size, count) for shape in CLEAR for size in SIZES])
+    rows = pool.map(repaired, [(shape, name, count) for shape in CLEAR for name in REPAIRED])
     head = ["repaired after 300 pairs", "firing then", "median pairs to the all-clear", "goal"]
     return table([*head, "90 %", f"fires again within {STILL}"], list(rows))
 

@@ -44,6 +44,11 @@ class Sensors(NamedTuple):
     of_reference: float = 0.0
 
     @property
+    def unit(self) -> Float:
+        """Return the standard uncertainty stated, or that of a normal with the stated interval."""
+        return np.where(np.isnan(self.u), self.half / P90, self.u)
+
+    @property
     def z(self) -> Float:
         """Return the errors in units of what was stated of them."""
         return (self.value - self.reference) / np.hypot(self.u, self.u_ref)
@@ -56,8 +61,29 @@ def normal(rng: np.random.Generator, size: tuple[int, int]) -> Float:
     return rng.standard_normal(size)
 
 
-def student4(rng: np.random.Generator, size: tuple[int, int]) -> Float:
-    return rng.standard_t(4, size) / np.sqrt(2.0)
+def student(nu: float) -> Draw:
+    return lambda rng, size: rng.standard_t(nu, size) / np.sqrt(nu / (nu - 2.0))
+
+
+def laplace(rng: np.random.Generator, size: tuple[int, int]) -> Float:
+    return rng.laplace(0.0, np.sqrt(0.5), size)
+
+
+def exponential(rng: np.random.Generator, size: tuple[int, int]) -> Float:
+    return rng.exponential(1.0, size) - 1.0
+
+
+def contaminated(rng: np.random.Generator, size: tuple[int, int]) -> Float:
+    wide = np.where(rng.random(size) < 0.05, 5.0, 1.0)
+    return rng.standard_normal(size) * wide / np.sqrt(0.95 + 0.05 * 25.0)
+
+
+def garch(rng: np.random.Generator, size: tuple[int, int]) -> Float:
+    z, variance = rng.standard_normal(size), np.ones(size[0])
+    for t in range(size[1]):
+        z[:, t] *= np.sqrt(variance)
+        variance = 0.1 + 0.1 * z[:, t] ** 2 + 0.8 * variance
+    return z
 
 
 def autoregressive(rho: float) -> Draw:
@@ -89,7 +115,7 @@ def partly(share: float, slow: Draw) -> Draw:
     return draw
 
 
-SHAPES: dict[str, Draw] = {"normal": normal, "t4": student4, "AR(0.7)": autoregressive(0.7)}
+SHAPES: dict[str, Draw] = {"normal": normal, "t4": student(4.0), "AR(0.7)": autoregressive(0.7)}
 
 
 # --- honest sensors ------------------------------------------------------------------------------
@@ -220,10 +246,15 @@ def _changes() -> dict[str, tuple[Honest, float]]:
     }
 
 
-# name: (sensors, least mean number of pairs to a false alarm)
+# name: (sensors, least mean number of pairs to a false alarm, 0 where none is promised)
 HONEST: dict[str, tuple[Honest, float]] = {
     "independent, normal": (classical(normal), 10_000.0),
-    "independent, t4": (classical(student4), 10_000.0),
+    "independent, t4": (classical(student(4.0)), 10_000.0),
+    "independent, t3": (classical(student(3.0)), 2500.0),
+    "independent, Laplace": (classical(laplace), 10_000.0),
+    "independent, exponential": (classical(exponential), 10_000.0),
+    "5 % of the errors five times as wide": (classical(contaminated), 2500.0),
+    "GARCH(0.1, 0.8)": (classical(garch), 0.0),
     "AR(0.7)": (classical(_AR7), 1000.0),
     "AR(0.9)": (classical(_AR9), 1000.0),
     **_changes(),
@@ -282,7 +313,7 @@ def faulty(
 ) -> Sensors:
     """Return ``honest`` sensors with ``fault`` from pair ``onset`` on, before ``until``."""
     span = slice(onset, until)
-    truth, u = honest.reference[:, span], honest.u[:, span]
+    truth, u = honest.reference[:, span], honest.unit[:, span]
     value = truth + fault.scale * (honest.value[:, span] - truth)
     value = PIVOT + fault.gain * (value - PIVOT)
     value = value + u * (fault.offset + fault.slope * np.arange(1.0, u.shape[1] + 1.0))
@@ -292,3 +323,11 @@ def faulty(
     changed = honest.value.copy()
     changed[:, span] = value
     return honest._replace(value=changed)
+
+
+def tolerated(rng: np.random.Generator, size: tuple[int, int]) -> Sensors:
+    """Return sensors at the corner of what the detector tolerates."""
+    return faulty(Fault(offset=0.1, scale=1.1), classical(normal)(rng, size), 0, rng)
+
+
+ACCEPTED = HONEST | {"off by 0.1 u, errors 1.1 times as wide": (tolerated, 1000.0)}

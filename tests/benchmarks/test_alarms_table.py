@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from harness.cases import further
 
 PROJECT = Path(__file__).parents[2]
+PAGE = PROJECT / "docs" / "evidence" / "detection.md"
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("thresholds", "conventions")]
 sys.path.append(str(PROJECT / "benchmarks"))
 
 import alarms_oracle as oracle  # noqa: E402
@@ -18,14 +21,23 @@ import alarms_peers as peers  # noqa: E402
 from alarms_streams import FAULTS, HONEST, SHAPES, Fault, classical, faulty  # noqa: E402
 
 
-@pytest.mark.parametrize("name", ["all-clears", *further("still-wrong", "incidents")])
+@pytest.mark.parametrize(
+    "name", ["all-clears", *SLOW, *further("still-wrong", "incidents", "intervals")]
+)
 def test_a_table_in_its_short_form_has_the_pages_columns_and_rows(name):
     command = [sys.executable, "benchmarks/alarms.py", "--share", "0.01", "--table", name]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, check=True, text=True)
-    page = (PROJECT / "docs" / "evidence" / "detection.md").read_text("utf-8")
-    written = page.split(f"<!-- table alarms-{name} -->")[1].split("<!-- end")[0]
 
-    assert _shape(done.stdout) == _shape(written)
+    assert _shape(done.stdout) == _shape(_written(f"alarms-{name}"))
+
+
+def test_every_table_of_the_page_is_filled():
+    for name in re.findall(r"<!-- table ([a-z-]+) -->", PAGE.read_text("utf-8")):
+        assert len(_shape(_written(name))[1]) >= 3, name
+
+
+def _written(name: str) -> str:
+    return PAGE.read_text("utf-8").split(f"<!-- table {name} -->")[1].split("<!-- end")[0]
 
 
 def _shape(text: str) -> tuple[str, list[str]]:

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
-from detection_streams import FAULTS, ONSET, SHAPES, between_alarms, first_alarms, progress, table
+from alarms_ours import first_alarms
+from alarms_peers import between
+from alarms_streams import Draw, Float, Int, autoregressive, normal, sensors, student
+from alarms_table import table
 
 from monitor.core.columns import Columns, columns
 from monitor.core.scores import conventions
 from monitor.core.scores.statistics import compute
 
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]
 Values = dict[str, Float]  # statistic: one number a stream and look, [streams, looks]
 
 WINDOW = 100
 EVERY = 10  # pairs between two looks, as a publish interval would have it
-LENGTH = 1600
+ONSET, LENGTH = 200, 1600
 FAULTY = slice(None, None, 4)  # of a world with a fault: the others are the fleet around them
+SHAPES: dict[str, Draw] = {
+    "normal": normal,
+    "t4": student(4.0),
+    "AR(0.5)": autoregressive(0.5),
+}
+FAULTS: dict[str, Callable[[Float], Float]] = {
+    "offset 0.5 u": lambda z: z + 0.5,
+    "offset 1 u": lambda z: z + 1.0,
+    "sd x 2": lambda z: 2.0 * z,
+    "sd / 2": lambda z: 0.5 * z,
+}
 ASKED = (
     *("crps", "crps_expected_ratio", "quadratic_expected_ratio", "interval_expected_ratio"),
     *("zms_zeta", "coverage"),
@@ -48,20 +61,16 @@ def lasting(beyond: Bool, looks: int) -> Bool:
     return found
 
 
-def windows(error: Float, u: Float) -> Columns:
-    """Return the window before each look of each stream as a series, streams first."""
-    ends = np.arange(WINDOW, error.shape[1] + 1, EVERY)
-    rows = ends[:, None] + np.arange(-WINDOW, 0)
-    flat, spread = error[:, rows].ravel(), u[:, rows].ravel()
-    blank = np.full(flat.size, np.nan)
-    starts = np.arange(0, flat.size, WINDOW)
-    zero = np.zeros(flat.size)
+def series(error: Float, u: Float) -> Columns:
+    """Return rows [series, pairs] as the columns of series beside an exact reference of zero."""
+    count, length = error.shape
+    blank, zero = np.full(error.size, np.nan), np.zeros(error.size)
     return columns(
-        starts,
-        time=np.tile(np.arange(float(WINDOW)), starts.size),
-        value=flat,
+        np.arange(0, error.size, length),
+        time=np.tile(np.arange(float(length)), count),
+        value=error.ravel(),
         reference=zero,
-        u=spread,
+        u=u.ravel(),
         u_ref=zero,
         lower=blank,
         upper=blank,
@@ -71,29 +80,28 @@ def windows(error: Float, u: Float) -> Columns:
 
 
 def looks(error: Float, u: Float) -> Values:
-    """Return the statistics of the windows, [streams, looks]."""
+    """Return the statistics of the window before each look, [streams, looks]."""
+    ends = np.arange(WINDOW, error.shape[1] + 1, EVERY)
+    rows = ends[:, None] + np.arange(-WINDOW, 0)
     parts: dict[str, list[Float]] = {name: [] for name in ASKED}
     for first in range(0, error.shape[0], 10):
-        few = slice(first, first + 10)
-        for name, found in compute(windows(error[few], u[few]), list(ASKED)).items():
-            parts[name].append(found.reshape(error[few].shape[0], -1))
+        windows = (part[first : first + 10, rows].reshape(-1, WINDOW) for part in (error, u))
+        for name, found in compute(series(*windows), list(ASKED)).items():
+            parts[name].append(found.reshape(-1, ends.size))
     return {name: np.concatenate(found) for name, found in parts.items()}
 
 
-def thresholds(share: float) -> str:
+def thresholds(share: float, _: ProcessPoolExecutor) -> str:
     streams = max(8, round(200 * share))
     shape = (streams, LENGTH)
     one = np.ones(shape)
     u_doubles = np.where(np.arange(LENGTH) >= ONSET, 2.0, 1.0) * one
-    honest = {
-        name: SHAPES[name][0](np.random.default_rng(20260120), shape)
-        for name in ("normal", "t4", "AR(0.5)")
-    }
+    honest = {name: draw(np.random.default_rng(20260120), shape) for name, draw in SHAPES.items()}
     worlds = {name: (z, one) for name, z in honest.items()}
     worlds["u doubles, honestly"] = (honest["normal"] * u_doubles, u_doubles)
-    for name in ("offset 0.5 u", "offset 1 u", "sd x 2", "sd / 2"):
+    for name, fault in FAULTS.items():
         z = honest["normal"].copy()
-        z[FAULTY, ONSET:] = FAULTS[name][0](z[FAULTY, ONSET:])
+        z[FAULTY, ONSET:] = fault(z[FAULTY, ONSET:])
         worlds[name] = (z, one)
     values = {name: looks(*world) for name, world in worlds.items()}
     rows = []
@@ -101,14 +109,13 @@ def thresholds(share: float) -> str:
         cells = [limit]
         for name in worlds:
             alarm = first(crossed(values[name]))[FAULTY if name in FAULTS else slice(None)]
-            cells.append(told(alarm, faulty=name in FAULTS))
+            cells.append(shown(alarm, faulty=name in FAULTS))
         rows.append(cells)
-        progress(cells)
     cells = ["this detector"]
     for name, (error, u) in worlds.items():
-        z = (error / u)[FAULTY if name in FAULTS else slice(None)]
-        cells.append(told(first_alarms(z)[0], faulty=name in FAULTS))
-    progress(cells)
+        own = FAULTY if name in FAULTS else slice(None)
+        alarm = first_alarms(sensors(error[own], u[own], 0.0 * error[own]))
+        cells.append(shown(alarm, faulty=name in FAULTS))
     return table(["alert", *worlds], [*rows, cells])
 
 
@@ -118,7 +125,7 @@ def first(crossed: Bool) -> Int:
     return np.where(crossed.any(axis=1), WINDOW + EVERY * look - 1, LENGTH)
 
 
-def told(alarm: Int, *, faulty: bool) -> str:
+def shown(alarm: Int, *, faulty: bool) -> str:
     """Return the share of honest streams that alarm, or the median delay and what is missed."""
     if not faulty:
         return f"{(alarm < LENGTH).mean():.0%}"
@@ -140,11 +147,12 @@ RULES: dict[str, Callable[[Columns], Bool]] = {
 }
 
 
-def conventional(share: float) -> str:
+def conventional(share: float, _: ProcessPoolExecutor) -> str:
     streams, length = max(50, round(400 * share)), 4000
+    one = np.ones((streams, length))
     worlds = {
-        name: of_z(SHAPES[name][0](np.random.default_rng(20260121), (streams, length)))
-        for name in ("normal", "t4", "AR(0.5)")
+        name: series(draw(np.random.default_rng(20260121), (streams, length)), one)
+        for name, draw in SHAPES.items()
     }
     rows = []
     for rule, broken in RULES.items():
@@ -152,25 +160,6 @@ def conventional(share: float) -> str:
         for c in worlds.values():
             found = broken(c).reshape(streams, length)
             alarm = np.where(found.any(axis=1), np.argmax(found, axis=1), length)
-            cells.append(f"{between_alarms(alarm, length):,.0f}")
+            cells.append(f"{between(alarm, length):,.0f}")
         rows.append(cells)
-        progress(cells)
     return table(["convention, at every pair", *worlds], rows)
-
-
-def of_z(z: Float) -> Columns:
-    """Return streams of z as series with u = 1."""
-    flat = z.ravel()
-    blank, zero = np.full(flat.size, np.nan), np.zeros(flat.size)
-    return columns(
-        np.arange(0, flat.size, z.shape[1]),
-        time=np.tile(np.arange(float(z.shape[1])), z.shape[0]),
-        value=flat,
-        reference=zero,
-        u=np.ones(flat.size),
-        u_ref=zero,
-        lower=blank,
-        upper=blank,
-        p=blank,
-        level=0.9,
-    )
