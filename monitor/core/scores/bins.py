@@ -70,20 +70,20 @@ def in_lines(matrix: Float, places: Int) -> Float:
     return taken
 
 
-def last_in_order(matrix: Float, kept: int) -> Int:
-    """Return the places of the ``kept`` largest numbers of each line, ascending, ties stable.
+def last_in_order(matrix: Float, count: int) -> Int:
+    """Return the places of the ``count`` largest numbers of each line, ascending, ties stable.
 
     They are the end of a stable sort; negative numbers come first in any order.
     """
     length = matrix.shape[1]
     if length > PLACES:
-        return np.argsort(matrix, axis=1, kind="stable")[:, -kept:]
+        return np.argsort(matrix, axis=1, kind="stable")[:, -count:]
     packed = _packed(matrix)
     near = np.zeros(matrix.shape[0], dtype=np.bool_)
-    if kept < length:
+    if count < length:
         # Where keys differ in their place bits only, the number cut off may be the larger one.
-        near = packed[:, -kept] - packed[:, -kept - 1] <= PLACES
-    return _mended(matrix, packed[:, -kept:] & PLACES, near)
+        near = packed[:, -count] - packed[:, -count - 1] <= PLACES
+    return _mended(matrix, packed[:, -count:] & PLACES, near)
 
 
 def order_by_u(c: Columns) -> Int:

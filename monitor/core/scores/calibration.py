@@ -106,11 +106,11 @@ def z_lag1(c: Columns) -> Float:
     floor = 1e-12 * square + c.counts * np.square(ROUNDING * c.once(z_mean))
     defined = (c.counts > 2) & (np.minimum(earlier, later) > floor)
     spread = np.sqrt(np.where(defined, earlier, 0.0)) * np.sqrt(np.where(defined, later, 0.0))
-    found = ratio(c.sum(products) - first * last / others, spread)
+    lag1 = ratio(c.sum(products) - first * last / others, spread)
     # Where the first or the last pair dominates the spread, subtracting it would cancel digits.
     for row in np.flatnonzero(defined & (np.minimum(earlier, later) < _RULED * square)):
-        found[row] = _lag1_apart(c.z[c.starts[row] : c.starts[row] + c.counts[row]])
-    return np.clip(found, -1.0, 1.0)
+        lag1[row] = _lag1_apart(c.z[c.starts[row] : c.starts[row] + c.counts[row]])
+    return np.clip(lag1, -1.0, 1.0)
 
 
 def _lag1_apart(z: Float) -> float:

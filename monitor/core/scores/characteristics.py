@@ -150,16 +150,16 @@ def scale_optimal(c: Columns) -> Float:
     scales, widths = c.grid(b.scale, -1.0), c.grid(b.active, 0.0)
     length = scales.shape[1]
     # About that share of pairs lies beyond the optimum: mostly the largest scales suffice.
-    for kept in (min(int(2.0 * share.max() * length) + 1, length), length):
-        largest = last_in_order(scales, kept)[:, ::-1]
+    for count in (min(int(2.0 * share.max() * length) + 1, length), length):
+        largest = last_in_order(scales, count)[:, ::-1]
         beyond = np.cumsum(in_lines(widths, largest), axis=1)
         if (beyond[:, -1:] > allowed).all():
             break
     passed = np.count_nonzero(beyond <= allowed, axis=1)
     line = np.arange(passed.size)
     at = largest[line, np.minimum(passed, largest.shape[1] - 1)]
-    found = np.where(passed < length, scales[line, at], 0.0)
-    return np.where(c.once(banded_count) > 0.0, found, np.nan)
+    optimal = np.where(passed < length, scales[line, at], 0.0)
+    return np.where(c.once(banded_count) > 0.0, optimal, np.nan)
 
 
 def cost_optimal(c: Columns) -> Float:
@@ -201,8 +201,8 @@ def auucc_partial_gain(c: Columns) -> Float:
     b = c.once(bands)
     distance = np.sort(c.grid(np.where(b.valid, b.distance, np.nan), np.nan), axis=1)
     area = c.once(mean_band) * tail_area(c, c.once(_scales_in_order), PARTIAL)
-    found = 1.0 - ratio(area, tail_area(c, distance, PARTIAL))
-    return np.where(np.abs(found) < _BLUR, 0.0, found)
+    gain = 1.0 - ratio(area, tail_area(c, distance, PARTIAL))
+    return np.where(np.abs(gain) < _BLUR, 0.0, gain)
 
 
 def scale_for_level(c: Columns) -> Float:
@@ -213,5 +213,5 @@ def scale_for_level(c: Columns) -> Float:
     n = c.once(banded_count)
     rank = np.ceil((n + 1.0) * (1.0 - c.mean(c.alpha)) - 1e-9).astype(np.int64)
     ordered = c.once(_scales_in_order)
-    found = ordered[np.arange(n.size), np.clip(rank, 1, ordered.shape[1]) - 1]
-    return np.where(rank <= n, found, np.nan)
+    scale = ordered[np.arange(n.size), np.clip(rank, 1, ordered.shape[1]) - 1]
+    return np.where(rank <= n, scale, np.nan)

@@ -49,24 +49,24 @@ def _run(count: int, limit: float) -> Callable[[Columns], Bool]:
     """Return the rule of ``count`` pairs in a row beyond a limit on one side."""
 
     def violated(c: Columns) -> Bool:
-        found = np.zeros(c.z.size, np.bool_)
+        flags = np.zeros(c.z.size, np.bool_)
         for side in (c.z, -c.z):
             beyond = side > limit
             all_of_them = beyond.copy()
             for back in range(1, count):
                 all_of_them[back:] &= beyond[:-back]
-            found |= all_of_them
-        return found & _in_series(c, count - 1)
+            flags |= all_of_them
+        return flags & _in_series(c, count - 1)
 
     return violated
 
 
 def _range(c: Columns) -> Bool:
     """Return where a pair and the one before it are beyond 2 on opposite sides."""
-    found = np.zeros(c.z.size, np.bool_)
+    flags = np.zeros(c.z.size, np.bool_)
     high, low = c.z > WARNING, c.z < -WARNING
-    found[1:] = (high[1:] & low[:-1]) | (low[1:] & high[:-1])
-    return found & _in_series(c, 1)
+    flags[1:] = (high[1:] & low[:-1]) | (low[1:] & high[:-1])
+    return flags & _in_series(c, 1)
 
 
 WESTGARD: Final[Mapping[str, Callable[[Columns], Bool]]] = {

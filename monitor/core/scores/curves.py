@@ -132,8 +132,8 @@ def normalised(points: Curve, sd: float) -> Curve:
 
 def thinned(points: Curve, most: int = 64) -> Curve:
     """Return at most ``most`` points, evenly along the curve, both ends kept."""
-    kept = np.unique(np.linspace(0, points.scale.size - 1, most).round().astype(np.int64))
-    return Curve(*(axis[kept] for axis in points))
+    places = np.unique(np.linspace(0, points.scale.size - 1, most).round().astype(np.int64))
+    return Curve(*(axis[places] for axis in points))
 
 
 def bandwidth_at(points: Curve, miss: Float) -> Float:

@@ -115,8 +115,8 @@ def trimmed_of(ascending: Rows) -> Rows:
         grid = c.once(ascending)
         cut = np.floor(0.1 * c.counts).astype(np.int64)
         place = np.arange(grid.shape[1])
-        kept = (place >= cut[:, None]) & (place < (c.counts - cut)[:, None])
-        flat: Float = np.where(kept, grid, 0.0).reshape(-1)
+        inner = (place >= cut[:, None]) & (place < (c.counts - cut)[:, None])
+        flat: Float = np.where(inner, grid, 0.0).reshape(-1)
         rows = flat if c.equal_counts else flat[c.cells]
         return np.asarray(c.sum(rows) / (c.counts - 2 * cut))
 
@@ -179,11 +179,11 @@ def of_score(key: str) -> dict[str, Statistic]:
     has_ratio = score.expected is not None and score.unit != "log"
     ratio_name = f"{name}_expected_ratio" if has_ratio else ""
 
-    def live(what: str, help: str) -> Live:  # noqa: A002 - the field's name
-        alias = "score_brier_mean" if (base, what) == ("quadratic", "mean") else ""
-        return Live(f"{name}_{what}", help, density, alias)
+    def live(suffix: str, help: str) -> Live:  # noqa: A002 - the field's name
+        alias = "score_brier_mean" if (base, suffix) == ("quadratic", "mean") else ""
+        return Live(f"{name}_{suffix}", help, density, alias)
 
-    found = {
+    statistics = {
         key: Statistic(
             mean_of(score.rows), score.unit, f"Mean. {score.help}", score.source, "low",
             live("mean", f"Mean {words} over the window; lower is better."),
@@ -199,7 +199,7 @@ def of_score(key: str) -> dict[str, Statistic]:
         ),
     }  # fmt: skip
     if score.expected is not None and has_ratio:
-        found[f"{key}_expected_ratio"] = Statistic(
+        statistics[f"{key}_expected_ratio"] = Statistic(
             expected_ratio_of(score.rows, score.expected), "none",
             f"Mean against what its own claim predicts; above 1 is worse. {score.help}",
             score.source, "1",
@@ -209,4 +209,4 @@ def of_score(key: str) -> dict[str, Statistic]:
                 "1 + (S - E)/|E|; 1 keeps the claim, above 1 is worse.",
             ),
         )  # fmt: skip
-    return found
+    return statistics

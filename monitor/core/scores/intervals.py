@@ -180,10 +180,10 @@ def saddlepoint_zms(c: Columns) -> Interval:
     fourth = c.sum(np.multiply(square, square, out=square)) - 3.0 / c.counts
     rows = PairRows(scaled, c.starts, c.counts)
     ends = np.full((2, flat.size), np.nan)
-    which = np.flatnonzero(~flat & (c.counts >= MIN_PAIRS))
-    if which.size:  # the others have no interval to search for
-        some = rows if which.size == flat.size else rows.of(which)
-        ends[:, which] = saddlepoint_ends(some, a[which], fourth[which], _tails())
+    places = np.flatnonzero(~flat & (c.counts >= MIN_PAIRS))
+    if places.size:  # the others have no interval to search for
+        some = rows if places.size == flat.size else rows.of(places)
+        ends[:, places] = saddlepoint_ends(some, a[places], fourth[places], _tails())
     lower, upper = c.once(zms) + size * ends
     return _interval(c, "saddlepoint", c.once(zms), (lower, upper), 1.0)
 
@@ -196,8 +196,8 @@ def zms_inflation(c: Columns) -> Float:
     either has its variance times (1 + r)/(1 - r), or (1 + r^2)/(1 - r^2). r is that of z, less its
     bias of -(1 + 3 r)/n (Kendall, Biometrika 41 (1954)), and at least 0.
     """
-    seen, n = np.fmax(c.once(z_lag1), 0.0), c.counts
-    r = np.where(seen > 0.0, np.minimum(seen + (1.0 + 3.0 * seen) / n, 1.0 - 2.0 / (n + 2.0)), 0.0)
+    lag, n = np.fmax(c.once(z_lag1), 0.0), c.counts
+    r = np.where(lag > 0.0, np.minimum(lag + (1.0 + 3.0 * lag) / n, 1.0 - 2.0 / (n + 2.0)), 0.0)
     square = np.square(c.once(z_mean))
     level, spread = 2.0 * square, np.maximum(c.once(zms) - square, 0.0)
     parts = level * (1.0 + r) / (1.0 - r) + spread * (1.0 + r * r) / (1.0 - r * r)

@@ -33,7 +33,7 @@ class PairRows(NamedTuple):
     counts: Int
 
     def of(self, rows: Int) -> PairRows:
-        """Return the rows of the series numbered ``which``."""
+        """Return the rows of the series numbered ``rows``."""
         counts = self.counts[rows]
         starts = np.cumsum(counts) - counts
         places = np.repeat(self.starts[rows] - starts, counts) + np.arange(counts.sum())
@@ -151,20 +151,20 @@ def _searched_ends(scaled: PairRows, target: Float, tilt: Float) -> Float:
     """
     below, above = _bracket(target)
     tilt = np.clip(tilt, below, above)
-    ends, found = np.empty_like(target), np.zeros(target.shape, dtype=np.bool_)
+    ends, is_done = np.empty_like(target), np.zeros(target.shape, dtype=np.bool_)
     for _ in range(STEPS):
         at = _tilted(scaled, tilt)
         off = target - at.place
-        ends = np.where(found, ends, at.mean + off * at.slope)
-        found |= np.abs(off) < FOUND
-        if found.all():
+        ends = np.where(is_done, ends, at.mean + off * at.slope)
+        is_done |= np.abs(off) < FOUND
+        if is_done.all():
             break
         below, above = np.where(off > 0.0, tilt, below), np.where(off > 0.0, above, tilt)
         newton = _newton(tilt, at, target)
         inside = (newton > below) & (newton < above)
         tilt = np.where(inside, newton, 0.5 * (below + above))
     # If one pair dominates the mean there may be no root; the mean at the bracket stands in.
-    return np.where(found, ends, at.mean)
+    return np.where(is_done, ends, at.mean)
 
 
 def _hermite(one: _Point, two: _Point, at: Float) -> Float:

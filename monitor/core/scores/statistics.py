@@ -303,14 +303,14 @@ def compute(columns: Columns, names: Iterable[str], cells: int = CELLS) -> dict[
     NaN too, without a warning.
     """
     chosen = {name: STATISTICS[name].function for name in names}
-    found = {name: np.empty(columns.starts.size) for name in chosen}
+    computed = {name: np.empty(columns.starts.size) for name in chosen}
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        for which, part in parts(columns, cells):
+        for places, part in parts(columns, cells):
             for name, function in chosen.items():
-                found[name][which] = part.once(function)
-    for numbers in found.values():
+                computed[name][places] = part.once(function)
+    for numbers in computed.values():
         numbers[~np.isfinite(numbers)] = np.nan
-    return found
+    return computed
 
 
 def live_statistics(density: Density) -> dict[str, str]:
@@ -326,13 +326,13 @@ def live_statistics(density: Density) -> dict[str, str]:
 def live_metrics() -> dict[str, str]:
     """Return the published names that are metrics, with their help, in the order of the page."""
     live = [each.live for each in STATISTICS.values() if each.live is not None]
-    found = {}
+    texts = {}
     for each in (*live, AVAILABILITY, ASSUMED, *OF_VERDICTS):
         if each.help:
-            found[each.name] = each.help
+            texts[each.name] = each.help
         if each.alias:
-            found[each.alias] = f"The same as monitor_{each.name}, by its other name."
-    return found
+            texts[each.alias] = f"The same as monitor_{each.name}, by its other name."
+    return texts
 
 
 def threshold_statistics() -> dict[str, Statistic]:
