@@ -127,11 +127,11 @@ class Pairing:
             name = (reading.sensor, reading.quantity, reading.key if by_key else "")
             held = recalled.get(name)
             if held is None:
-                found = buffers(reading)
-                if isinstance(found, str):
+                buffer = buffers(reading)
+                if isinstance(buffer, str):
                     rows.append(-1)
                     continue
-                held = recalled[name] = (found, [])
+                held = recalled[name] = (buffer, [])
             rows.append(held[0].series)
             held[1].append((reading, received))
         found_rows = np.array(rows, dtype=np.int64)
@@ -155,11 +155,11 @@ class Pairing:
 
         Returns the places of the observations left to :meth:`add_reference`.
         """
-        found = self._in_order.candidates(observations)
-        near = self._in_order.nearest(found)
-        unknown = (found[at][2] for at, reading in enumerate(near) if reading is None)
+        candidates = self._in_order.candidates(observations)
+        near = self._in_order.nearest(candidates)
+        unknown = (candidates[at][2] for at, reading in enumerate(near) if reading is None)
         self._index.flush_staged(each for buffer in unknown for each in buffer.reading_buffers)
-        ingested = set(self._in_order.ingest(found, near, received))
+        ingested = set(self._in_order.ingest(candidates, near, received))
         return [at for at in range(len(observations)) if at not in ingested]
 
     def _add_held(self, count: int, received: float) -> None:
@@ -169,14 +169,14 @@ class Pairing:
 
     def look_up(self, observations: Sequence[Observation]) -> None:
         """Read from the history, in one pass, all about the references in the next observations."""
-        found = [
+        references = [
             each
             for each in observations
             if type(each) is Reference and (each.identity or each.revision)
         ]
         is_recalling = self._reconciler.is_recalling  # then recall looks them up
-        ids = () if is_recalling else (digest(*reference_identity(each)) for each in found)
-        self.references.look_up(ids, [each.identity for each in found if each.identity])
+        ids = () if is_recalling else (digest(*reference_identity(each)) for each in references)
+        self.references.look_up(ids, [each.identity for each in references if each.identity])
 
     def add_reference(self, reference: Reference, received: float) -> Added:
         """Ingest a reference or a revision of one; the highest revision stands."""
@@ -196,8 +196,8 @@ class Pairing:
         known, references = self.references.get(identity), self._index.references_of(effective)
         superseded = () if effective is came else (came,)
         if known is None:
-            seen = tuple(map(digest, superseded))
-            held = HeldReference(effective, references, received, seen)
+            digests = tuple(map(digest, superseded))
+            held = HeldReference(effective, references, received, digests)
             return self._ingest_unknown(came, held, identity)
         if known.has_seen(came):
             return "duplicate"
@@ -205,8 +205,8 @@ class Pairing:
             held = msgspec.structs.replace(known, seen=known.seen_with(came))
             self.references.put(identity, held)
             return "accepted"
-        seen = known.seen_with(known.reference, *superseded)
-        held = HeldReference(effective, references, received, seen)
+        digests = known.seen_with(known.reference, *superseded)
+        held = HeldReference(effective, references, received, digests)
         if identity in self._recalled_references:
             self.references.put(identity, held)
         else:
@@ -273,9 +273,9 @@ class Pairing:
         One that stated neither identity nor revision is in no index. Its pairs are looked for where
         a correction is so late that the reference may have been evicted.
         """
-        found = self.references.evicted_pairs(identity)
-        if found.size or came.identity or came.time >= self._expired_before:
-            return found
+        pairs = self.references.evicted_pairs(identity)
+        if pairs.size or came.identity or came.time >= self._expired_before:
+            return pairs
         return self.references.evicted_pairs_of(identity, *self._index.may_have_paired(came))
 
     def add_concern(self, sensor: str, concern: Concern) -> None:
@@ -365,12 +365,12 @@ class Pairing:
 
     def oldest_readings(self) -> dict[int, float]:
         """Return the event time, s UTC, of the oldest reading held of each series."""
-        found: dict[int, float] = {}
+        oldest: dict[int, float] = {}
         for readings in self.reading_buffers.values():
             if readings.times:
                 time = readings.reading(0).time
-                found[readings.series] = min(time, found.get(readings.series, time))
-        return found
+                oldest[readings.series] = min(time, oldest.get(readings.series, time))
+        return oldest
 
     def oldest(self, share: float) -> float:
         """Return the time of arrival before which ``share`` of everything held arrived."""

@@ -111,20 +111,20 @@ class Interner(Generic[T]):
         self._names: Sequence[T] = ()
         self._numbers: Int = np.zeros(0, dtype=np.int64)
 
-    def numbers(self, names: Sequence[T], which: Int) -> Int:
-        """Return the numbers of the names at the places ``which`` among ``names``."""
+    def numbers(self, names: Sequence[T], at: Int) -> Int:
+        """Return the numbers of the names at the places ``at`` among ``names``."""
         if names is not self._names:
             self._names, self._numbers = names, np.zeros(0, dtype=np.int64)
         if self._numbers.size < len(names):
             more = np.full(len(names) - self._numbers.size, UNKNOWN)
             self._numbers = np.concatenate((self._numbers, more))
-        found: Int = self._numbers[which]
-        is_unknown = found == UNKNOWN
+        numbers: Int = self._numbers[at]
+        is_unknown = numbers == UNKNOWN
         if is_unknown.any():
-            for place in np.unique(which[is_unknown]).tolist():
+            for place in np.unique(at[is_unknown]).tolist():
                 self._numbers[place] = self._number_of(names[place])
-            found = self._numbers[which]
-        return found
+            numbers = self._numbers[at]
+        return numbers
 
     def forget(self) -> None:
         """Drop all cached numbers."""

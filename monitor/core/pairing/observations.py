@@ -49,10 +49,10 @@ class PlainReadings:
     __slots__ = ("names", "times", "us", "values", "which")
 
     def __init__(
-        self, names: Sequence[Name], which: Int, times: Float, values: Float, us: Float
+        self, names: Sequence[Name], rows: Int, times: Float, values: Float, us: Float
     ) -> None:
         self.names: Final = names
-        self.which: Final = which
+        self.which: Final = rows
         self.times: Final = times
         self.values: Final = values
         self.us: Final = us
@@ -167,8 +167,8 @@ Durable = Observation | PackedReadings | Sample
 def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
     """Return plain readings of the series ``rows``, except those whose row is below 0."""
     if rows.size and rows.min() < 0:
-        kept = np.flatnonzero(rows >= 0)
-        rows, plain = rows[kept], plain.part(kept)
+        known = np.flatnonzero(rows >= 0)
+        rows, plain = rows[known], plain.part(known)
     if not rows.size:
         return None
     us, lengths = plain.us, np.zeros(0, dtype=np.int64)
@@ -181,10 +181,10 @@ def pack(rows: Int, plain: PlainReadings) -> PackedReadings | None:
     return PackedReadings(*(each.tobytes() for each in columns))
 
 
-def unpack(kept: Sequence[Durable], names: Sequence[Name]) -> Observed:
+def unpack(packed: Sequence[Durable], names: Sequence[Name]) -> Observed:
     """Return the stored observations of a batch except its samples; ``names`` names each row."""
     plain, others = NOTHING, []
-    for each in kept:
+    for each in packed:
         if isinstance(each, PackedReadings):
             plain = PlainReadings(names, *each.columns())
         elif not isinstance(each, Sample):

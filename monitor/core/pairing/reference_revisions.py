@@ -160,8 +160,8 @@ class ReferenceStore:
         distinct = list(set(names)) if self._history.has_voids_by_name() else []
         self._name_ids = dict(zip(distinct, map(name_alone, distinct), strict=True))
         wanted = {*ids, *self._name_ids.values()}
-        found = self._history.revisions(wanted) if wanted else {}
-        self._looked_up = {**dict.fromkeys(wanted, -1), **found}
+        revisions = self._history.revisions(wanted) if wanted else {}
+        self._looked_up = {**dict.fromkeys(wanted, -1), **revisions}
 
     def void_by_name(
         self, void: Reference, received: float, *, recalled: bool
@@ -200,10 +200,10 @@ class ReferenceStore:
         return self._revision(digest(*identity))
 
     def _revision(self, reference_id: int) -> int:
-        found = self._looked_up.get(reference_id)
-        if found is None:
-            found = self._history.revisions((reference_id,)).get(reference_id, -1)
-        return found
+        revision = self._looked_up.get(reference_id)
+        if revision is None:
+            revision = self._history.revisions((reference_id,)).get(reference_id, -1)
+        return revision
 
     def is_outdated(self, reference_id: int, held: HeldReference) -> bool:
         """Return whether an evicted revision superseded the reference of that digest."""
@@ -220,8 +220,8 @@ class ReferenceStore:
         It takes longer, and finds the pairs of a reference that nobody was expected to revise.
         """
         reference_id = np.uint64(digest(*identity))
-        found = self._history.pairs_of_each(series, since).values()
-        pairs = np.concatenate([np.zeros(0, dtype=PAIR), *found])
+        parts = self._history.pairs_of_each(series, since).values()
+        pairs = np.concatenate([np.zeros(0, dtype=PAIR), *parts])
         return pairs[pairs["reference_id"] == reference_id]
 
 
@@ -244,7 +244,7 @@ def by_buffer(
     leaving: Mapping[Identity, HeldReference],
 ) -> dict[ReferenceBuffer, dict[Identity, Reference]]:
     """Return references by the buffer they belong to."""
-    found: dict[ReferenceBuffer, dict[Identity, Reference]] = {}
+    grouped: dict[ReferenceBuffer, dict[Identity, Reference]] = {}
     for identity, held in leaving.items():
-        found.setdefault(held.references, {})[identity] = held.reference
-    return found
+        grouped.setdefault(held.references, {})[identity] = held.reference
+    return grouped

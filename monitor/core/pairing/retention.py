@@ -110,15 +110,15 @@ def _matches_near(
 ) -> list[tuple[Identity, Match]]:
     """Return the matches of references near a range of times: all that may use it, or more."""
     apart = max(readings.rules.tolerance_seconds, readings.apart_seconds) + MARGIN_SECONDS
-    matches, found = readings.matches, []
+    matches, near = readings.matches, []
     for join in readings.joins:
         times, identities = join.references.times, join.references.identities
         start = bisect_left(times, first - apart)
         for identity in identities[start : bisect_right(times, last + apart, lo=start)]:
             match = matches.get(identity)
             if match is not None:
-                found.append((identity, match))
-    return found
+                near.append((identity, match))
+    return near
 
 
 def drop_reference(reference: Reference, references: ReferenceBuffer, identity: Identity) -> None:

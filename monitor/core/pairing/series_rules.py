@@ -68,8 +68,8 @@ class Systematic(NamedTuple):
     def of(self, u: Float, u_ref: Float) -> Float:
         """Return the systematic standard uncertainty of each error, at most 0.95 of all of it."""
         parts = (self.value, self.share * u, self.reference_value, self.reference_share * u_ref)
-        found = np.sqrt(sum(np.square(part) for part in parts) + np.zeros(u.shape))
-        return np.minimum(found, MOST_SYSTEMATIC * np.hypot(u, u_ref))
+        systematic = np.sqrt(sum(np.square(part) for part in parts) + np.zeros(u.shape))
+        return np.minimum(systematic, MOST_SYSTEMATIC * np.hypot(u, u_ref))
 
     def share_of(self, u: Float, u_ref: Float) -> Float:
         """Return the systematic part of each error's standard uncertainty as a share of all."""

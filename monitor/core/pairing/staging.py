@@ -97,9 +97,9 @@ class Staging:
         at = np.where((after > first) & (times - block.times[before] <= later - times), before, at)
         is_known = (after > first) | (later == times)
         columns = (column[at].tolist() for column in (block.times, block.values, block.us))
-        found = zip(*columns, strict=True)
+        rows = zip(*columns, strict=True)
         return [
-            near if known else None for near, known in zip(found, is_known.tolist(), strict=True)
+            near if known else None for near, known in zip(rows, is_known.tolist(), strict=True)
         ]
 
     def flush(self, wanted: Int | None = None) -> None:
@@ -128,8 +128,8 @@ class Staging:
         """Append a few readings straight to their buffers: columns would cost more."""
         self.flush()
         columns = (plain.which.tolist(), plain.times.tolist(), plain.values.tolist())
-        for at, (which, time, value, u) in enumerate(zip(*columns, plain.us.tolist(), strict=True)):
-            number = self._numbers.get(plain.names[which])
+        for at, (index, time, value, u) in enumerate(zip(*columns, plain.us.tolist(), strict=True)):
+            number = self._numbers.get(plain.names[index])
             if number is not None:
                 readings = self._buffers[number]
                 before = readings.times[-1] if readings.times else -math.inf
@@ -180,9 +180,9 @@ class Staging:
             self._buffers[number].extend(times[part], values[part], us[part], received[part])
 
 
-def _part(block: _StagedBlock, which: Bool) -> _StagedBlock:
+def _part(block: _StagedBlock, mask: Bool) -> _StagedBlock:
     buffers, times, values, us, received = block
-    return _StagedBlock(buffers[which], times[which], values[which], us[which], received[which])
+    return _StagedBlock(buffers[mask], times[mask], values[mask], us[mask], received[mask])
 
 
 def _bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:

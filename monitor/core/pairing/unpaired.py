@@ -74,8 +74,8 @@ def examine(pairing: Pairing) -> list[Unpaired]:
     names |= {
         match[0] for match, references in pairing.reference_buffers.items() if references.times
     }
-    found = [_examine(pairing, quantity) for quantity in sorted(names)]
-    return sorted(found, key=lambda each: each.cause == "paired")
+    examined = [_examine(pairing, quantity) for quantity in sorted(names)]
+    return sorted(examined, key=lambda each: each.cause == "paired")
 
 
 def _examine(pairing: Pairing, quantity: str) -> Unpaired:

@@ -69,7 +69,7 @@ def examine_members(
     pairing: Pairing, lacks_series: Callable[[str], bool] = lambda _sensor: False
 ) -> list[Member]:
     """Return what stands out, by quantity, cause and name; no subject that ``lacks_series``."""
-    found: list[Member] = []
+    members: list[Member] = []
     for quantity, held in _by_quantity(pairing).items():
         late = {sensor: _late(buffers) for sensor, buffers in held.sensors.items()}
         orphans = {
@@ -90,10 +90,10 @@ def examine_members(
             if member.cause in ("subject", "key") or sensor not in off:
                 off[sensor] = member
         taken = {each.nearest[1] for each in off.values() if each.nearest is not None}
-        found += off.values()
-        found += _orphans(quantity, orphans, held, taken)
+        members += off.values()
+        members += _orphans(quantity, orphans, held, taken)
     order = list(MEMBER_CAUSES)
-    return sorted(found, key=lambda each: (each.quantity, order.index(each.cause), each.name))
+    return sorted(members, key=lambda each: (each.quantity, order.index(each.cause), each.name))
 
 
 def _by_quantity(pairing: Pairing) -> dict[str, _Held]:

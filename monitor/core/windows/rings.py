@@ -164,9 +164,9 @@ class Rings:
         """Return ``rows`` (``WINDOW``) as they would be read once they are written."""
         if not self._is_single:
             return rows
-        kept = self._unpacked(*self._packed(rows, rows["u_ref"]))
-        kept["id"] = rows["id"]
-        return kept
+        unpacked = self._unpacked(*self._packed(rows, rows["u_ref"]))
+        unpacked["id"] = rows["id"]
+        return unpacked
 
     def _packed(self, rows: Records, u_ref: Float) -> tuple[Records, npt.NDArray[Any]]:
         packed = np.empty(rows.size, dtype=self._row)

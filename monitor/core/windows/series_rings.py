@@ -82,10 +82,10 @@ def ends_with(held: Ends, changes: GroupedChanges) -> Ends:
     follows[1:] = (named[order][1:] == named[order][:-1]) & (ids[order][1:] == ids[order][:-1])
     replaced = np.zeros(named.size, dtype=np.bool_)
     replaced[order] = follows  # for each pair the changes come first, the held row last
-    kept = ~replaced[: held.owners.size]
+    stays = ~replaced[: held.owners.size]
     stands = ~changes.rows["removed"]
-    rows = np.concatenate([held.rows[kept], window_rows(changes.rows[stands])])
-    of = np.concatenate([held.owners[kept], owners[stands]])
+    rows = np.concatenate([held.rows[stays], window_rows(changes.rows[stands])])
+    of = np.concatenate([held.owners[stays], owners[stands]])
     order = np.lexsort((rows["id"], rows["time"], of))
     return Ends(of[order], rows[order])
 
@@ -201,14 +201,14 @@ class SeriesRings:
     def append(self, changes: GroupedChanges) -> None:
         """Add pairs that are newer than all that their series hold."""
         series, starts, counts, pairs = changes
-        first, kept = self._next[series], counts
+        first, held = self._next[series], counts
         if (counts > self.length).any():
-            kept = np.minimum(counts, self.length)
-            first = first + counts - kept
-            skipped = starts + counts - kept
-            starts = np.cumsum(kept) - kept
-            pairs = some_rows(pairs, np.arange(kept.sum()) + np.repeat(skipped - starts, kept))
-        of = np.repeat(np.arange(series.size), kept)
+            held = np.minimum(counts, self.length)
+            first = first + counts - held
+            skipped = starts + counts - held
+            starts = np.cumsum(held) - held
+            pairs = some_rows(pairs, np.arange(held.sum()) + np.repeat(skipped - starts, held))
+        of = np.repeat(np.arange(series.size), held)
         places = ((first - starts)[of] + np.arange(of.size)) % self.length
         slots, names = self._slot[series], self.names[series]
         self._rings.write_pairs(slots[of], places, names[of], pairs)

@@ -117,9 +117,9 @@ class Windows:
         """
         changes = reckoned_changes(pairs)
         newest, epochs = self._newest_or_none(changes.series), self._epoch[changes.series]
-        seen = without_passing(changes, newest, epochs)
-        if seen is not changes:
-            changes, at = seen, np.isin(changes.series, seen.series)
+        lasting = without_passing(changes, newest, epochs)
+        if lasting is not changes:
+            changes, at = lasting, np.isin(changes.series, lasting.series)
             newest, epochs = newest[at], epochs[at]
         only_newer = _are_only_newer(changes, newest, epochs)
         newer = changes if only_newer.all() else changes.of(only_newer)
@@ -288,7 +288,7 @@ def _are_only_newer(changes: GroupedChanges, newest: Float, epochs: Float) -> Bo
     ``newest`` and ``epochs`` as in :func:`without_passing`.
     """
     first, removed = changes.rows["time"][changes.starts], changes.rows["removed"]
-    found: Bool = (first > newest) & (first >= epochs)
+    is_newer: Bool = (first > newest) & (first >= epochs)
     if removed.any():
-        found &= ~np.logical_or.reduceat(removed, changes.starts)
-    return found
+        is_newer &= ~np.logical_or.reduceat(removed, changes.starts)
+    return is_newer
