@@ -68,10 +68,10 @@ class SeriesColumns:
 
     def densities(self, series: Int) -> list[Density]:
         """Return the density that each series' scores use."""
-        found: list[Density] = []
+        distinct: list[Density] = []
         for row in series:
             density = self._rules[row].density
             if density == "auto":
                 density = "tophat" if self._detector.path[row] == COVERAGE else "normal"
-            found.append(density)
-        return found
+            distinct.append(density)
+        return distinct

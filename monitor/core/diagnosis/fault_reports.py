@@ -57,7 +57,7 @@ class Asked(NamedTuple):
 def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
     """Return the report on each series from its last pairs."""
     last = [_last(each.pairs, each.rules) for each in asked]
-    found = judge_all(
+    verdicts = judge_all(
         last,
         alarm=[
             None if of.alarm is None else max(of.alarm - of.pairs.value.size + each.n, 0)
@@ -70,7 +70,7 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
     )
     return [
         FaultReport(one.fault if shows(one) else each.leading, one)
-        for each, one in zip(asked, found, strict=True)
+        for each, one in zip(asked, verdicts, strict=True)
     ]
 
 
@@ -86,8 +86,8 @@ def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:
     The last ``fresh`` of them came after the previous incident had ended.
     """
     began = float(pairs.time[min(max(pairs.value.size - fresh, 0), pairs.value.size - 1)])
-    found = judge(Pairs.of(pairs.rows(slice(0, 0))), alarm=0, began=began)
-    return FaultReport(leading, found._replace(pairs=pairs.value.size))
+    verdict = judge(Pairs.of(pairs.rows(slice(0, 0))), alarm=0, began=began)
+    return FaultReport(leading, verdict._replace(pairs=pairs.value.size))
 
 
 class FaultReports:

@@ -52,9 +52,9 @@ def at_alarms(
         Pairs.of(each.rows(slice(-PAIRS_MAX, None)), systematic=of.systematic)
         for each, of in zip(pairs, rules, strict=True)
     ]
-    found = judge_all(last, alarm=[each.n - 1 for each in last])
+    verdicts = judge_all(last, alarm=[each.n - 1 for each in last])
     fresh = [each.n for each in last] if fresh is None else fresh
-    rows = zip(found, last, fresh, strict=True)
+    rows = zip(verdicts, last, fresh, strict=True)
     return [Onset(float(p.time[-1]), _began(one, p, new), one.healthy) for one, p, new in rows]
 
 
@@ -71,5 +71,5 @@ def own_pairs(detector: Detector, series: Int, since_alarm: Int) -> list[int]:
     """
     held = detector.since_clear(series)
     fresh = held - np.maximum(since_alarm, 0)
-    found: list[int] = np.where(held < RING, np.maximum(fresh, 1), PAIRS_MAX).tolist()
-    return found
+    own: list[int] = np.where(held < RING, np.maximum(fresh, 1), PAIRS_MAX).tolist()
+    return own

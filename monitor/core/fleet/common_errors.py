@@ -44,16 +44,16 @@ class Meetings(NamedTuple):
     u_shared: Float  # of the reference, the same within a round
     value: Float  # of the reference; NaN where it is unknown
 
-    def where(self, kept: Int) -> Meetings:
+    def where(self, rows: Int) -> Meetings:
         """Return some of the pairs."""
         return Meetings(
-            self.series[kept],
-            self.round[kept],
-            self.time[kept],
-            self.error[kept],
-            self.u[kept],
-            self.u_shared[kept],
-            self.value[kept],
+            self.series[rows],
+            self.round[rows],
+            self.time[rows],
+            self.error[rows],
+            self.u[rows],
+            self.u_shared[rows],
+            self.value[rows],
         )
 
 
@@ -84,11 +84,11 @@ def as_shown(pairs: Meetings) -> Float:
     begins, counts, number = _begun(pairs.round)
     own = np.maximum(pairs.u, 1e-300)
     away = (pairs.error - _medians(pairs, begins, counts, number)[number]) / own
-    told = counts[number] >= _SEEN
+    enough = counts[number] >= _SEEN
     _, series = np.unique(pairs.series, return_inverse=True)
-    squares = np.bincount(series, np.where(told, np.minimum(away * away, 1e12), 0.0))
-    times = np.bincount(series, told)
-    if not told.any():
+    squares = np.bincount(series, np.where(enough, np.minimum(away * away, 1e12), 0.0))
+    times = np.bincount(series, enough)
+    if not enough.any():
         return pairs.u
     others = max(1.0, float(np.median((squares / np.maximum(times, 1.0))[times > 0])))
     factor = np.sqrt(np.maximum((_AS_SEEN * others + squares) / (_AS_SEEN + times), 1.0))
@@ -118,14 +118,14 @@ def rounds_of(pairs: Meetings) -> Rounds:
     away = np.clip(pairs.error - middle[number], -_CLIP * pairs.u, _CLIP * pairs.u)
     total = np.add.reduceat(weight, begins)
     error = middle + np.add.reduceat(weight * away, begins) / total
-    told = counts >= _SEEN
-    place = np.where(told, np.cumsum(told) - 1, -1)
+    enough = counts >= _SEEN
+    place = np.where(enough, np.cumsum(enough) - 1, -1)
     return Rounds(
-        pairs.time[begins][told],
-        error[told],
-        _LOSS / total[told],
-        pairs.u_shared[begins][told],
-        pairs.value[begins][told],
+        pairs.time[begins][enough],
+        error[enough],
+        _LOSS / total[enough],
+        pairs.u_shared[begins][enough],
+        pairs.value[begins][enough],
         place[number],
     )
 
@@ -149,12 +149,12 @@ def among_peers(pairs: Meetings, rounds: Rounds, stated: Float) -> Peers:
     A sensor's own part of the common error is allowed for. Autocorrelated errors count for less
     (the correlation is taken over all sensors).
     """
-    told = np.flatnonzero(rounds.of_pair >= 0)
-    at, u, series = rounds.of_pair[told], stated[told], pairs.series[told]
+    rows = np.flatnonzero(rounds.of_pair >= 0)
+    at, u, series = rounds.of_pair[rows], stated[rows], pairs.series[rows]
     mean_variance = rounds.variance[at] / _LOSS
-    share = mean_variance * (u / np.maximum(pairs.u[told], 1e-300)) ** 2
+    share = mean_variance * (u / np.maximum(pairs.u[rows], 1e-300)) ** 2
     left = u * u - 2.0 * share + rounds.variance[at]
-    z = (pairs.error[told] - rounds.error[at]) / np.sqrt(np.maximum(left, 1e-6 * u * u + 1e-300))
+    z = (pairs.error[rows] - rounds.error[at]) / np.sqrt(np.maximum(left, 1e-6 * u * u + 1e-300))
     order = np.lexsort((at, series))
     z, series = z[order], series[order]
     inflated = _inflation(z, series)

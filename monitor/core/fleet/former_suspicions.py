@@ -40,8 +40,8 @@ def former_suspicion(pairs: Meetings, patience: float, systematic: Systematic) -
     last = int(np.flatnonzero(rounds.of_pair == end)[-1])
     before, after = np.arange(last + 1), np.arange(last + 1, stated.size)
     then = pairs._replace(u=stated).where(before[-PAIRS:])
-    found = suspicion(then, patience, systematic)
-    if found is None:
+    doubt = suspicion(then, patience, systematic)
+    if doubt is None:
         return None
     was, since = (
         among_peers(part, rounds_of(part), stated[some])
@@ -50,7 +50,7 @@ def former_suspicion(pairs: Meetings, patience: float, systematic: Systematic) -
     )
     at_fault = np.setdiff1d(since.names, since.cleared)
     cleared = np.setdiff1d(was.cleared, at_fault)
-    return found._replace(cleared=cleared, until=float(rounds.time[end]))
+    return doubt._replace(cleared=cleared, until=float(rounds.time[end]))
 
 
 def suspicions_over(pairs: Meetings, patience: float, systematic: Systematic) -> list[Suspicion]:
@@ -60,14 +60,14 @@ def suspicions_over(pairs: Meetings, patience: float, systematic: Systematic) ->
     """
     shown = pairs._replace(u=as_shown(pairs))
     rounds = rounds_of(shown)
-    found = []
+    suspicions = []
     for begin, end in _stretches(rounds.z):
         last = int(np.flatnonzero(rounds.of_pair == end)[-1])
         one = suspicion(pairs.where(np.arange(last + 1)[-PAIRS:]), patience, systematic)
         if one is not None:
             until = float(rounds.time[end]) if end < rounds.time.size - 1 else np.inf
-            found.append(one._replace(since=float(rounds.time[begin]), until=until))
-    return found
+            suspicions.append(one._replace(since=float(rounds.time[begin]), until=until))
+    return suspicions
 
 
 def _stretches(z: Float) -> list[tuple[int, int]]:
@@ -75,7 +75,7 @@ def _stretches(z: Float) -> list[tuple[int, int]]:
 
     A stretch is over once the rounds after it show so; one usual round at the end is not enough.
     """
-    found, begin, end, total, most = [], 0, 0, 0.0, 0.0
+    stretches, begin, end, total, most = [], 0, 0, 0.0, 0.0
     for at, beyond in enumerate((np.minimum(z * z, _MOST) - _USUAL).tolist()):
         if total <= 0.0:
             begin, total, most = at, 0.0, 0.0
@@ -84,9 +84,9 @@ def _stretches(z: Float) -> list[tuple[int, int]]:
             end, most = at, total
         if most > _CLEAR and (total < most - _CLEAR or at == z.size - 1):
             is_over = total < most - _CLEAR
-            found.append((begin, end if is_over else at))
+            stretches.append((begin, end if is_over else at))
             total = 0.0
-    return found
+    return stretches
 
 
 def _most_wrong(z: Float) -> int | None:

@@ -88,19 +88,19 @@ class Liveness:
         They must outlive the readings: a journal keeps none that arrived before such a time.
         """
         rows = np.flatnonzero((self.heard < since) & ~np.isnan(self.last_reading))
-        found = np.zeros(rows.size, _SILENT)
-        found["row"], found["assumed"] = rows, self.assumed[rows]
-        found["last"], found["heard"] = self.last_reading[rows], self.heard[rows]
-        return found.tobytes()
+        records = np.zeros(rows.size, _SILENT)
+        records["row"], records["assumed"] = rows, self.assumed[rows]
+        records["last"], records["heard"] = self.last_reading[rows], self.heard[rows]
+        return records.tobytes()
 
     def recall_silent(self, silent: bytes) -> None:
         """Load what :meth:`silent` returned, before any reading is recorded."""
-        found = np.frombuffer(silent, _SILENT)
-        found = found[found["row"] < self.heard.size]
-        rows = found["row"]
-        self.last_reading[rows], self.heard[rows] = found["last"], found["heard"]
-        self.assumed[rows] = found["assumed"]
-        self._any_assumed |= bool(found["assumed"].any())
+        records = np.frombuffer(silent, _SILENT)
+        records = records[records["row"] < self.heard.size]
+        rows = records["row"]
+        self.last_reading[rows], self.heard[rows] = records["last"], records["heard"]
+        self.assumed[rows] = records["assumed"]
+        self._any_assumed |= bool(records["assumed"].any())
 
     def mark_new(self, row: int) -> None:
         """Mark a series for writing."""
@@ -258,8 +258,8 @@ class Refusals:
         for row, key in enumerate(keys):
             if key.sensor in concerned:
                 rows.setdefault(key.sensor, []).append(row)
-        for sensor, those in rows.items():
-            shares[those] = self._fade(sensor, int(self._taken[those].sum()))
+        for sensor, own in rows.items():
+            shares[own] = self._fade(sensor, int(self._taken[own].sum()))
         return shares
 
     def _fade(self, sensor: str, taken: int) -> float:

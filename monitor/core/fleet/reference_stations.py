@@ -104,18 +104,18 @@ def _sharing(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> Steps[
     if not (named or by_id):
         return []
     scopes: dict[int, Scope] = {}
-    for those in portions([*reference_buffers.values()], _BUFFERS_AT_ONCE):
-        scopes.update((id(each.scope), each.scope) for each in those if each.scope.times)
+    for group in portions([*reference_buffers.values()], _BUFFERS_AT_ONCE):
+        scopes.update((id(each.scope), each.scope) for each in group if each.scope.times)
         yield
     referred = Counter(chain.from_iterable(scope.series for scope in scopes.values()))
     yield
     of_subjects = [
         each
-        for (quantity, subject), those in named.items()
-        for each in _stations(quantity, subject, those, referred)
+        for (quantity, subject), group in named.items()
+        for each in _stations(quantity, subject, group, referred)
     ]
     return of_subjects + [
-        _station_by_id(quantity, name, those, referred) for (quantity, name), those in by_id.items()
+        _station_by_id(quantity, name, group, referred) for (quantity, name), group in by_id.items()
     ]
 
 
@@ -123,13 +123,13 @@ def _by_id(
     reference_buffers: Iterable[tuple[str, ReferenceBuffer]], is_shared: IsShared
 ) -> dict[tuple[str, str], list[ReferenceBuffer]]:
     """Return buffers by (quantity, reference_id); each contains references with one."""
-    found: dict[tuple[str, str], list[ReferenceBuffer]] = {}
+    by_id: dict[tuple[str, str], list[ReferenceBuffer]] = {}
     for quantity, references in reference_buffers:
         for name in sorted({each.reference_id for each in references.entries} - {""}):
-            found.setdefault((quantity, name), []).append(references)
+            by_id.setdefault((quantity, name), []).append(references)
     return {
         key: those
-        for key, those in found.items()
+        for key, those in by_id.items()
         if is_shared("", {row for each in those for row in each.scope.series})
     }
 
@@ -212,10 +212,10 @@ class ReferenceStations:
         for station in stations:
             if not np.isin(station.rows, changed).any():
                 continue
-            found = _examine(station, gather, complete, facts_of)
+            suspect = _examine(station, gather, complete, facts_of)
             self._found.pop((station.quantity, station.reference), None)
-            if found is not None:
-                self._found[station.quantity, station.reference] = found
+            if suspect is not None:
+                self._found[station.quantity, station.reference] = suspect
             yield
 
 
@@ -268,14 +268,14 @@ def examined_reference(
         return None
     newest = pairs[pairs["back"] < _newest(series)]
     meetings = met(newest, _rounds(newest) if by_id else newest["measured"])
-    found = suspicion(meetings, first.patience, first.systematic)
-    if found is None:
+    doubt = suspicion(meetings, first.patience, first.systematic)
+    if doubt is None:
         meetings = met(pairs, _rounds(pairs) if by_id else pairs["measured"], _FORMER_PAIRS)
-        found = former_suspicion(meetings, first.patience, first.systematic)
-    if found is None:
+        doubt = former_suspicion(meetings, first.patience, first.systematic)
+    if doubt is None:
         return None
-    value, lower, upper = found.estimate
-    return found._replace(estimate=Estimate(-value, -upper, -lower))
+    value, lower, upper = doubt.estimate
+    return doubt._replace(estimate=Estimate(-value, -upper, -lower))
 
 
 def _examine(
@@ -293,20 +293,20 @@ def _examine(
     ranks = np.argsort(np.array(sorted(range(len(names)), key=names.__getitem__)))
     pairs["series"] = ranks[np.searchsorted(present, pairs["series"])]
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
-    found = examined_reference(pairs, known.first, station.rows.size, by_id=station.by_id)
-    if found is None:
+    doubt = examined_reference(pairs, known.first, station.rows.size, by_id=station.by_id)
+    if doubt is None:
         return None
     rows = tuple(station.rows.tolist())
-    cleared = tuple(sorted(present[np.argsort(ranks)][found.cleared].tolist()))
+    cleared = tuple(sorted(present[np.argsort(ranks)][doubt.cleared].tolist()))
     return Suspect(
         station.reference,
         station.quantity,
         known.first.unit,
-        *found[:4],
+        *doubt[:4],
         rows,
-        found.nature,
+        doubt.nature,
         cleared,
-        found.until,
+        doubt.until,
     )
 
 

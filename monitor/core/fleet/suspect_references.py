@@ -80,16 +80,16 @@ class Suspect(NamedTuple):
         when = f"{when} {date_time(self.since, TO_THE_MINUTE)}"
         when += f" to {date_time(self.until, TO_THE_MINUTE)} UTC" if is_over else " UTC"
         if self.nature.kind != "offset":
-            told = f"{looks} {_ERRATIC[self.nature.kind](self.nature, self.unit)}"
+            claim = f"{looks} {_ERRATIC[self.nature.kind](self.nature, self.unit)}"
             verb = "agreed" if is_over else "agree"
-            those = f"{self.agree} of {self.sensors} sensors that met it {verb} with each other"
-            return f"{who} {told}, {when}: {those}"
+            others = f"{self.agree} of {self.sensors} sensors that met it {verb} with each other"
+            return f"{who} {claim}, {when}: {others}"
         how_much, between = estimated(self.estimate.unsigned)
         way = direction(self.estimate.value, self.unit)
-        told = f"{looks} {with_unit(how_much, self.unit)} {way}{between}, {when}"
+        claim = f"{looks} {with_unit(how_much, self.unit)} {way}{between}, {when}"
         verb = "disagreed" if is_over else "disagree"
-        those = f"{self.agree} of {self.sensors} sensors that met it {verb} in the same direction"
-        return f"{who} {told}: {those}"
+        others = f"{self.agree} of {self.sensors} sensors that met it {verb} in the same direction"
+        return f"{who} {claim}: {others}"
 
 
 _ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
@@ -117,18 +117,18 @@ MEETING: Final = np.dtype(
 def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Meetings:
     """Return the last pairs (``MEETING``) of one reference; ``rounds`` names the round of each."""
     series, time = pairs["series"], pairs["time"]
-    kept = np.argsort(time, kind="stable")
-    _, first = np.unique(np.stack([rounds[kept], series[kept]]), axis=1, return_index=True)
-    kept = kept[np.sort(first)]
-    names, number = np.unique(rounds[kept], return_inverse=True)
+    rows = np.argsort(time, kind="stable")
+    _, first = np.unique(np.stack([rounds[rows], series[rows]]), axis=1, return_index=True)
+    rows = rows[np.sort(first)]
+    names, number = np.unique(rounds[rows], return_inverse=True)
     begun, shared = np.full(names.size, np.inf), np.full(names.size, np.inf)
-    np.minimum.at(begun, number, time[kept])
-    np.minimum.at(shared, number, pairs["u_ref"][kept])
-    order = np.lexsort((series[kept], time[kept], number, begun[number]))[-most:]
-    kept, number = kept[order], number[order]
-    own = np.sqrt(np.maximum(pairs["u_eff"][kept] ** 2 - shared[number] ** 2, 0.0))
-    error, value = pairs["error"][kept], pairs["reference"][kept]
-    return Meetings(series[kept], rounds[kept], time[kept], error, own, shared[number], value)
+    np.minimum.at(begun, number, time[rows])
+    np.minimum.at(shared, number, pairs["u_ref"][rows])
+    order = np.lexsort((series[rows], time[rows], number, begun[number]))[-most:]
+    rows, number = rows[order], number[order]
+    own = np.sqrt(np.maximum(pairs["u_eff"][rows] ** 2 - shared[number] ** 2, 0.0))
+    error, value = pairs["error"][rows], pairs["reference"][rows]
+    return Meetings(series[rows], rounds[rows], time[rows], error, own, shared[number], value)
 
 
 def innovations(pairs: Meetings) -> Float:
@@ -142,8 +142,8 @@ def innovations(pairs: Meetings) -> Float:
     weight = 1.0 / np.maximum(pairs.u, 1e-300) ** 2
     begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
     counts = np.diff(begins, append=pairs.round.size)
-    told = weight * _clipped(pairs)
-    weights, sums = np.cumsum(weight) - weight, np.cumsum(told) - told
+    weighted = weight * _clipped(pairs)
+    weights, sums = np.cumsum(weight) - weight, np.cumsum(weighted) - weighted
     weights -= np.repeat(weights[begins], counts)
     sums -= np.repeat(sums[begins], counts)
     variance = pairs.u_shared**2
@@ -181,8 +181,8 @@ def _shares(pairs: Meetings, of: Systematic) -> tuple[float, float]:
     begins = np.flatnonzero(np.append(True, pairs.round[1:] != pairs.round[:-1]))
     of_means = np.sqrt(pairs.u_shared[begins] ** 2 + 1.0 / np.add.reduceat(weight, begins))
     of_pairs = np.maximum(np.hypot(pairs.u, pairs.u_shared), 1e-300)
-    found = (fixed / of_pairs).max(), (fixed[begins] / of_means).max()
-    return min(float(found[0]), MOST_SYSTEMATIC), min(float(found[1]), MOST_SYSTEMATIC)
+    shares = (fixed / of_pairs).max(), (fixed[begins] / of_means).max()
+    return min(float(shares[0]), MOST_SYSTEMATIC), min(float(shares[1]), MOST_SYSTEMATIC)
 
 
 def accuses(pairs: Meetings, patience: float, systematic: Systematic = _NOTHING_DECLARED) -> bool:
@@ -241,10 +241,10 @@ def suspicion(
     stated = pairs.u
     pairs = pairs._replace(u=as_shown(pairs))
     rounds = rounds_of(pairs)
-    found = _off(pairs, patience, systematic)
-    if found is not None:
+    off = _off(pairs, patience, systematic)
+    if off is not None:
         cleared = among_peers(pairs, rounds, stated).cleared
-        return Suspicion(*found, nature(rounds, found[1]), cleared)
+        return Suspicion(*off, nature(rounds, off[1]), cleared)
     _, share = _shares(pairs, systematic)
     varies = erratic(pairs, rounds, stated, lambda z: _fired(z, patience, share) in _VARIES)
     if varies is None:

@@ -163,7 +163,7 @@ class SnapshotBuilder:
             *(now, names, sources.rules, shown, reports, rejected, suspects, former),
             self._baseline,
         )
-        told = yield from self._states.steps(known, np.union1d(changed, judged))
+        built = yield from self._states.steps(known, np.union1d(changed, judged))
         facts = FleetFacts(
             names,
             sources.rules,
@@ -172,9 +172,9 @@ class SnapshotBuilder:
             lambda row: sources.windows.as_kept(sources.history(row)),
         )
         for each in sources.additions:
-            added = yield from each.steps(np.concatenate(present), sources.columns_of, facts, told)
-            told = told if added is None else with_addition(told, each.name, added)
-        return told
+            added = yield from each.steps(np.concatenate(present), sources.columns_of, facts, built)
+            built = built if added is None else with_addition(built, each.name, added)
+        return built
 
     # -- inside -----------------------------------------------------------------------------
 

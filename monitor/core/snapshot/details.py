@@ -157,8 +157,8 @@ def stated_by(rows: Records) -> tuple[StatedBy, ...]:
 
 def last(rows: Records) -> Records:
     """Return the rows that a detail has room for."""
-    kept: Records = rows[-PAIRS_MAX:]
-    return kept
+    newest: Records = rows[-PAIRS_MAX:]
+    return newest
 
 
 class DetailSources(NamedTuple):
@@ -187,19 +187,19 @@ class DetailReader:
             return None
         one, rules = np.array([row]), self._seen.rules[row]
         pairs, total = None, 0
-        found: tuple[Origin, ...] = ()
+        traced: tuple[Origin, ...] = ()
         forms: tuple[StatedBy, ...] = ()
         if self._seen.windows.counts(one)[0]:
             starts, rows = self._seen.columns_of.window_rows(one)
             total, rows = rows.size, last(rows)
             pairs = self._seen.columns_of.columns(one, starts, rows)
-            found = origins(rows["id"], self._seen.pairing.pairs_of_series(row))
+            traced = origins(rows["id"], self._seen.pairing.pairs_of_series(row))
             forms = stated_by(rows)
         return Detail(
             time=now,
             name=self._seen.names()[row],
             pairs=pairs,
-            origins=found,
+            origins=traced,
             total=total,
             events=tuple(self._seen.epochs.of(key)),
             fault_report=self._seen.fault_report(row),

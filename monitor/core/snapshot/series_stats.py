@@ -77,8 +77,8 @@ class StatisticColumns:
         again = StatisticColumns(1, [*self._asked])
         again.update(np.zeros(1, dtype=np.int64), [density], window)
         nothing = np.full(row + 1, np.nan)
-        kept = [self._values.get(name, nothing)[row].tobytes() for name in again._values]
-        return b"".join(kept), b"".join(each.tobytes() for each in again._values.values())
+        live = [self._values.get(name, nothing)[row].tobytes() for name in again._values]
+        return b"".join(live), b"".join(each.tobytes() for each in again._values.values())
 
     def clear(self, series: Int) -> None:
         """Drop the numbers of ``series``, whose windows are empty."""

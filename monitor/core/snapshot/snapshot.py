@@ -118,8 +118,8 @@ def compared(reading: Float, pair: Float, gap: Float, at_least: Float) -> Int:
     """
     limit = np.fmax(GAPS * gap, at_least)
     age = reading - pair
-    found: Int = (age > limit).astype(np.int64) + (age > 2.0 * limit)
-    return found
+    codes: Int = (age > limit).astype(np.int64) + (age > 2.0 * limit)
+    return codes
 
 
 def state_codes(states: Int, pairs: Int, withdrawn: Bool, compared: Int) -> Int:

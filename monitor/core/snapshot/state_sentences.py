@@ -52,12 +52,12 @@ def state_sentence(
     about: Circumstances = NOTHING,
 ) -> str:
     """Return the sentence on one series; ``numbers`` are its published statistics."""
-    told = _of_series(state, fault_report, pairs, numbers, about)
+    text = _of_series(state, fault_report, pairs, numbers, about)
     if about.rejected:
-        told = f"{told}; {probability(about.rejected)} of its messages could not be used"
+        text = f"{text}; {probability(about.rejected)} of its messages could not be used"
     if about.beyond:
-        told = f"{told}; beyond the threshold {', '.join(about.beyond)}"
-    return f"{told} ({about.suspicion})" if about.suspicion else told
+        text = f"{text}; beyond the threshold {', '.join(about.beyond)}"
+    return f"{text} ({about.suspicion})" if about.suspicion else text
 
 
 def _of_series(
@@ -69,17 +69,17 @@ def _of_series(
 ) -> str:
     if about.uncompared_seconds:
         since = duration(about.uncompared_seconds, parts=1)
-        told = f"has had no reference for {since}, so it is not known whether it is right"
-        return told if fault_report is None else f"{told}; before: {fault_report.verdict.sentence}"
+        text = f"has had no reference for {since}, so it is not known whether it is right"
+        return text if fault_report is None else f"{text}; before: {fault_report.verdict.sentence}"
     if state == "stale":
         return "has stopped sending usable readings"
-    told = _told(state, fault_report, pairs, about.far)
+    text = _told(state, fault_report, pairs, about.far)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
         times = significant(blurred)
         times = "" if times == "1" else f"{times} times "
-        told = f"{told} (its reference is {times}as uncertain as the sensor)"
-    return f"{told} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else told
+        text = f"{text} (its reference is {times}as uncertain as the sensor)"
+    return f"{text} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else text
 
 
 def _told(state: str, fault_report: FaultReport | None, pairs: int, far: int) -> str:
@@ -117,11 +117,11 @@ class CircumstanceColumns(NamedTuple):
 
     def is_any(self) -> Bool:
         """Return the series of which anything is known."""
-        found = (self.uncompared != 0.0) | (self.rejected != 0.0) | (self.far != 0)
+        flags = (self.uncompared != 0.0) | (self.rejected != 0.0) | (self.far != 0)
         for crossed in self.beyond.values():
-            found |= crossed
-        found[[*self.suspicion]] = True
-        return found
+            flags |= crossed
+        flags[[*self.suspicion]] = True
+        return flags
 
     def of(self, row: int) -> Circumstances:
         """Return what is known of one series."""

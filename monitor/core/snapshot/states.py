@@ -201,9 +201,9 @@ class SeriesStates:
         """Return statistics of windows and numbers of verdicts; the previous ones if unchanged."""
         due = self._numbers["due_seconds"]
         if of_windows is not self._of_windows or self._is_told or np.isfinite(due).any():
-            told = {name: column.copy() for name, column in self._numbers.items()}
-            told["due_seconds"] -= now
-            self._of_windows, self._both, self._is_told = of_windows, {**of_windows, **told}, False
+            shown = {name: column.copy() for name, column in self._numbers.items()}
+            shown["due_seconds"] -= now
+            self._of_windows, self._both, self._is_told = of_windows, {**of_windows, **shown}, False
         return self._both
 
     def _advise(self, now: StatesInput, changed: Int, explained: Bool) -> Steps[None]:
@@ -250,9 +250,9 @@ class SeriesStates:
             self._states.set(row, STATE_NAMES[codes[row]])
         yield
         is_any, nothing = about.is_any(), np.zeros(codes.size)
-        told = [now.shown.statistics.get(name, nothing) for name in _TOLD]
+        published = [now.shown.statistics.get(name, nothing) for name in _TOLD]
         for part in portions(np.flatnonzero(stale | others).tolist(), _SENTENCES_AT_ONCE):
-            columns = (codes, now.shown.window_pairs, is_any, *told)
+            columns = (codes, now.shown.window_pairs, is_any, *published)
             numbers = zip(*(each[part].tolist() for each in columns), strict=True)
             for row, (code, pairs, is_more, *figures) in zip(part, numbers, strict=True):
                 words = state_sentence(
@@ -310,15 +310,15 @@ def excused(
 
     They are right among the other sensors, or have the reference's offset with opposite sign.
     """
-    found = np.zeros(firing.size, np.bool_)
+    is_excused = np.zeros(firing.size, np.bool_)
     for each in (*former, *suspects):
-        found[list(each.cleared)] = True
+        is_excused[list(each.cleared)] = True
     for each in suspects:
         for row in each.rows if each.nature.kind == "offset" else ():
             own = reports.get(row)
             if own is not None and FAULTS[own.alert].mirrors:
-                found[row] |= explains(each.estimate, own.verdict.size)
-    return found & firing
+                is_excused[row] |= explains(each.estimate, own.verdict.size)
+    return is_excused & firing
 
 
 def explains(reference: Estimate, sensor: Estimate) -> bool:
