@@ -203,16 +203,16 @@ class Columns:
         known: T = self._known[function]
         return known
 
-    def take(self, which: Int) -> Columns:
-        """Return the columns of the series numbered ``which``, in that order."""
-        counts = self.counts[which]
+    def take(self, series: Int) -> Columns:
+        """Return the columns of the series numbered ``series``, in that order."""
+        counts = self.counts[series]
         starts = np.cumsum(counts) - counts
         rows: slice | Int
-        if (np.diff(which) == 1).all():
-            first = int(self.starts[which[0]])
+        if (np.diff(series) == 1).all():
+            first = int(self.starts[series[0]])
             rows = slice(first, first + int(counts.sum()))
         else:
-            rows = np.repeat(self.starts[which] - starts, counts) + np.arange(counts.sum())
+            rows = np.repeat(self.starts[series] - starts, counts) + np.arange(counts.sum())
         return self.select(rows, starts)
 
     def rows(self, rows: slice) -> Columns:

@@ -27,12 +27,12 @@ def instant(time: float, precision: Precision = "auto") -> str:
     if math.isnan(time):
         return ""
     try:
-        found = datetime.fromtimestamp(time, UTC)
+        at = datetime.fromtimestamp(time, UTC)
     except (ValueError, OverflowError, OSError):
         return f"{time:.0f} s from 1970"
     if precision == "shortest":
-        precision = "milliseconds" if found.microsecond else "seconds"
-    return found.isoformat(timespec=precision).replace("+00:00", "Z")
+        precision = "milliseconds" if at.microsecond else "seconds"
+    return at.isoformat(timespec=precision).replace("+00:00", "Z")
 
 
 def date_time(time: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
@@ -73,20 +73,20 @@ def amount(number: float, unit: str, digits: int = 2) -> str:
     return f"{significant(number, digits)} {unit}".strip()
 
 
-def count_of(count: int, what: str) -> str:
+def count_of(count: int, noun: str) -> str:
     """Return "1 reading" or "2 readings"."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def grouped_count(count: int, what: str) -> str:
+def grouped_count(count: int, noun: str) -> str:
     """Return the same with its digits in threes: "7 800 readings"."""
-    return count_of(count, what).replace(str(count), f"{count:,}".replace(",", " "), 1)
+    return count_of(count, noun).replace(str(count), f"{count:,}".replace(",", " "), 1)
 
 
 def probability(share: float) -> str:
     """Return a probability of 0 to 1 in percent; one that is almost certain is not 100 %."""
-    told = significant(100.0 * share)
-    return "more than 99 %" if told == "100" and share < 1.0 else f"{told} %"
+    percent = significant(100.0 * share)
+    return "more than 99 %" if percent == "100" and share < 1.0 else f"{percent} %"
 
 
 def finite(number: float) -> float | None:

@@ -239,9 +239,9 @@ def by_number(numbers: Int) -> Int:
 
 def _among(series: Int, some: Int) -> Bool:
     """Return which rows are of ``some`` series; ``series`` ascend."""
-    found = np.zeros(int(series[-1]) + 1, dtype=np.bool_)
-    found[some] = True
-    return found[series]
+    marks = np.zeros(int(series[-1]) + 1, dtype=np.bool_)
+    marks[some] = True
+    return marks[series]
 
 
 def _is_last(*columns: Int | Float) -> Bool:
@@ -269,6 +269,6 @@ def in_portions(pairs: Records, order: Int, most: int = _PORTION_PAIRS) -> Itera
 
 
 def some_rows(pairs: Records, rows: Int) -> Records:
-    """Return the rows numbered ``which``, copied whole: many times faster than by field."""
+    """Return the rows numbered ``rows``, copied whole: many times faster than by field."""
     bare = np.dtype((np.void, pairs.dtype.itemsize))
     return pairs.view(bare).take(rows).view(pairs.dtype)

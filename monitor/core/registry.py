@@ -87,8 +87,8 @@ class Registry:
 
     def rows_of(self, sensor: str) -> list[int]:
         """Return the rows of a sensor's series, in order."""
-        found = (self._rows.get((sensor, quantity)) for quantity in self._quantities)
-        return sorted(row for row in found if row is not None)
+        rows = (self._rows.get((sensor, quantity)) for quantity in self._quantities)
+        return sorted(row for row in rows if row is not None)
 
     def admit(self, sensor: str, quantity: str, now: float) -> int | str:
         """Return the row of a series, a new one if need be, ``WAITS``, or why it is refused."""

@@ -23,8 +23,8 @@ def finish(steps: Steps[T]) -> T:
         try:
             next(steps)
         except StopIteration as end:
-            found: T = end.value
-            return found
+            returned: T = end.value
+            return returned
 
 
 def with_each(steps: Steps[T], before: Callable[[], object]) -> Steps[T]:
@@ -34,8 +34,8 @@ def with_each(steps: Steps[T], before: Callable[[], object]) -> Steps[T]:
         try:
             next(steps)
         except StopIteration as end:
-            found: T = end.value
-            return found
+            returned: T = end.value
+            return returned
         yield
 
 
