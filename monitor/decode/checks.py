@@ -157,10 +157,10 @@ def unknown_age() -> Rejected:
     return Rejected(RETAINED, detail)
 
 
-def check_name(what: str, name: str) -> str:
+def check_name(field: str, name: str) -> str:
     """Return ``name`` if it may name a sensor, subject or quantity."""
     if not valid_name(name):
-        raise Rejected("bad_name", f"{what} {name[:60]!r}: {NAME_RULE}", field=what)
+        raise Rejected("bad_name", f"{field} {name[:60]!r}: {NAME_RULE}", field=field)
     return name
 
 
@@ -177,11 +177,11 @@ def is_word(name: str) -> bool:
     return _WORD.fullmatch(name) is not None
 
 
-def check_key(key: str, what: str = "key") -> str:
+def check_key(key: str, field: str = "key") -> str:
     """Return ``key`` if it is short and printable; the empty key means none."""
     if not is_key(key):
-        detail = f"{what} {key[:60]!r}: use at most {KEY_CHARACTERS_MAX} printable characters"
-        raise Rejected("bad_name", detail, field=what)
+        detail = f"{field} {key[:60]!r}: use at most {KEY_CHARACTERS_MAX} printable characters"
+        raise Rejected("bad_name", detail, field=field)
     return key
 
 
@@ -198,46 +198,46 @@ def latest_time(received: float) -> float:
     return min(received + FUTURE_SECONDS, math.nextafter(TIME_END, -math.inf))
 
 
-def check_time(time: float, received: float, what: str = "time") -> float:
+def check_time(time: float, received: float, field: str = "time") -> float:
     """Return event ``time`` (s since 1970 UTC) if it is of our era and not ahead of its arrival."""
     if not time <= received + FUTURE_SECONDS:
-        detail = f"{what} is {duration(time - received)} ahead of this machine's clock"
-        raise Rejected("future", detail, field=what)
-    return check_era(time, what)
+        detail = f"{field} is {duration(time - received)} ahead of this machine's clock"
+        raise Rejected("future", detail, field=field)
+    return check_era(time, field)
 
 
-def check_era(time: float, what: str = "time") -> float:
+def check_era(time: float, field: str = "time") -> float:
     """Return ``time`` (s since 1970 UTC) if its year is 1 to 9999; NaN means not stated."""
     if time < TIME_MIN or time >= TIME_END:
-        detail = f"{what} is {time:g} s from 1970, and its year in UTC is not 1 to 9999"
-        raise Rejected("out_of_range", detail, field=what)
+        detail = f"{field} is {time:g} s from 1970, and its year in UTC is not 1 to 9999"
+        raise Rejected("out_of_range", detail, field=field)
     return time
 
 
-def check_number(what: str, number: float) -> float:
+def check_number(field: str, number: float) -> float:
     """Return ``number`` if it is finite and at most 1e15 in size."""
     if VALUE.holds(number):
         return number
     if math.isfinite(number):
-        detail = f"{what} is {number:g}, larger than {VALUE_MAX:g}"
-        raise Rejected("out_of_range", detail, field=what)
-    raise not_finite(what, number, field=what)
+        detail = f"{field} is {number:g}, larger than {VALUE_MAX:g}"
+        raise Rejected("out_of_range", detail, field=field)
+    raise not_finite(field, number, field=field)
 
 
-def not_finite(what: str, number: float, field: str = "") -> Rejected:
+def not_finite(label: str, number: float, field: str = "") -> Rejected:
     """Return the refusal of a number that is infinite or none."""
-    detail = f"{what} is {number}; send a finite number (JSON such as 1e400 reads as inf)"
+    detail = f"{label} is {number}; send a finite number (JSON such as 1e400 reads as inf)"
     return Rejected("not_finite", detail, field=field)
 
 
-def check_u(what: str, u: float) -> float:
+def check_u(field: str, u: float) -> float:
     """Return standard uncertainty ``u`` if it lies between 1e-12 and 1e15."""
     if U.holds(u):
         return u
     if math.isfinite(u) and u < U_MIN:
-        detail = f"{what} is {u:g}; it must be at least {U_MIN:g}"
-        raise Rejected("bad_uncertainty", detail, field=what)
-    return check_number(what, u)
+        detail = f"{field} is {u:g}; it must be at least {U_MIN:g}"
+        raise Rejected("bad_uncertainty", detail, field=field)
+    return check_number(field, u)
 
 
 def central(levels: Sequence[float]) -> tuple[int, int] | None:

@@ -69,13 +69,13 @@ def instant_reader(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
     end = fetchers.fetch(spec.end, ("end",)) if spec.end and kind == "reference" else None
 
     def read(root: object, record: object, _received: float) -> float:
-        found = [fetch(root, record) for fetch in fetches]
-        if MISSING in found and end is not None and end(root, record) is not MISSING:
+        values = [fetch(root, record) for fetch in fetches]
+        if MISSING in values and end is not None and end(root, record) is not MISSING:
             return _at(spec.end, seconds, end(root, record), "end")
-        if MISSING in found:
-            at = shown(paths[min(found.index(MISSING), len(paths) - 1)])
+        if MISSING in values:
+            at = shown(paths[min(values.index(MISSING), len(paths) - 1)])
             raise Rejected("missing_field", f"time is missing at `{at}`", at)
-        stated = found[0] if len(found) == 1 else _joined(paths, found)
+        stated = values[0] if len(values) == 1 else _joined(paths, values)
         return _at(paths[0], seconds, stated, "time")
 
     return read
@@ -87,19 +87,19 @@ def _arrival(_root: object, _record: object, received: float) -> float:
     return received
 
 
-def _joined(paths: Sequence[str], found: Sequence[object]) -> str:
+def _joined(paths: Sequence[str], values: Sequence[object]) -> str:
     """Return the texts that make up a time, joined."""
-    for path, each in zip(paths, found, strict=True):
+    for path, each in zip(paths, values, strict=True):
         if not isinstance(each, str):
-            what = f"time is joined from texts, not from {type_of(each)}"
-            raise Rejected("bad_field", what, shown(path))
-    return " ".join(map(str, found))
+            detail = f"time is joined from texts, not from {type_of(each)}"
+            raise Rejected("bad_field", detail, shown(path))
+    return " ".join(map(str, values))
 
 
-def _at(path: str, seconds: Reader, stated: object, what: str) -> float:
+def _at(path: str, seconds: Reader, stated: object, field: str) -> float:
     """Return a time; a refusal of it names its path."""
     try:
-        return seconds(stated, what)
+        return seconds(stated, field)
     except Rejected as error:
         raise error.at(shown(path)) from None
 
@@ -118,10 +118,10 @@ def ends(spec: MapSpec, fetchers: Fetchers) -> Ends:
     )
 
     def read(fetch: Fetch | None, name: str, root: object, record: object) -> float:
-        found = MISSING if fetch is None else fetch(root, record)
-        if found is MISSING:
+        stated = MISSING if fetch is None else fetch(root, record)
+        if stated is MISSING:
             return NAN
-        return check_era(_at(getattr(spec, name), seconds, found, name), name)
+        return check_era(_at(getattr(spec, name), seconds, stated, name), name)
 
     return lambda root, record: (
         read(start, "start", root, record),
@@ -154,14 +154,14 @@ def agreement(spec: MapSpec, fetchers: Fetchers) -> Callable[[object, object, Fi
 
     def check(root: object, record: object, fields: Fields) -> None:
         for path, field, fetch in paths:
-            found = fetch(root, record)
-            if found is MISSING or found == fields[field]:
+            stated = fetch(root, record)
+            if stated is MISSING or stated == fields[field]:
                 continue
-            if not isinstance(found, str):
-                what = f"{field} at `{path}` is {type_of(found)}, not a text"
-                raise Rejected("bad_field", what, path)
-            what = f"payload says {field} {found[:60]!r}, topic {fields[field]}"
-            raise Rejected("name_mismatch", what, path)
+            if not isinstance(stated, str):
+                detail = f"{field} at `{path}` is {type_of(stated)}, not a text"
+                raise Rejected("bad_field", detail, path)
+            detail = f"payload says {field} {stated[:60]!r}, topic {fields[field]}"
+            raise Rejected("name_mismatch", detail, path)
 
     return check
 
@@ -169,26 +169,26 @@ def agreement(spec: MapSpec, fetchers: Fetchers) -> Callable[[object, object, Fi
 def texts(spec: MapSpec, fetchers: Fetchers) -> dict[str, Text]:
     """Return the functions that find the mapped texts; some of a reference may be left out."""
     given = ((name, getattr(spec, name)) for name in _TEXTS)
-    found = {name: fetchers.text(path, (name,)) for name, path in given if path}
-    for name in found.keys() & {"status", "reference_id"}:
+    readers = {name: fetchers.text(path, (name,)) for name, path in given if path}
+    for name in readers.keys() & {"status", "reference_id"}:
         fetch = fetchers.fetch(getattr(spec, name), (name,))
-        found[name] = _if_there(fetch, found[name])
-    if "note" in found:
-        note = found["note"]
-        found["note"] = lambda root, record: note(root, record)[:NOTE_CHARACTERS_MAX]
-    return found
+        readers[name] = _if_there(fetch, readers[name])
+    if "note" in readers:
+        note = readers["note"]
+        readers["note"] = lambda root, record: note(root, record)[:NOTE_CHARACTERS_MAX]
+    return readers
 
 
 def paths_of(spec: MapSpec) -> dict[str, str]:
     """Return the path of each field of an observation that is not a number."""
     time = spec.time if isinstance(spec.time, str) else next(iter(spec.time), "")
-    found = {"time": "" if time == ARRIVAL else time, "start": spec.start, "end": spec.end}
-    found |= {name: getattr(spec, name) for name in ("key", "revision", *_TEXTS)}
+    paths = {"time": "" if time == ARRIVAL else time, "start": spec.start, "end": spec.end}
+    paths |= {name: getattr(spec, name) for name in ("key", "revision", *_TEXTS)}
     if isinstance(spec.distance_m, str):
-        found["distance_m"] = spec.distance_m
-    found = {name: shown(path) for name, path in found.items() if path}
+        paths["distance_m"] = spec.distance_m
+    paths = {name: shown(path) for name, path in paths.items() if path}
     composed = {"sensor": spec.sensor, "subject": spec.subject}
-    return found | {name: name_path(spec, text) for name, text in composed.items()}
+    return paths | {name: name_path(spec, text) for name, text in composed.items()}
 
 
 def name_path(spec: MapSpec, composed: str) -> str:

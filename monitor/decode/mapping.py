@@ -120,12 +120,12 @@ class Mapped:
             yield Seen(payload, record, self._found(payload, record, arrival))
 
     def _found(self, root: object, record: object, arrival: Arrival) -> list[Found]:
-        found: list[Found] = []
+        decoded: list[Found] = []
         try:
-            self._observe(root, record, arrival, found)
+            self._observe(root, record, arrival, decoded)
         except Rejected as error:
-            found.append(self._placed(error, root, record))
-        return found
+            decoded.append(self._placed(error, root, record))
+        return decoded
 
     def _placed(
         self, error: Rejected, root: object, record: object, one: One | None = None
@@ -138,7 +138,7 @@ class Mapped:
             error.at(one.quantity.place_of(field, root, record))
         return error.at(self._paths.get(field, "")).bare()
 
-    def _observe(self, root: object, record: object, arrival: Arrival, found: list[Found]) -> None:
+    def _observe(self, root: object, record: object, arrival: Arrival, into: list[Found]) -> None:
         if not self._filters.selects(root, record):
             return
         self._filters.check(root, record)
@@ -153,13 +153,13 @@ class Mapped:
                 self._split_if_there(root, record, fields)
             arrival = arrival._replace(fields=fields)
         if self._kind == "event":
-            found.append(self._event(root, record, arrival))
+            into.append(self._event(root, record, arrival))
         elif self._collocated is not None:
-            found.append(self._collocation(self._collocated, root, record, arrival.fields))
+            into.append(self._collocation(self._collocated, root, record, arrival.fields))
         elif self._kind == "reference" and voided:
-            found.extend(self._voids(root, record, arrival))
+            into.extend(self._voids(root, record, arrival))
         else:
-            self._measure(root, record, arrival, found)
+            self._measure(root, record, arrival, into)
 
     def _split_if_there(self, root: object, record: object, fields: Fields) -> None:
         """Split names if present: a void may omit its subject, which its identity implies."""
@@ -171,7 +171,7 @@ class Mapped:
                     raise
                 fields["quantity"] = fields["subject"] = ""
 
-    def _measure(self, root: object, record: object, arrival: Arrival, found: list[Found]) -> None:
+    def _measure(self, root: object, record: object, arrival: Arrival, into: list[Found]) -> None:
         several = len(self._series) > 1
         wanted = [
             one
@@ -187,15 +187,15 @@ class Mapped:
             if self.spec.optional:
                 return
             names = ", ".join(f"`{one.quantity.name}`" for one in self._series)
-            what = f"value is missing: none of {names} is present"
-            raise Rejected("missing_field", what, self._series[0].quantity.name)
+            detail = f"value is missing: none of {names} is present"
+            raise Rejected("missing_field", detail, self._series[0].quantity.name)
         common = self._common(root, record, arrival.received)
         make = self._reading if self._kind == "reading" else self._reference
         for one in wanted:
             try:
-                found.append(make(one, root, record, arrival, common))
+                into.append(make(one, root, record, arrival, common))
             except Rejected as error:
-                found.append(self._placed(error, root, record, one))
+                into.append(self._placed(error, root, record, one))
 
     def _common(self, root: object, record: object, received: float) -> tuple[float, str]:
         return self._time(root, record, received), self._key(root, record)
@@ -309,8 +309,8 @@ class Mapped:
         status = self._text("status", root, record).lower()
         if status not in _RANKS:
             place = shown(self.spec.status)
-            what = f"status at `{place}` is {status[:60]!r}; use prelim, final or void"
-            raise Rejected("bad_field", what, place)
+            detail = f"status at `{place}` is {status[:60]!r}; use prelim, final or void"
+            raise Rejected("bad_field", detail, place)
         return status
 
     def _revision_of(self, root: object, record: object) -> int:

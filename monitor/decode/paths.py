@@ -46,10 +46,10 @@ MISSING: Final = Missing()
 @lru_cache(maxsize=4096)
 def steps(path: str) -> tuple[Step, ...]:
     """Return the steps of a path; raises ValueError with a sentence."""
-    found: list[Step] = []
+    walk: list[Step] = []
     text = path[1:].removeprefix(".") if path.startswith(_OF_PAYLOAD) else path
     at = 0
-    while at < len(text) or not found:
+    while at < len(text) or not walk:
         match = _STEP.match(text, at)
         if match is None:
             raise ValueError(
@@ -57,9 +57,9 @@ def steps(path: str) -> tuple[Step, ...]:
                 'brackets, such as pm25.v, metrics[0].value or PMS5003["PM2.5"]'
             )
         name = match["name"] or match["quoted"]
-        found.append(int(match["index"]) if match["index"] else name)
+        walk.append(int(match["index"]) if match["index"] else name)
         at = match.end()
-    return tuple(found)
+    return tuple(walk)
 
 
 def below(path: str, step: Step) -> str:
@@ -141,8 +141,8 @@ class Fetchers:
         default: object = self._defaults.get(path, MISSING)
 
         def fetch(root: object, record: object) -> object:
-            found = find(root, record)
-            return default if found is MISSING or found is None else found
+            value = find(root, record)
+            return default if value is MISSING or value is None else value
 
         return fetch
 
@@ -152,20 +152,20 @@ class Fetchers:
             constant = float(path)
             return lambda _root, _record: constant
         fetch, texts, name = self.fetch(path, place), self._number_texts, shown(path)
-        what, raw = place[-1], self.raw(path, place)
+        field, raw = place[-1], self.raw(path, place)
 
         def number(root: object, record: object) -> float:
-            found = fetch(root, record)
-            if found is MISSING:
-                if what == "value" and raw(root, record) is None:
+            value = fetch(root, record)
+            if value is MISSING:
+                if field == "value" and raw(root, record) is None:
                     raise Rejected("no_reading", f"value at `{name}` is null", name)
-                raise Rejected("missing_field", f"{what} is missing at `{name}`", name)
-            if what == "value" and isinstance(found, str) and says_no_value(found):
-                raise Rejected("no_reading", f"value at `{name}` is {found[:60]!r}", name)
+                raise Rejected("missing_field", f"{field} is missing at `{name}`", name)
+            if field == "value" and isinstance(value, str) and says_no_value(value):
+                raise Rejected("no_reading", f"value at `{name}` is {value[:60]!r}", name)
             try:
-                return to_number(f"{what} at `{name}`", found, texts=texts)
+                return to_number(f"{field} at `{name}`", value, texts=texts)
             except Rejected as error:
-                if what == "value" and isinstance(found, float) and math.isnan(found):
+                if field == "value" and isinstance(value, float) and math.isnan(value):
                     raise Rejected("no_reading", f"value at `{name}` is nan", name) from None
                 raise error.at(name) from None
 
@@ -190,29 +190,29 @@ class Fetchers:
     def whole(self, path: str, place: Place) -> Callable[[object, object], int]:
         """Return the function that finds a whole number of at least 0."""
         fetch, number = self.fetch(path, place), self.number(path, place)
-        name, what = shown(path), place[-1]
+        name, field = shown(path), place[-1]
 
         def whole(root: object, record: object) -> int:
-            found = fetch(root, record)
-            if not isinstance(found, int) or isinstance(found, bool):
-                found = number(root, record)
-            if 0 <= found <= _WHOLE_MAX and found % 1 == 0:
-                return int(found)
-            what_is = f"{what} at `{name}` is {quoted(found)}"
+            value = fetch(root, record)
+            if not isinstance(value, int) or isinstance(value, bool):
+                value = number(root, record)
+            if 0 <= value <= _WHOLE_MAX and value % 1 == 0:
+                return int(value)
+            what_is = f"{field} at `{name}` is {quoted(value)}"
             raise Rejected("bad_field", f"{what_is}; use 0, 1, 2, ...", name)
 
         return whole
 
     def text(self, path: str, place: Place) -> Text:
         """Return the function that finds a text; a whole number is accepted too."""
-        fetch, name, what = self.fetch(path, place), shown(path), place[-1]
+        fetch, name, field = self.fetch(path, place), shown(path), place[-1]
 
         def text(root: object, record: object) -> str:
-            found = fetch(root, record)
-            if found is MISSING:
-                raise Rejected("missing_field", f"{what} is missing at `{name}`", name)
+            value = fetch(root, record)
+            if value is MISSING:
+                raise Rejected("missing_field", f"{field} is missing at `{name}`", name)
             try:
-                return to_text(f"{what} at `{name}`", found)
+                return to_text(f"{field} at `{name}`", value)
             except Rejected as error:
                 raise error.at(name) from None
 
@@ -226,14 +226,14 @@ def shown(path: str) -> str:
     return path if path.startswith(("$", "@")) else f"$.{path}"
 
 
-def quoted(found: object) -> str:
+def quoted(value: object) -> str:
     """Return a scalar as refusals show it, for anything else its type."""
-    if isinstance(found, str):
-        return repr(found[:60])
-    plain = found is None or isinstance(found, bool | float)
-    if plain or (isinstance(found, int) and abs(found) < 1 << 64):
-        return repr(found)
-    return type_of(found)
+    if isinstance(value, str):
+        return repr(value[:60])
+    plain = value is None or isinstance(value, bool | float)
+    if plain or (isinstance(value, int) and abs(value) < 1 << 64):
+        return repr(value)
+    return type_of(value)
 
 
 _TYPES: Final[Mapping[type, str]] = {
@@ -248,29 +248,29 @@ _TYPES: Final[Mapping[type, str]] = {
 }
 
 
-def type_of(found: object) -> str:
+def type_of(value: object) -> str:
     """Return the type of a value in the words of JSON, with its article."""
-    return _TYPES.get(type(found), f"a {type(found).__name__}")
+    return _TYPES.get(type(value), f"a {type(value).__name__}")
 
 
-def to_number(what: str, found: object, *, texts: bool) -> float:
+def to_number(label: str, value: object, *, texts: bool) -> float:
     """Return a stated number as float, zero without its sign; raises Rejected."""
-    if type(found) is float and math.isfinite(found):
-        return found + 0.0
-    if isinstance(found, str) and texts:
-        plain = _DECIMAL_COMMA.sub(r"\1.\2", found.strip())
+    if type(value) is float and math.isfinite(value):
+        return value + 0.0
+    if isinstance(value, str) and texts:
+        plain = _DECIMAL_COMMA.sub(r"\1.\2", value.strip())
         if _NUMBER.match(plain) is None:
-            raise Rejected("bad_field", f"{what} is {found[:60]!r}, which is not a number")
-        found = float(plain)
-    if isinstance(found, bool) or not isinstance(found, int | float):
-        hint = _text_hint(found) if isinstance(found, str) else ""
-        raise Rejected("bad_field", f"{what} is {type_of(found)}, not a number{hint}")
+            raise Rejected("bad_field", f"{label} is {value[:60]!r}, which is not a number")
+        value = float(plain)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        hint = _text_hint(value) if isinstance(value, str) else ""
+        raise Rejected("bad_field", f"{label} is {type_of(value)}, not a number{hint}")
     try:
-        number = float(found)
+        number = float(value)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
-        raise not_finite(what, number)
+        raise not_finite(label, number)
     return number + 0.0
 
 
@@ -295,13 +295,13 @@ def _text_hint(text: str) -> str:
     )
 
 
-def to_text(what: str, found: object) -> str:
+def to_text(label: str, value: object) -> str:
     """Return a stated text or whole number as text; raises Rejected."""
-    if isinstance(found, bool) or not isinstance(found, str | int):
-        raise Rejected("bad_field", f"{what} is {type_of(found)}, not a text or a whole number")
-    if isinstance(found, int) and abs(found) > 1 << 64:
-        raise Rejected("bad_name", f"{what} is a number of too many digits")
-    return str(found)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise Rejected("bad_field", f"{label} is {type_of(value)}, not a text or a whole number")
+    if isinstance(value, int) and abs(value) > 1 << 64:
+        raise Rejected("bad_name", f"{label} is a number of too many digits")
+    return str(value)
 
 
 def _find(path: str, place: Place) -> Fetch:

@@ -70,8 +70,8 @@ class Quantity:
         """Return a quantity of a record, ``key`` being (name, quantity); raises Rejected."""
         value = NAN if self._value is None else self._value(root, record)
         if value in self._errors:
-            what = f"value at `{self.name}` is {value:.12g}, one of error_values"
-            raise Rejected("no_reading", what, self.name)
+            detail = f"value at `{self.name}` is {value:.12g}, one of error_values"
+            raise Rejected("no_reading", detail, self.name)
         stated = Stated(value)
         for form in self._forms:
             stated = form(root, record, stated)
@@ -79,18 +79,18 @@ class Quantity:
             where = f" at `{self.name}`" if self._value else ": neither mapped nor a quantile 0.5"
             raise Rejected("missing_field", f"value is missing{where}", self.name)
         unit = self._unit(root, record)
-        own = kept = self._wanted or unit
+        own = target = self._wanted or unit
         if units is not None:
-            kept = units.settled(*key, own)
+            target = units.settled(*key, own)
         if unit != own:
             conversion(unit, own)
-        scale, offset = conversion(unit, kept)
+        scale, offset = conversion(unit, target)
         if scale != 1.0 or offset != 0.0:
             stated = _converted(stated, scale, offset)
         if self._assume is not None and math.isnan(stated.u) and math.isnan(stated.lower):
             u = self._assume(stated.value)
-            return Measured(stated._replace(u=u), assumed=True, unit=kept)
-        return Measured(stated, assumed=False, unit=kept)
+            return Measured(stated._replace(u=u), assumed=True, unit=target)
+        return Measured(stated, assumed=False, unit=target)
 
     def is_null(self, root: object, record: object) -> bool:
         """Return whether a record names the quantity, and says that it has no value."""
@@ -104,8 +104,8 @@ class Quantity:
         paths = self._paths.get(field, ())
         for path in paths:
             if path.startswith("$") and len(paths) > 1:
-                found = self._fetchers.fetch(path, ())(root, record)
-                if found is not MISSING:
+                value = self._fetchers.fetch(path, ())(root, record)
+                if value is not MISSING:
                     return path
         return paths[0] if paths else ""
 
@@ -139,9 +139,9 @@ def presence(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Fetch:
 
     def find(root: object, record: object) -> object:
         for fetch in fetches:
-            found = fetch(root, record)
-            if found is not MISSING:
-                return found
+            value = fetch(root, record)
+            if value is not MISSING:
+                return value
         return MISSING
 
     return find
@@ -165,12 +165,12 @@ def _paths(spec: SeriesSpec, place: Place) -> Mapping[str, Sequence[str]]:
         "unit": (spec.unit_path,),
         **{name: (getattr(spec, name),) for name in ("k", "p", "plus_minus")},
     }
-    found = {
+    places = {
         name: (*(shown(path) for path in paths if isinstance(path, str) and path), settings)
         for name, paths in given.items()
     }
     whole = "$" if spec.stated else settings
-    return {**found, "uncertainty": (whole,), "assumed u": (f"{settings}.assumed",)}
+    return {**places, "uncertainty": (whole,), "assumed u": (f"{settings}.assumed",)}
 
 
 def _converted(stated: Stated, scale: float, offset: float) -> Stated:
@@ -194,19 +194,19 @@ def _stated_unit(spec: SeriesSpec, wanted: str, fetchers: Fetchers, place: Place
     fetch, name = fetchers.fetch(spec.unit_path, (*place, "unit_path")), shown(spec.unit_path)
 
     def find(root: object, record: object) -> str:
-        found = fetch(root, record)
-        if found is MISSING:
+        stated = fetch(root, record)
+        if stated is MISSING:
             if spec.unit or not wanted:
                 return unit
-            what = f"unit is missing at `{name}`; the series is in {wanted!r}"
-            raise Rejected("unit", what, name)
-        if not isinstance(found, str):
-            what = f"unit at `{name}` is {type_of(found)}, not a text"
-            raise Rejected("bad_field", what, name)
-        if spec.unit and found != spec.unit:
-            what = f"unit at `{name}` is {found[:60]!r}, the source declares {spec.unit!r}"
-            raise Rejected("unit", what, name)
-        return found
+            detail = f"unit is missing at `{name}`; the series is in {wanted!r}"
+            raise Rejected("unit", detail, name)
+        if not isinstance(stated, str):
+            detail = f"unit at `{name}` is {type_of(stated)}, not a text"
+            raise Rejected("bad_field", detail, name)
+        if spec.unit and stated != spec.unit:
+            detail = f"unit at `{name}` is {stated[:60]!r}, the source declares {spec.unit!r}"
+            raise Rejected("unit", detail, name)
+        return stated
 
     return find
 

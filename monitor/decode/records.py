@@ -59,8 +59,8 @@ def splitter(path: str, template: str, fetchers: Fetchers, place: Place) -> Spli
         whole = text(root, record)
         parts = _parts(whole, plain)
         if parts is None:
-            what = f"{place[-1]} is {whole[:60]!r}, which does not match {template!r}"
-            raise Rejected("bad_name", what, shown(path))
+            detail = f"{place[-1]} is {whole[:60]!r}, which does not match {template!r}"
+            raise Rejected("bad_name", detail, shown(path))
         fields.update(zip(names, parts, strict=True))
 
     return split
@@ -167,15 +167,15 @@ def framing(spec: MapSpec) -> Frame:
 
 def _entries(fetch: Fetch, name: str) -> Frame:
     def frame(payload: object) -> Iterable[object]:
-        found = fetch(payload, payload)
-        if found is MISSING:
+        rows = fetch(payload, payload)
+        if rows is MISSING:
             raise Rejected("missing_field", f"the array is missing at `{name}`", name)
-        if not isinstance(found, list | tuple):
-            what = f"`{name}` is {type_of(found)}, not an array"
-            raise Rejected("bad_field", what, name)
-        if not found:
+        if not isinstance(rows, list | tuple):
+            detail = f"`{name}` is {type_of(rows)}, not an array"
+            raise Rejected("bad_field", detail, name)
+        if not rows:
             raise Rejected("missing_field", f"the array at `{name}` is empty", name)
-        return found
+        return rows
 
     return frame
 
@@ -184,19 +184,19 @@ def _rows(fetch: Fetch, name: str) -> Frame:
     """Arrays of one length are columns; everything else beside them holds for every row."""
 
     def frame(payload: object) -> Iterator[object]:
-        found = fetch(payload, payload)
-        if not isinstance(found, Mapping):
+        table = fetch(payload, payload)
+        if not isinstance(table, Mapping):
             raise Rejected("bad_field", f"`{name}` is not a map of columns", name)
-        if len(found) > _COLUMNS_MAX:
-            what = f"`{name}` has {len(found)} columns; at most {_COLUMNS_MAX} are read"
-            raise Rejected("bad_field", what, name)
-        columns = {key: each for key, each in found.items() if isinstance(each, list | tuple)}
+        if len(table) > _COLUMNS_MAX:
+            detail = f"`{name}` has {len(table)} columns; at most {_COLUMNS_MAX} are read"
+            raise Rejected("bad_field", detail, name)
+        columns = {key: each for key, each in table.items() if isinstance(each, list | tuple)}
         lengths = sorted({len(column) for column in columns.values()})
         if len(lengths) != 1 or lengths[0] == 0:
             shown_lengths = ", ".join(map(str, lengths[:5])) or "none"
-            what = f"columns at `{name}` must have one length, not {shown_lengths}"
-            raise Rejected("bad_field", what, name)
-        common = {key: each for key, each in found.items() if key not in columns}
+            detail = f"columns at `{name}` must have one length, not {shown_lengths}"
+            raise Rejected("bad_field", detail, name)
+        common = {key: each for key, each in table.items() if key not in columns}
         for row in zip(*columns.values(), strict=True):
             yield {**common, **dict(zip(columns, row, strict=True))}
 
@@ -215,9 +215,9 @@ class ValueFilter(NamedTuple):
 
     def holds(self, root: object, record: object) -> bool:
         """Return whether the path leads to one of the values."""
-        found = self.fetch(root, record)
+        stated = self.fetch(root, record)
         return any(
-            found == value and isinstance(found, bool) == isinstance(value, bool)
+            stated == value and isinstance(stated, bool) == isinstance(value, bool)
             for value in self.values
         )
 
@@ -237,11 +237,11 @@ class Filters(NamedTuple):
         """Raise Rejected if a quality is not among the allowed ones, or not stated."""
         for each in self.where:
             if not each.holds(root, record):
-                found = each.fetch(root, record)
-                what = "missing" if found is MISSING else quoted(found)
+                value = each.fetch(root, record)
+                stated = "missing" if value is MISSING else quoted(value)
                 allowed = ", ".join(map(str, each.values))
                 place = shown(each.path)
-                raise Rejected("quality", f"`{place}` is {what}; use {allowed}", place)
+                raise Rejected("quality", f"`{place}` is {stated}; use {allowed}", place)
 
     def voids(self, root: object, record: object) -> bool:
         """Return whether the record voids a reference."""

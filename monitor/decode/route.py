@@ -116,15 +116,15 @@ class Decoder:
                 yield Seen(record, record, [error.bare()])
 
 
-def flat(seen: Sequence[Seen]) -> list[Found]:
+def flat(records: Sequence[Seen]) -> list[Found]:
     """Return the content of all records in order; refusals carry the number of their record."""
-    if len(seen) == 1:
-        return seen[0].found
-    for number, each in enumerate(seen):
-        for found in each.found:
-            if isinstance(found, Rejected):
-                found.record = number
-    return [found for each in seen for found in each.found]
+    if len(records) == 1:
+        return records[0].found
+    for number, each in enumerate(records):
+        for one in each.found:
+            if isinstance(one, Rejected):
+                one.record = number
+    return [one for each in records for one in each.found]
 
 
 def mapping_of(route: Route) -> Mapped:
@@ -151,13 +151,13 @@ class Maintenance:
     def __init__(self, works: Iterable[Work]) -> None:
         self._works: Final = tuple(works)
 
-    def without(self, found: Sequence[Observation | Rejected]) -> list[Observation | Rejected]:
-        """Return ``found`` with a Rejected for each reading of a sensor under maintenance."""
-        return [self._refused(each) if isinstance(each, Reading) else each for each in found]
+    def without(self, decoded: Sequence[Observation | Rejected]) -> list[Observation | Rejected]:
+        """Return ``decoded`` with a Rejected for each reading of a sensor under maintenance."""
+        return [self._refused(each) if isinstance(each, Reading) else each for each in decoded]
 
     def _refused(self, reading: Reading) -> Reading | Rejected:
         for work in self._works:
             if work.start <= reading.time < work.end and fnmatchcase(reading.sensor, work.sensor):
-                what = f"{reading.sensor} was under maintenance then (maintenance {work.sensor!r})"
-                return Rejected("maintenance", what)
+                why = f"{reading.sensor} was under maintenance then (maintenance {work.sensor!r})"
+                return Rejected("maintenance", why)
         return reading

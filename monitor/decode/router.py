@@ -134,17 +134,17 @@ class Router:
         Their times may not be ahead of ``clock``, which defaults to ``received``. ``retained`` are
         the places of messages that the broker had kept: they did not come about when they arrived.
         """
-        found = self._gather(topics, payloads, received, clock, retained)
-        found.lay_out(self._which)
-        observed = found.observed()
-        return Decoded(observed, found.places + found.sources, found.refused, found.samples)
+        batch = self._gather(topics, payloads, received, clock, retained)
+        batch.lay_out(self._which)
+        observed = batch.observed()
+        return Decoded(observed, batch.places + batch.sources, batch.refused, batch.samples)
 
     def decode(
         self, topic: str, payload: bytes, received: float, *, is_retained: bool = False
     ) -> list[Found]:
         """Return the content of one message, its records in order, then refusals in order."""
-        found = self._gather([topic], [payload], received, None, (0,) * is_retained)
-        return [*found.observed(), *(refused for _, refused in found.refused)]
+        batch = self._gather([topic], [payload], received, None, (0,) * is_retained)
+        return [*batch.observed(), *(refused for _, refused in batch.refused)]
 
     def _gather(
         self,
@@ -156,23 +156,23 @@ class Router:
     ) -> Gathered:
         self._make_room()
         self._revise_learned()
-        found, known, bodies = Gathered(self._names), topics_of(topics), payloads_of(payloads)
+        batch, known, bodies = Gathered(self._names), topics_of(topics), payloads_of(payloads)
         clock = received if clock is None else clock
-        for at in self._accelerate(found, known, bodies, clock):
+        for at in self._accelerate(batch, known, bodies, clock):
             arrived = NAN if at in retained else received
             try:
-                seen = self._decode(known[at], bodies[at], arrived, clock=clock)
+                records = self._decode(known[at], bodies[at], arrived, clock=clock)
             except Rejected as error:
-                found.refused.append((at, error.bare()))
+                batch.refused.append((at, error.bare()))
                 continue
             if self._readers:
-                found.samples += [(at, one) for each in seen for one in each.samples]
-            for each in flat(seen):
+                batch.samples += [(at, one) for each in records for one in each.samples]
+            for each in flat(records):
                 if isinstance(each, Rejected):
-                    found.refused.append((at, each))
+                    batch.refused.append((at, each))
                 else:
-                    found.add(at, each)
-        return found
+                    batch.add(at, each)
+        return batch
 
     def trace(
         self, topic: str, payload: bytes, received: float, *, is_retained: bool = False
@@ -181,13 +181,13 @@ class Router:
 
         For a person to look at: the decoder reads, no accelerator does.
         """
-        seen: list[Seen] = []
+        records: list[Seen] = []
         try:
-            self._decode(topic, payload, NAN if is_retained else received, seen, received)
+            self._decode(topic, payload, NAN if is_retained else received, records, received)
         except Rejected as error:
-            return seen, error.bare()
-        flat(seen)
-        return seen, None
+            return records, error.bare()
+        flat(records)
+        return records, None
 
     @property
     def units(self) -> Units | None:
@@ -227,10 +227,10 @@ class Router:
         topic: str,
         payload: bytes,
         received: float,
-        seen: list[Seen] | None = None,
+        records: list[Seen] | None = None,
         clock: float | None = None,
     ) -> list[Seen]:
-        """Return the records of a message, also in ``seen``; raises Rejected for all of it."""
+        """Return the records of a message, also in ``records``; raises Rejected for all of it."""
         if len(payload) > self._payload_bytes_max:
             # the session cuts a payload one byte beyond the limit, so its size is not known here
             raise Rejected("oversize", f"has more than {self._payload_bytes_max} bytes")
@@ -241,17 +241,17 @@ class Router:
             raise Rejected("no_reading", "the payload is empty, as that which clears a topic is")
         known = self._known[number]
         call = Call(payload, known.fields, known.route, received, clock)
-        seen = [] if seen is None else seen
+        records = [] if records is None else records
         try:
             for each in DECODERS[known.route.decoder].records(call):
-                seen.append(self._revised(known.route, each))
+                records.append(self._revised(known.route, each))
         except Rejected:
             raise
         except RecursionError as error:
             raise Rejected("bad_payload", "the payload is nested too deeply") from error
         except Exception as error:  # a decoder's fault must cost one message, never the daemon
             raise Rejected("unexpected", f"{type(error).__name__}: {error}") from error
-        return seen
+        return records
 
     def _revised(self, route: Route, each: Seen) -> Seen:
         """Return a record with what readers find, without readings under maintenance."""
@@ -266,17 +266,17 @@ class Router:
     def _accelerate(
         self, gathered: Gathered, topics: Topics, payloads: Payloads, now: float
     ) -> list[int]:
-        """Add what accelerators read to ``found``; return the places of all other messages."""
+        """Add what accelerators read to ``gathered``; return the places of all other messages."""
         numbers = self._lookup.numbers(topics.names, topics.which)
         if len(self._ways) != len(self._known) + 1:
             more = [(each.way, each.which) for each in self._known[len(self._ways) - 1 :]]
             self._ways = np.concatenate((self._ways[:-1], more, _UNKNOWN))
-        ways = self._ways[np.maximum(numbers, -1)]
-        left = np.flatnonzero(ways[:, 0] == DECODED).tolist()
+        table = self._ways[np.maximum(numbers, -1)]
+        left = np.flatnonzero(table[:, 0] == DECODED).tolist()
         if len(left) == numbers.size:
             return left
         for way in range(_NATIVE, _RECORD_REFERENCES + 1):
-            places = np.flatnonzero(ways[:, 0] == way)
+            places = np.flatnonzero(table[:, 0] == way)
             if places.size:
                 some = payloads.part(places)
                 if max(map(len, some)) > self._payload_bytes_max:
@@ -286,7 +286,7 @@ class Router:
                 known = [self._known[number] for number in numbers[places].tolist()]
                 batch = MessageBatch(
                     [each.stream for each in known],
-                    ways[places, 1],
+                    table[places, 1],
                     some,
                     places,
                     now,
@@ -350,8 +350,8 @@ class Router:
         key = (name, fields["quantity"])
         stream = TopicSeries(key, self._unit_of(route, *key))
         way = self._way(route, stream)
-        which = self._which(stream.name) if way else 0
-        return _Known(route, fields, stream, way, which, self._arrays[id(route)])
+        place = self._which(stream.name) if way else 0
+        return _Known(route, fields, stream, way, place, self._arrays[id(route)])
 
     def _way(self, route: Route, stream: TopicSeries) -> int:
         """Return how the messages of a topic are read."""
@@ -377,8 +377,8 @@ class Router:
         return route.mapped is not None and not math.isnan(route.mapped.default_u)
 
     def _unit_of(self, route: Route, name: str, quantity: str) -> str:
-        kept = "" if self._units is None else self._units.unit_of(name, quantity)
-        return kept or (route.unit if self._units is None else "")
+        settled = "" if self._units is None else self._units.unit_of(name, quantity)
+        return settled or (route.unit if self._units is None else "")
 
     def _find(self, topic: str) -> tuple[Route, dict[str, str]]:
         """Return the source of a topic, and its fields; raises Rejected."""

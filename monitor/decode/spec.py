@@ -243,6 +243,6 @@ class MapSpec(NamedTuple):
 class MapError(ValueError):
     """A mapping cannot be used; ``place`` is the key at fault, the message says what to write."""
 
-    def __init__(self, place: tuple[str | int, ...], what: str) -> None:
-        super().__init__(what)
+    def __init__(self, place: tuple[str | int, ...], detail: str) -> None:
+        super().__init__(detail)
         self.place = place

@@ -24,7 +24,7 @@ class RecordReader(Protocol):
     def paths(self) -> frozenset[str]:
         """The paths, as in a mapping, that it reads in messages of readings."""
 
-    def with_samples(self, route: Route, seen: Seen) -> Seen:
+    def with_samples(self, route: Route, record: Seen) -> Seen:
         """Return a record with the numbers that it states."""
 
 

@@ -65,17 +65,17 @@ def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
     _check_layout(layout)
     local = _zone(zone)
 
-    def read(stated: object, what: str) -> float:
+    def read(stated: object, field: str) -> float:
         if isinstance(stated, str):
-            return _of_text(_Text(stated, what, layout), unit, local)
+            return _of_text(_Text(stated, field, layout), unit, local)
         if isinstance(stated, datetime):
-            return _seconds(stated, local, what, unit)
+            return _seconds(stated, local, field, unit)
         is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
         if is_number and unit != "none":
-            return check_era(_of_number(to_number(what, stated, texts=False), unit), what)
+            return check_era(_of_number(to_number(field, stated, texts=False), unit), field)
         if unit == "none" and is_number:
-            raise Rejected("bad_field", f"{what} is a number, {_NATIVE_HINT}")
-        raise Rejected("bad_field", f"{what} is {type_of(stated)}; send a text")
+            raise Rejected("bad_field", f"{field} is a number, {_NATIVE_HINT}")
+        raise Rejected("bad_field", f"{field} is {type_of(stated)}; send a text")
 
     return read
 
@@ -84,28 +84,28 @@ def _zone(zone: str) -> ZoneInfo | None:
     try:
         return ZoneInfo(zone) if zone else None
     except (ZoneInfoNotFoundError, OSError, ValueError) as error:  # OSError: a folder of zones
-        what = f"{zone!r} is not a time zone such as Pacific/Auckland"
-        raise MapError(("time_zone",), what) from error
+        detail = f"{zone!r} is not a time zone such as Pacific/Auckland"
+        raise MapError(("time_zone",), detail) from error
 
 
 def _check_layout(layout: str) -> None:
     """Raise MapError unless a time that the layout states keeps its date and its hour."""
     if not layout:
         return
-    what = "not a layout of strptime such as %d.%m.%Y %H:%M"
+    detail = "not a layout of strptime such as %d.%m.%Y %H:%M"
     if "%" not in layout:
-        raise MapError(("time_layout",), what)
+        raise MapError(("time_layout",), detail)
     if "%Z" in layout.replace("%%", ""):  # strptime drops the zone that it names
         raise MapError(("time_layout",), "has %Z, which names a zone in vain; use %z, or time_zone")
     try:
         with warnings.catch_warnings():  # Python deprecates days without a year, refused here
             warnings.simplefilter("ignore", DeprecationWarning)
-            found = datetime.strptime(_SOME_TIME.strftime(layout), layout)  # noqa: DTZ007
+            parsed = datetime.strptime(_SOME_TIME.strftime(layout), layout)  # noqa: DTZ007
     except (ValueError, re.error) as error:
-        raise MapError(("time_layout",), what) from error
-    if found.date() != _SOME_TIME.date():
+        raise MapError(("time_layout",), detail) from error
+    if parsed.date() != _SOME_TIME.date():
         raise MapError(("time_layout",), "has no full date: it needs day, month and year")
-    if found.hour not in (0, _SOME_TIME.hour) or ("%p" in layout and "%I" not in layout):
+    if parsed.hour not in (0, _SOME_TIME.hour) or ("%p" in layout and "%I" not in layout):
         raise MapError(("time_layout",), "has %I or %p without the other, which loses AM or PM")
 
 
@@ -128,8 +128,8 @@ def divisors(numbers: Float, unit: str) -> Float:
 
 def are_usable(times: Float, received: float) -> Bool:
     """Return which times pass :func:`monitor.decode.checks.check_time`."""
-    found: Bool = (times >= TIME_MIN) & (times <= latest_time(received))
-    return found
+    usable: Bool = (times >= TIME_MIN) & (times <= latest_time(received))
+    return usable
 
 
 def parsed(text: str, layout: str = "") -> datetime:
@@ -156,7 +156,7 @@ def is_number(text: str) -> bool:
     )
 
 
-def _seconds(time: datetime, local: ZoneInfo | None, what: str, unit: str) -> float:
+def _seconds(time: datetime, local: ZoneInfo | None, field: str, unit: str) -> float:
     """Return seconds since 1970 UTC; ``unit`` is that of times stated as numbers.
 
     Of an hour that comes twice, when clocks are set back, it is the first. Raises Rejected for a
@@ -165,11 +165,11 @@ def _seconds(time: datetime, local: ZoneInfo | None, what: str, unit: str) -> fl
     if time.tzinfo is None:
         if local is None:
             how = _NATIVE_ZONE if unit == "none" else "set time_zone for the source"
-            detail = f"{what} {time.isoformat()} has no zone; send one, or {how}"
+            detail = f"{field} {time.isoformat()} has no zone; send one, or {how}"
             raise Rejected("naive_time", detail)
         stated, time = time, time.replace(tzinfo=local)
         if _is_skipped(time):
-            detail = f"{what} {stated.isoformat()} does not exist in {local.key}"
+            detail = f"{field} {stated.isoformat()} does not exist in {local.key}"
             hint = "clocks there are set forward past it. A clock that stays on winter time"
             raise Rejected("bad_field", f"{detail}: {hint} {_fixed(time)}")
     return (time - _EPOCH) / timedelta(seconds=1)
@@ -209,9 +209,9 @@ class _Text(NamedTuple):
         match = _DATE_AND_CLOCK.fullmatch(self.text.strip())
         if match is not None:
             layout = "%Y%m%d%H%M%S" if match[5] else "%Y%m%d%H%M"
-            what = f"{self.what} {self.text[:60]!r} may be date and clock, or a number since 1970"
+            detail = f"{self.what} {self.text[:60]!r} may be date and clock, or a number since 1970"
             how = f"name the layout {layout} (time_layout, of a file --time-format)"
-            raise Rejected("bad_field", f"{what}; {how}, or in a map the time_unit")
+            raise Rejected("bad_field", f"{detail}; {how}, or in a map the time_unit")
 
     def number(self) -> float:
         """Return the text as a number; raises Rejected if it is not one."""

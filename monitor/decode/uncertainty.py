@@ -80,16 +80,16 @@ def forms(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> list[Form]:
             check_p(spec.p)
         except Rejected as error:
             raise MapError((*place, "p"), error.detail) from error
-    found: list[Form] = []
+    stated: list[Form] = []
     for names in (_U_FORMS, _INTERVAL_FORMS):
         given = [name for name in names if _is_given(getattr(spec, name))]
         if len(given) > 1:
             raise MapError((*place, given[1]), f"conflicts with {given[0]}; give one of the two")
-        found += [_FORMS[name](spec, fetchers, place) for name in given]
+        stated += [_FORMS[name](spec, fetchers, place) for name in given]
     if bool(spec.lower) != bool(spec.upper):
         lone = "lower" if spec.lower else "upper"
         raise MapError((*place, lone), "needs the other limit; give lower and upper")
-    return found
+    return stated
 
 
 def _is_given(setting: object) -> bool:
@@ -166,16 +166,16 @@ def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
     fetch, name = fetchers.fetch(spec.samples, (*place, "samples")), shown(spec.samples)
 
     def form(root: object, record: object, stated: Stated) -> Stated:
-        found = fetch(root, record)
-        if found is MISSING:
+        samples = fetch(root, record)
+        if samples is MISSING:
             raise Rejected("missing_field", f"samples are missing at `{name}`", name)
-        if not isinstance(found, list | tuple) or not 2 <= len(found) <= _SAMPLES_MAX:
-            what = f"samples at `{name}` must be a list of 2 or more numbers"
-            raise Rejected("bad_field", what, name)
+        if not isinstance(samples, list | tuple) or not 2 <= len(samples) <= _SAMPLES_MAX:
+            detail = f"samples at `{name}` must be a list of 2 or more numbers"
+            raise Rejected("bad_field", detail, name)
         try:
             numbers = [
                 check_number("a sample", to_number(f"samples at `{name}`", each, texts=False))
-                for each in found
+                for each in samples
             ]
         except Rejected as error:
             raise error.at(name) from None
@@ -240,13 +240,13 @@ def _quantiles(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
     p = round(at[high] - at[low], 12)
 
     def form(root: object, record: object, stated: Stated) -> Stated:
-        found = tuple(number(root, record) for number in numbers)
-        if found[low] < found[high]:  # else the interval is refused
-            _check_ascent(found, at, places)
+        quantiles = tuple(number(root, record) for number in numbers)
+        if quantiles[low] < quantiles[high]:  # else the interval is refused
+            _check_ascent(quantiles, at, places)
         value = stated.value
         if math.isnan(value) and median is not None:
-            value = found[median]
-        return Stated(value, stated.u, found[low], found[high], p, Claim(found, at))
+            value = quantiles[median]
+        return Stated(value, stated.u, quantiles[low], quantiles[high], p, Claim(quantiles, at))
 
     return form
 
@@ -296,16 +296,16 @@ def formula(text: str, place: Place) -> Callable[[float], float]:
     except ArithmeticError:
         pass  # fails only for the value 1
     except Exception as error:
-        what = "is not a formula of value with abs, sqrt, max and min"
-        raise MapError(place, f"{what}: {error}") from error
+        detail = "is not a formula of value with abs, sqrt, max and min"
+        raise MapError(place, f"{detail}: {error}") from error
 
     def evaluate(value: float) -> float:
         names["value"] = value
         try:
             u = evaluator.eval(text, previously_parsed=parsed)
         except Exception as error:  # simpleeval raises many kinds of errors
-            what = f"{text!r} of {value:g} fails: {error}"
-            raise Rejected("bad_uncertainty", what, field="assumed u") from error
+            detail = f"{text!r} of {value:g} fails: {error}"
+            raise Rejected("bad_uncertainty", detail, field="assumed u") from error
         try:
             return check_u("assumed u", to_number(f"{text!r} of {value:g}", u, texts=False))
         except Rejected as error:

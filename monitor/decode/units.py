@@ -83,8 +83,8 @@ def _converted(unit: str, target: str) -> Conversion:
 
 
 def _not_affine(stated: str, wanted: str) -> str:
-    what = f"{stated!r} is not converted to {wanted!r}: it takes more than a factor and an offset"
-    return f"{what}, as between a level in decibels and a power; send the unit of the series"
+    detail = f"{stated!r} is not converted to {wanted!r}: it takes more than a factor and an offset"
+    return f"{detail}, as between a level in decibels and a power; send the unit of the series"
 
 
 def is_same_unit(one: str, other: str) -> bool:
@@ -119,8 +119,8 @@ def components(unit: str) -> tuple[tuple[str, int], ...]:
 def _parsed(unit: str) -> tuple[tuple[str, int], ...] | None:
     """Return the factors of a unit as the parser writes it, None where it knows no such unit."""
     try:
-        found = _registry().Quantity(1.0, unit).unit_items()
-        return tuple((name, round(cast("float", power))) for name, power in found)
+        items = _registry().Quantity(1.0, unit).unit_items()
+        return tuple((name, round(cast("float", power))) for name, power in items)
     except Exception:  # noqa: BLE001 - pint's parser raises many kinds of errors
         return None
 
@@ -130,8 +130,8 @@ def _is_understood(unit: str) -> bool:
 
 
 def _not_read(unit: str, stated: str, wanted: str) -> str:
-    what = f"{stated[:60]!r} is not converted to {wanted[:60]!r}"
-    return f"{_not_understood(unit)}; {what}"
+    detail = f"{stated[:60]!r} is not converted to {wanted[:60]!r}"
+    return f"{_not_understood(unit)}; {detail}"
 
 
 def _not_understood(unit: str) -> str:
@@ -190,14 +190,14 @@ class Units:
         Whoever stated it, the message or the settings of its source: what does not convert is
         refused, since a reference of another sort may never be subtracted.
         """
-        kept = self.unit_of(name, quantity)
-        if not kept and stated and len(self._learned) >= _UNITS_MAX:
-            what = f"unit {stated[:60]!r}: {_UNITS_MAX} series have stated theirs already"
-            raise Rejected("unit", f"{what}; name it in the settings", field="unit")
-        if not kept or not stated or kept == stated:
-            return kept or stated
-        conversion(stated, kept)
-        return kept
+        unit = self.unit_of(name, quantity)
+        if not unit and stated and len(self._learned) >= _UNITS_MAX:
+            detail = f"unit {stated[:60]!r}: {_UNITS_MAX} series have stated theirs already"
+            raise Rejected("unit", f"{detail}; name it in the settings", field="unit")
+        if not unit or not stated or unit == stated:
+            return unit or stated
+        conversion(stated, unit)
+        return unit
 
     def learn(self, name: str, quantity: str, unit: str) -> None:
         """Keep a quantity of a name in ``unit`` from now on, unless it has one."""

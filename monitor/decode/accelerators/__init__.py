@@ -138,8 +138,8 @@ class Gathered:
         if not any(are_plain):
             return
         plain = cast("list[Reading]", list(compress(self.others, are_plain)))
-        which = [place_of((each.sensor, each.quantity)) for each in plain]
-        self.parts.append(Rows(np.array(which, dtype=np.int64), *columns_of(plain)))
+        places = [place_of((each.sensor, each.quantity)) for each in plain]
+        self.parts.append(Rows(np.array(places, dtype=np.int64), *columns_of(plain)))
         self.places += compress(self.sources, are_plain)
         are_left = [not each for each in are_plain]
         self.others = list(compress(self.others, are_left))

@@ -66,13 +66,13 @@ class Arrays:
         """Return the records of a payload, None if any is unusual."""
         width = self._layout.itemsize
         try:
-            found = self._numbered(payload)
+            records = self._numbered(payload)
         except UNREADABLE:
             return self._packed_texts(payload)
-        if not self._is_sound(payload, len(found), 6):
+        if not self._is_sound(payload, len(records), 6):
             return None
-        body = _encode(found)
-        return PackedRecords(body[len(body) - width * len(found) :], self._unit)
+        body = _encode(records)
+        return PackedRecords(body[len(body) - width * len(records) :], self._unit)
 
     def columns(self, bodies: Sequence[bytes], unit: str) -> tuple[Columns, Int]:
         """Return times (s since 1970 UTC), values and u of packed records, all of one unit.
@@ -87,15 +87,15 @@ class Arrays:
     def _packed_texts(self, payload: bytes) -> PackedRecords | None:
         """Do the same where times are texts, which become seconds."""
         try:
-            found = self._written(payload)
+            records = self._written(payload)
         except UNREADABLE:
             return None
-        if not self._is_sound(payload, len(found), 8):
+        if not self._is_sound(payload, len(records), 8):
             return None
-        rows = np.zeros(len(found), self._layout)
-        rows["time"] = [each.time.timestamp() for each in found]
-        rows["value"] = [each.value for each in found]
-        rows["u"] = [each.u for each in found]
+        rows = np.zeros(len(records), self._layout)
+        rows["time"] = [each.time.timestamp() for each in records]
+        rows["value"] = [each.value for each in records]
+        rows["u"] = [each.u for each in records]
         return PackedRecords(rows.tobytes(), "s")
 
     def _is_sound(self, payload: bytes, records: int, quotes: int) -> bool:
@@ -111,7 +111,7 @@ class Arrays:
 
 
 def read_records(batch: MessageBatch, gathered: Gathered, readers: Sequence[Arrays]) -> list[int]:
-    """Add the content of messages to ``found``; return the places of those handed back."""
+    """Add the content of messages to ``gathered``; return the places of those handed back."""
     left: list[int] = []
     alike: dict[tuple[Arrays, str], list[tuple[int, bytes]]] = {}
     for at, (reader, payload) in enumerate(zip(readers, batch.payloads, strict=True)):
@@ -139,9 +139,9 @@ def _add(batch: MessageBatch, at: Int, records: Records, gathered: Gathered) -> 
     (columns, counts), are_references = records, batch.are_references
     good = are_good(columns[0], columns[2], batch.now, are_references=are_references)
     is_whole = np.logical_and.reduceat(good, np.cumsum(counts) - counts)
-    kept = np.repeat(is_whole, counts)
+    whole = np.repeat(is_whole, counts)
     repeated = np.repeat(at[is_whole], counts[is_whole])
-    rows = Rows(batch.which[repeated], *(column[kept] for column in columns))
+    rows = Rows(batch.which[repeated], *(column[whole] for column in columns))
     all_good = np.ones(repeated.size, dtype=np.bool_)
     gathered.add_good(rows, batch.places[repeated], all_good, are_references=are_references)
     return batch.places[at[~is_whole]].tolist()

@@ -32,8 +32,8 @@ def parse(call: Call) -> Iterator[object]:
     try:
         text = call.payload.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        what = f"not UTF-8: {error}"
-        raise Rejected("bad_payload", what, byte=error.start) from error
+        detail = f"not UTF-8: {error}"
+        raise Rejected("bad_payload", detail, byte=error.start) from error
     spec = mapping_of(call.route).spec
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
@@ -48,8 +48,8 @@ def _record(line: str, columns: tuple[str, ...], delimiter: str) -> object:
     except (csv.Error, ValueError) as error:
         return Rejected("bad_payload", f"line {line[:60]!r} is not CSV: {error}")
     if len(cells) != len(columns):
-        what = f"line {line[:60]!r} has {len(cells)} cells; map.columns names {len(columns)}"
-        return Rejected("bad_payload", what)
+        detail = f"line {line[:60]!r} has {len(cells)} cells; map.columns names {len(columns)}"
+        return Rejected("bad_payload", detail)
     named = zip(columns, cells, strict=True)
     return {column: cell.strip() for column, cell in named if column and cell.strip()}
 
@@ -66,8 +66,8 @@ def _contradictions(spec: MapSpec, _names: Collection[str]) -> Iterator[Contradi
         for name in _PATHS:
             path = getattr(series, name)
             if isinstance(path, str) and path and not _is_there(path, spec):
-                what = f"{path!r} is none of map.columns; there are {there}"
-                yield Contradiction(("map", "series", at, name), what)
+                detail = f"{path!r} is none of map.columns; there are {there}"
+                yield Contradiction(("map", "series", at, name), detail)
 
 
 def _is_there(path: str, spec: MapSpec) -> bool:

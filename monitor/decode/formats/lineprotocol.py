@@ -22,8 +22,8 @@ def parse(call: Call) -> Iterator[object]:
     try:
         text = call.payload.decode()
     except UnicodeDecodeError as error:
-        what = f"not UTF-8: {error}"
-        raise Rejected("bad_payload", what, byte=error.start) from error
+        detail = f"not UTF-8: {error}"
+        raise Rejected("bad_payload", detail, byte=error.start) from error
     if "\0" in text:
         raise Rejected("bad_payload", "a zero byte is not allowed in line protocol")
     lines = [line for line in map(str.strip, text.split("\n")) if line and line[0] != "#"]

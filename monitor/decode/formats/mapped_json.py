@@ -51,10 +51,10 @@ class _ConstantError(ValueError):
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise _DoubledError
-    return found
+    return members
 
 
 def _constant(name: str) -> NoReturn:
@@ -77,21 +77,21 @@ def parse(payload: bytes) -> object:
     try:
         text = payload.decode()
     except UnicodeDecodeError as error:
-        what = f"not JSON: byte {error.start} is not UTF-8"
-        raise Rejected("bad_payload", what, byte=error.start) from None
+        detail = f"not JSON: byte {error.start} is not UTF-8"
+        raise Rejected("bad_payload", detail, byte=error.start) from None
     try:
-        found = _value(text)
+        value = _value(text)
     except (json.JSONDecodeError, _ConstantError) as error:
         return _plain_text(text, error)
     except _DoubledError:
         raise _doubled(text) from None
     except RecursionError:
         raise _too_deep() from None
-    if text.count("[") + text.count("{") > _DEPTH_MAX and _is_deep(found):
+    if text.count("[") + text.count("{") > _DEPTH_MAX and _is_deep(value):
         raise _too_deep()
     if _SURROGATE.search(text) is not None:
-        _check_texts(found)
-    return found
+        _check_texts(value)
+    return value
 
 
 def json_fault(text: str) -> str:
@@ -109,8 +109,8 @@ def _plain_text(text: str, error: ValueError) -> str:
         return text
     if isinstance(error, json.JSONDecodeError):
         raise _not_json(text, *_fault(text, error)) from None
-    what = f"{error} is not a number; send null where there is no reading"
-    raise _not_json(text, _place_of_constant(text), what) from None
+    detail = f"{error} is not a number; send null where there is no reading"
+    raise _not_json(text, _place_of_constant(text), detail) from None
 
 
 def _value(text: str) -> object:
@@ -132,11 +132,11 @@ def _fault(text: str, error: json.JSONDecodeError) -> tuple[int, str]:
     return error.pos, _FAULTS.get(error.msg, error.msg)
 
 
-def _not_json(text: str, at: int, what: str) -> Rejected:
+def _not_json(text: str, at: int, detail: str) -> Rejected:
     before = text[:at]
     byte, line, column = len(before.encode()), before.count("\n") + 1, at - before.rfind("\n")
     place = f"line {line} column {column}, byte {byte}" if "\n" in text.strip() else f"byte {byte}"
-    return Rejected("bad_payload", f"{_NOT_JSON}{what} ({place})", byte=byte)
+    return Rejected("bad_payload", f"{_NOT_JSON}{detail} ({place})", byte=byte)
 
 
 def _too_deep() -> Rejected:
@@ -146,23 +146,23 @@ def _too_deep() -> Rejected:
 
 
 def _place_of_constant(text: str) -> int:
-    found = (each for each in _STRING_OR_CONSTANT.finditer(text) if each[0][0] != '"')
-    return next((each.start() for each in found), 0)
+    matches = (each for each in _STRING_OR_CONSTANT.finditer(text) if each[0][0] != '"')
+    return next((each.start() for each in matches), 0)
 
 
 def _doubled(text: str) -> Rejected:
     """Return why a text is refused whose object has a member twice."""
     names: dict[int, str] = {}
-    kept: list[object] = []  # kept alive, so that no two have the same id
+    alive: list[object] = []  # kept alive, so that no two have the same id
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        parsed: dict[str, Any] = {}
         for name, value in pairs:
-            if name in found:
-                names.setdefault(id(found), name)
-            found[name] = value
-        kept.append(found)
-        return found
+            if name in parsed:
+                names.setdefault(id(parsed), name)
+            parsed[name] = value
+        alive.append(parsed)
+        return parsed
 
     try:
         whole = json.JSONDecoder(object_pairs_hook=members, parse_int=_whole).decode(text)
@@ -214,8 +214,8 @@ def _check_texts(whole: object) -> None:
             try:
                 text.encode()
             except UnicodeEncodeError:
-                what = "not JSON: an escape is half a surrogate pair"
-                raise Rejected("bad_payload", what, path) from None
+                detail = "not JSON: an escape is half a surrogate pair"
+                raise Rejected("bad_payload", detail, path) from None
 
 
 decode: Final = Decoder(lambda call: parse(call.payload), many=False, help="JSON of any shape")

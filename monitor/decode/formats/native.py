@@ -74,16 +74,16 @@ def mapping(kind: Kind, unit: str, template: str) -> Mapped:
 
 def parse(call: Call) -> object:
     """Return the object in a payload; raises Rejected."""
-    found = mapped_json.parse(call.payload)
-    if not isinstance(found, dict):
+    message = mapped_json.parse(call.payload)
+    if not isinstance(message, dict):
         raise Rejected(
             "bad_field",
-            f"the payload is {type_of(found)}, not an object; a source with "
+            f"the payload is {type_of(message)}, not an object; a source with "
             "decoder json and a map reads it (each: $ for the entries of an array, value: $ for a "
             "number alone)",
             "$",
         )
-    return found
+    return message
 
 
 decode: Final = Decoder(

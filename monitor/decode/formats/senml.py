@@ -44,7 +44,7 @@ def parse(call: Call) -> Iterator[object]:
     pack = _pack(call.payload)
     base: dict[str, object] = {}
     beside: dict[tuple[str, float], dict[str, object]] = {}
-    found: list[object] = []
+    records: list[object] = []
     for at, record in enumerate(pack):
         try:
             resolved = _resolved(_entries(record), base, call.received)
@@ -52,16 +52,16 @@ def parse(call: Call) -> Iterator[object]:
                 raise unknown_age()
         except Rejected as error:
             detail = f"record [{at}]: {error.detail}"
-            found.append(Rejected(error.reason, detail, error.place))
+            records.append(Rejected(error.reason, detail, error.place))
             continue
         if resolved is not None:
             together = beside.setdefault((resolved["base"], resolved["time"]), {})  # type: ignore[arg-type]
             if "value" in resolved:
                 together[str(resolved["local"])] = resolved["value"]
-            found.append({**resolved, "beside": together})
-    if not found:
+            records.append({**resolved, "beside": together})
+    if not records:
         raise Rejected("missing_field", "no record of the pack has a value")
-    yield from found
+    yield from records
 
 
 def _pack(payload: bytes) -> Sequence[object]:
@@ -113,11 +113,11 @@ def _entries(record: object) -> dict[str, object]:
         elif isinstance(label, int) and not isinstance(label, bool):
             name = _LABELS.get(label, "")
         else:
-            what = f"a label is {type_of(label)}, not a text or a whole number"
-            raise Rejected("bad_field", what)
+            detail = f"a label is {type_of(label)}, not a text or a whole number"
+            raise Rejected("bad_field", detail)
         if name.endswith("_") and name not in _KNOWN:
-            what = f"`{name}` is unknown, and must be understood (RFC 8428, 4.4)"
-            raise Rejected("bad_payload", what, f"$.{name}")
+            detail = f"`{name}` is unknown, and must be understood (RFC 8428, 4.4)"
+            raise Rejected("bad_payload", detail, f"$.{name}")
         if name and name in entries:
             raise Rejected("bad_payload", f"`{name}` appears twice", f"$.{name}")
         entries[name] = value
@@ -173,9 +173,9 @@ def _number(record: Mapping[str, object], name: str, default: float = 0.0) -> fl
         raise error.at(f"$.{name}") from None
 
 
-def _text(name: str, found: object) -> str:
+def _text(name: str, value: object) -> str:
     try:
-        text = to_text(f"`{name}`", found)
+        text = to_text(f"`{name}`", value)
     except Rejected as error:
         raise error.at(f"$.{name}") from None
     if len(text) > _TEXT_CHARACTERS_MAX:

@@ -70,11 +70,11 @@ def _metrics_of(texts: Iterable[str]) -> set[str] | None:
     used: set[str] = set()
     for text in texts:
         with suppress(ValueError):
-            found = steps(text)
-            if found[0] in ("$", "@") or (found[0] in _BY_NAME and len(found) == 1):
+            path = steps(text)
+            if path[0] in ("$", "@") or (path[0] in _BY_NAME and len(path) == 1):
                 return None
-            if found[0] in _BY_NAME:
-                used.add(str(found[1]))
+            if path[0] in _BY_NAME:
+                used.add(str(path[1]))
     return used
 
 
@@ -100,8 +100,8 @@ def _records(content: Any, births: Births, node: str, device: str) -> list[objec
         if not name:
             known = births.named(node, metric.alias)
             if known is None:
-                what = f"alias {metric.alias} of {node[:100]!r}: its birth was never received"
-                refused.append(Rejected("unknown_alias", what))
+                detail = f"alias {metric.alias} of {node[:100]!r}: its birth was never received"
+                refused.append(Rejected("unknown_alias", detail))
                 continue
             name, datatype = known.name, datatype or known.datatype
         if not isinstance(name, str):
@@ -163,15 +163,15 @@ def _number(value: object) -> float | None:
 
 def _numbers(metric: Any) -> dict[str, float]:  # noqa: ANN401
     """Return the numeric properties of a metric."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for key, property_ in zip(metric.properties.keys, metric.properties.values, strict=False):
         for name in ("double_value", "float_value", "int_value", "long_value"):
             if isinstance(key, str) and not property_.is_null and property_.HasField(name):
                 number = _signed(getattr(property_, name), property_.type)
-                found[key[:100]] = float(number)  # type: ignore[arg-type]
-        if len(found) >= _PROPERTIES_MAX:
+                numbers[key[:100]] = float(number)  # type: ignore[arg-type]
+        if len(numbers) >= _PROPERTIES_MAX:
             break
-    return found
+    return numbers
 
 
 def _quality(metric: Any) -> str:  # noqa: ANN401
@@ -185,8 +185,8 @@ def _quality(metric: Any) -> str:  # noqa: ANN401
 
 def _contradictions(_spec: MapSpec, names: Collection[str]) -> Iterator[Contradiction]:
     if not set(names) >= _FIELDS:
-        what = "must be like spBv1.0/{group}/{message}/{edge}/{sensor} for sparkplug"
-        yield Contradiction(("topic",), what)
+        detail = "must be like spBv1.0/{group}/{message}/{edge}/{sensor} for sparkplug"
+        yield Contradiction(("topic",), detail)
 
 
 decode: Final = Decoder(

@@ -163,17 +163,17 @@ class Births:
 
     def notes(self) -> Notes:
         """Return the notes of the nodes that have changed since; :meth:`load_notes` reads them."""
-        found = {
+        notes = {
             f"{_NODES}/{node}": msgspec.msgpack.encode(self._nodes[node])
             if node in self._nodes
             else b""
             for node in self._to_note
         }
         self._to_note.clear()
-        if found and self._listed != (listed := tuple(self._nodes)):
+        if notes and self._listed != (listed := tuple(self._nodes)):
             self._listed = listed
-            found[_NODES] = msgspec.msgpack.encode(listed)
-        return found
+            notes[_NODES] = msgspec.msgpack.encode(listed)
+        return notes
 
     def dump(self) -> bytes:
         """Return all that is known, for :meth:`load`."""
