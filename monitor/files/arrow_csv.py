@@ -50,8 +50,8 @@ class ArrowTexts(Sequence[str]):
         cast = self._cast("float64")
         if cast is None:
             return None
-        found = np.asarray(cast.to_numpy(), dtype=np.float64)
-        return None if (np.abs(found) > most).any() else found
+        numbers = np.asarray(cast.to_numpy(), dtype=np.float64)
+        return None if (np.abs(numbers) > most).any() else numbers
 
     def seconds(self) -> Float | None:
         """Return the column's times, which state their zones, as s UTC."""
@@ -63,9 +63,9 @@ class ArrowTexts(Sequence[str]):
 
     def codes(self) -> tuple[Int, list[str]]:
         """Return the distinct texts, in the order of appearance, and the index of each row."""
-        found = self._column.dictionary_encode()
-        which = found.indices.to_numpy().astype(np.int64)
-        return which, found.dictionary.to_pylist()
+        encoded = self._column.dictionary_encode()
+        codes = encoded.indices.to_numpy().astype(np.int64)
+        return codes, encoded.dictionary.to_pylist()
 
     def _cast(self, kind: Any) -> Any:  # noqa: ANN401
         arrow = import_module("pyarrow")
@@ -118,9 +118,9 @@ def _batches(
     for first in range(0, table.num_rows, BLOCK_ROWS):
         batch = table.slice(first, BLOCK_ROWS)
         lines: Sequence[int] = range(first + 2, first + 2 + batch.num_rows)
-        said = _rows_that_say_anything(batch)
-        if said.size < batch.num_rows:
-            batch, lines = batch.take(said), [lines[row] for row in said.tolist()]
+        rows = _rows_that_say_anything(batch)
+        if rows.size < batch.num_rows:
+            batch, lines = batch.take(rows), [lines[row] for row in rows.tolist()]
         columns = (ArrowTexts(column.combine_chunks()) for column in batch.columns)
         yield lines, dict(zip(names, columns, strict=True))
 

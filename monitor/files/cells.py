@@ -150,8 +150,8 @@ def _chunks(names: list[str], blocks: Iterator[Block], mistakes: Mistakes) -> It
         if set(map(len, table)) != {len(names)}:
             for line, cells in zip(lines, table, strict=True):
                 if len(cells) != len(names):
-                    what = f"has {len(cells)} cells, the header has {len(names)}; make them equal"
-                    mistakes.add(line, "", what)
+                    fault = f"has {len(cells)} cells, the header has {len(names)}; make them equal"
+                    mistakes.add(line, "", fault)
             continue
         yield Chunk(lines, dict(zip(names, zip(*table, strict=True), strict=True)))
 
@@ -169,12 +169,12 @@ def _json_lines(path: Path, text: TextIO) -> Iterator[tuple[int, Mapping[str, An
         if not line.strip():
             continue
         try:
-            found = json_value(line)
+            value = json_value(line)
         except Rejected as error:
             raise FileError(f"{path}:{at}: is {error.detail}; write one object per line") from error
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise FileError(f"{path}:{at}: is not an object; write one per line")
-        yield at, found
+        yield at, value
 
 
 def _of_objects(
@@ -182,17 +182,17 @@ def _of_objects(
 ) -> Iterator[Row]:
     """Yield the names that the first object has, then each object's cells in their order."""
     names: list[str] = []
-    for line, found in objects:
+    for line, record in objects:
         if not names:
-            names = list(found)
+            names = list(record)
             yield line, names
-        unknown = next((name for name in found if name not in names), None)
+        unknown = next((name for name in record if name not in names), None)
         if unknown is not None:
             raise FileError(
                 f"{path}:{line}:{unknown[:40]}: the first line has no such key; give it there, too"
             )
         comma = layout.decimal_comma
-        yield line, [cell_text(found.get(name), decimal_comma=comma) for name in names]
+        yield line, [cell_text(record.get(name), decimal_comma=comma) for name in names]
 
 
 def _parquet(path: Path, layout: FileLayout) -> tuple[list[str], Chunks]:
@@ -235,8 +235,8 @@ def _of_arrow(
         whole = compute.cast(column, arrow("").timestamp("us", column.type.tz), safe=False)
         if column.type.tz is None:
             return _local_times(path, name, whole, layout)
-        found = compute.cast(whole, "int64").to_numpy(zero_copy_only=False) / 1e6
-        return np.asarray(found, dtype=np.float64)
+        seconds = compute.cast(whole, "int64").to_numpy(zero_copy_only=False) / 1e6
+        return np.asarray(seconds, dtype=np.float64)
     is_number = types.is_floating(column.type) or types.is_decimal(column.type)
     if field == "time" and (is_number or types.is_integer(column.type)):
         cast = compute.cast(column, "float64", safe=False)  # ns have more digits than a float
@@ -250,8 +250,8 @@ def _of_arrow(
     if not types.is_dictionary(column.type):
         return [cell_text(each) for each in column.to_pylist()]
     texts = [*map(cell_text, column.dictionary.to_pylist()), cell_text(None)]
-    which = compute.fill_null(compute.cast(column.indices, "int64"), len(texts) - 1)
-    return Coded(which.to_numpy(), texts)
+    codes = compute.fill_null(compute.cast(column.indices, "int64"), len(texts) - 1)
+    return Coded(codes.to_numpy(), texts)
 
 
 def _local_times(
@@ -265,13 +265,13 @@ def _local_times(
             f"{path}:1:{name}: has times without a zone; give it as --time-zone, or when you write "
             f"the file, such as df[{name!r}].dt.tz_localize('UTC')"
         )
-    read, found = layout.reader(), np.full(len(column), NAN)
+    read, times = layout.reader(), np.full(len(column), NAN)
     for at, each in enumerate(column.to_pylist()):
         try:
-            found[at] = NAN if each is None else read(each, name)
+            times[at] = NAN if each is None else read(each, name)
         except Rejected as error:
             raise FileError(f"{path}:{at + 1}:{name}: {error.detail}") from error
-    return found
+    return times
 
 
 # -- distributions --------------------------------------------------------------------------------
@@ -295,8 +295,8 @@ class Claims:
 
     def __init__(self, path: Path, names: Sequence[str], layout: FileLayout) -> None:
         self._number: Final = layout.number
-        found = ((_QUANTILE.fullmatch(name), name) for name in names)
-        levels = sorted((float(match[1]), name) for match, name in found if match)
+        matches = ((_QUANTILE.fullmatch(name), name) for name in names)
+        levels = sorted((float(match[1]), name) for match, name in matches if match)
         self.quantiles: Final = tuple(name for _, name in levels)
         self._levels: Final = np.array([level for level, _ in levels])
         self._has_members: Final = MEMBERS in names
@@ -323,7 +323,7 @@ class Claims:
 
     def fill(
         self,
-        found: Numbers,
+        into: Numbers,
         cells: Mapping[str, Sequence[str] | Float],
         read: Callable[[str], Float],
         lines: Sequence[int],
@@ -331,16 +331,16 @@ class Claims:
     ) -> None:
         """Fill in value, sigma, interval and CRPS where rows omit them.
 
-        ``read`` returns a column. The columns in ``found`` are written to.
+        ``read`` returns a column. The columns in ``into`` are written to.
         """
         if self.quantiles:
-            self._of_quantiles(found, np.stack([read(name) for name in self.quantiles]).T, lines,
+            self._of_quantiles(into, np.stack([read(name) for name in self.quantiles]).T, lines,
                                mistakes)  # fmt: skip
         if self._has_members:
-            self._of_members(found, [str(each) for each in cells[MEMBERS]], lines, mistakes)
+            self._of_members(into, [str(each) for each in cells[MEMBERS]], lines, mistakes)
 
     def _of_quantiles(
-        self, found: Numbers, table: Float, lines: Sequence[int], mistakes: Mistakes
+        self, into: Numbers, table: Float, lines: Sequence[int], mistakes: Mistakes
     ) -> None:
         there = ~np.isnan(table)
         whole = there.all(axis=1)
@@ -350,18 +350,18 @@ class Claims:
         for row in np.flatnonzero(crossing).tolist():
             mistakes.add(lines[row], self.quantiles[0], "the quantiles do not ascend")
         whole &= ~crossing
-        found[CRPS][whole] = crps_quantiles(table[whole], self._levels, found["reference"][whole])
-        bare = whole & np.isnan(found["value"])
+        into[CRPS][whole] = crps_quantiles(table[whole], self._levels, into["reference"][whole])
+        bare = whole & np.isnan(into["value"])
         if MEDIAN in self._levels:
             median = int(np.searchsorted(self._levels, MEDIAN))
-            found["value"][bare] = table[bare, median]
-        bare = whole & np.isnan(found["lower"]) & np.isnan(found["upper"])
+            into["value"][bare] = table[bare, median]
+        bare = whole & np.isnan(into["lower"]) & np.isnan(into["upper"])
         low, high = self._ends
-        found["lower"][bare], found["upper"][bare] = table[bare, low], table[bare, high]
-        found["p"][bare] = round(float(self._levels[high] - self._levels[low]), 12)
+        into["lower"][bare], into["upper"][bare] = table[bare, low], table[bare, high]
+        into["p"][bare] = round(float(self._levels[high] - self._levels[low]), 12)
 
     def _of_members(
-        self, found: Numbers, texts: Sequence[str], lines: Sequence[int], mistakes: Mistakes
+        self, into: Numbers, texts: Sequence[str], lines: Sequence[int], mistakes: Mistakes
     ) -> None:
         for row, text in enumerate(texts):
             if not text.strip():
@@ -374,10 +374,10 @@ class Claims:
             if members.size < 2:
                 mistakes.add(lines[row], MEMBERS, "must be two or more numbers separated by blanks")
                 continue
-            reference = np.array(found["reference"][row])
-            found[CRPS][row] = float(crps_ensemble(members, reference))
+            reference = np.array(into["reference"][row])
+            into[CRPS][row] = float(crps_ensemble(members, reference))
             mean, spread = mean_and_spread(members.tolist())
-            if np.isnan(found["value"][row]):
-                found["value"][row] = mean
-            if np.isnan(found["u"][row]):
-                found["u"][row] = spread
+            if np.isnan(into["value"][row]):
+                into["value"][row] = mean
+            if np.isnan(into["u"][row]):
+                into["u"][row] = spread

@@ -67,8 +67,8 @@ class _AmbiguousError(ValueError):
 class RowError(Exception):
     """One row is wrong, in a column or as a whole (no column)."""
 
-    def __init__(self, column: str, what: str) -> None:
-        super().__init__(what)
+    def __init__(self, column: str, fault: str) -> None:
+        super().__init__(fault)
         self.column: Final = column
 
 
@@ -79,10 +79,10 @@ class Mistakes:
         self._path: Final = path
         self._found: list[tuple[int, str]] = []
 
-    def add(self, line: int, column: str, what: str) -> None:
+    def add(self, line: int, column: str, fault: str) -> None:
         """Note one mistake; ``column`` is the column's name, or empty for the whole line."""
         place = f"{self._path}:{line}:{column}" if column else f"{self._path}:{line}"
-        self._found.append((line, f"{place}: {what}"))
+        self._found.append((line, f"{place}: {fault}"))
 
     def __len__(self) -> int:
         return len(self._found)
@@ -96,7 +96,7 @@ class Mistakes:
         """Raise FileError if there is any mistake."""
         if not self._found:
             return
-        sentences = [sentence for _, sentence in sorted(self._found, key=lambda found: found[0])]
+        sentences = [sentence for _, sentence in sorted(self._found, key=lambda fault: fault[0])]
         if self.enough:
             rest = f"{self._path}: there are more mistakes; the first {MISTAKES_MAX} are listed"
             sentences = [*sentences[:MISTAKES_MAX], rest]
@@ -120,8 +120,8 @@ def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
     ``name`` is the name of the file in the error.
     """
     if raw.peek(4)[:4] == _ZIP_MAGIC:
-        what = "is a zip file, such as an Excel workbook; save the sheet as CSV (UTF-8)"
-        raise FileError(f"{name}: {what}")
+        fault = "is a zip file, such as an Excel workbook; save the sheet as CSV (UTF-8)"
+        raise FileError(f"{name}: {fault}")
     packed = raw.peek(2)[:2] == _GZIP_MAGIC
     plain = gzip.GzipFile(fileobj=raw) if packed else raw
     try:
@@ -200,12 +200,12 @@ def _refuse_thousands(lines: Sequence[int], block: Sequence[list[str]]) -> None:
         for cell in cells:
             if "." in cell and _THOUSANDS.fullmatch(cell.strip()):
                 whole, parted = cell.strip().replace(".", ""), cell.strip()
-                what = (
+                fault = (
                     f"{parted!r} is ambiguous in a file with decimal commas: it may be {whole} or "
                     f"{parted}"
                 )
                 how = "give --decimal-comma if points separate thousands, else write no commas"
-                raise _AmbiguousError(f"{line}: {what}; {how}")
+                raise _AmbiguousError(f"{line}: {fault}; {how}")
 
 
 def _states_anything(cells: list[str]) -> bool:
@@ -226,10 +226,10 @@ def _with_points(cells: list[str]) -> list[str]:
     """Return a row with decimal points for decimal commas; the same list if it has none."""
     if "," not in "".join(cells):
         return cells
-    found = [
+    converted = [
         cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell.strip()) else cell for cell in cells
     ]
-    return cells if found == cells else found
+    return cells if converted == cells else converted
 
 
 def column_name(text: str) -> str:
@@ -295,8 +295,8 @@ def detect(
             names = header(path, rows(text))
     if "kind" in names and "reference" not in (*names, *columns):
         if columns:
-            what = "is a stream (it has a kind), whose columns cannot be given by --columns"
-            raise FileError(f"{path}:1: {what}; rename them in the file")
+            fault = "is a stream (it has a kind), whose columns cannot be given by --columns"
+            raise FileError(f"{path}:1: {fault}; rename them in the file")
         return "stream"
     if columns or "reference" in names:
         return "pairs"
@@ -402,9 +402,9 @@ def all_numbers(texts: Sequence[str]) -> Float:
     if "_" in "".join(texts):
         raise ValueError("an underscore is not part of a number")
     try:
-        found = np.array([*map(float, texts)])
+        numbers = np.array([*map(float, texts)])
     except ValueError:
-        found = np.array([float(text) if text else NAN for text in texts])
-    if np.count_nonzero(~(np.abs(found) <= VALUE_MAX)) != texts.count(""):
+        numbers = np.array([float(text) if text else NAN for text in texts])
+    if np.count_nonzero(~(np.abs(numbers) <= VALUE_MAX)) != texts.count(""):
         raise ValueError("a number is not finite or too large")
-    return found
+    return numbers

@@ -13,9 +13,9 @@ from monitor.core.model import NAN, Bool, Float
 from monitor.decode.checks import U_MIN
 
 
-def rows_lacking(found: Mapping[str, Float]) -> Bool:
+def rows_lacking(columns: Mapping[str, Float]) -> Bool:
     """Return which rows lack the value, the reference or both claims."""
-    return np.logical_or.reduce([*_lacking(found).values()])
+    return np.logical_or.reduce([*_lacking(columns).values()])
 
 
 def left_out(lost: int, total: int) -> str:
@@ -24,33 +24,33 @@ def left_out(lost: int, total: int) -> str:
     return f"{lost} of {total} rows {lack} left out"
 
 
-def most_lacking(found: Mapping[str, Float]) -> str:
+def most_lacking(columns: Mapping[str, Float]) -> str:
     """Return what most rows lack for a pair: value, reference or a claim."""
-    lacking = {name: np.count_nonzero(rows) for name, rows in _lacking(found).items()}
+    lacking = {name: np.count_nonzero(rows) for name, rows in _lacking(columns).items()}
     return max(lacking, key=lambda name: lacking[name])
 
 
-def _lacking(found: Mapping[str, Float]) -> dict[str, Bool]:
-    interval = np.isnan(found["lower"]) | np.isnan(found["upper"])
+def _lacking(columns: Mapping[str, Float]) -> dict[str, Bool]:
+    interval = np.isnan(columns["lower"]) | np.isnan(columns["upper"])
     claim = "u" if interval.all() else "u, or lower and upper,"
     return {
-        "value": np.isnan(found["value"]),
-        "reference": np.isnan(found["reference"]),
-        claim: np.isnan(found["u"]) & interval,
+        "value": np.isnan(columns["value"]),
+        "reference": np.isnan(columns["reference"]),
+        claim: np.isnan(columns["u"]) & interval,
     }
 
 
-def value_or_middle(found: Mapping[str, Float]) -> Float:
+def value_or_middle(columns: Mapping[str, Float]) -> Float:
     """Return the value of each row, the middle of its interval where it states none."""
-    value, lower, upper = found["value"], found["lower"], found["upper"]
+    value, lower, upper = columns["value"], columns["lower"], columns["upper"]
     bare = np.isnan(value)
     return np.where(bare, lower + (upper - lower) / 2.0, value) if bare.any() else value
 
 
-def row_faults(found: Mapping[str, Float]) -> list[tuple[Bool, str, str]]:
+def row_faults(columns: Mapping[str, Float]) -> list[tuple[Bool, str, str]]:
     """Return (rows, field, sentence) for invalid values in rows; NaN breaks no rule."""
-    lower, upper, u, p = found["lower"], found["upper"], found["u"], found["p"]
-    u_ref, alpha = found["u_reference"], found.get("alpha", NAN)
+    lower, upper, u, p = columns["lower"], columns["upper"], columns["u"], columns["p"]
+    u_ref, alpha = columns["u_reference"], columns.get("alpha", NAN)
     level = "alpha" if np.any(~np.isnan(alpha)) else "p"
     example = 0.1 if level == "alpha" else 0.9
     return [

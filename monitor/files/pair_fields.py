@@ -83,12 +83,12 @@ def fields_of(path: Path, names: Sequence[str], given: Mapping[str, str]) -> dic
 def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return (field, column) where a field has no column and another's name sounds like it."""
     plain = {name.lower(): name for name in names if name not in chosen.values()}
-    found = []
+    missed = []
     for field, others in _OTHERWISE.items():
         column = next((plain[each] for each in others if each in plain), "")
         if column and not chosen.get(field):
-            found.append((field, column))
-    return found
+            missed.append((field, column))
+    return missed
 
 
 def known_column(path: Path, names: Sequence[str], name: str) -> str:

@@ -132,10 +132,10 @@ class _Gathered:
         lines = chunk.lines
         if not len(lines):
             return
-        found = self._stated(chunk)
-        kept = self._whole(found, len(lines))
-        if isinstance(kept, np.ndarray):
-            chunk = chunk.taken(kept)  # what is left out is not refused for its time or name
+        known = self._stated(chunk)
+        whole = self._whole(known, len(lines))
+        if isinstance(whole, np.ndarray):
+            chunk = chunk.taken(whole)  # what is left out is not refused for its time or name
         count = len(chunk.lines)
         if not count:
             return
@@ -143,7 +143,7 @@ class _Gathered:
         numbers = np.arange(self._rows, self._rows + count, dtype=np.float64)
         self._columns["time"].append(numbers if times is None else times)
         for name in _KEPT:
-            self._columns[name].append(found[name][kept])
+            self._columns[name].append(known[name][whole])
         for name, parts in self._covariates.items():
             parts.append(self._column(name, chunk))
         self._series.append(self._index(chunk))
@@ -153,36 +153,36 @@ class _Gathered:
 
     def _stated(self, chunk: Chunk) -> dict[str, Float]:
         """Return the numbers of some rows by field, NaN where one states none."""
-        found = {name: self._numbers(name, chunk) for name in _NUMBERS}
+        known = {name: self._numbers(name, chunk) for name in _NUMBERS}
         rows = len(chunk.lines)
-        found[CRPS] = self._column(CRPS, chunk) if CRPS in self._names else empty_column(rows)
+        known[CRPS] = self._column(CRPS, chunk) if CRPS in self._names else empty_column(rows)
         if {"lower", "upper"} <= self._fields.keys():
-            found["value"] = value_or_middle(found)
+            known["value"] = value_or_middle(known)
         if "alpha" in self._fields:
-            found["p"] = np.where(np.isnan(found["p"]), 1.0 - found["alpha"], found["p"])
+            known["p"] = np.where(np.isnan(known["p"]), 1.0 - known["alpha"], known["p"])
         if self._claims:
-            found = {name: np.array(column) for name, column in found.items()}  # arrow's: read only
+            known = {name: np.array(column) for name, column in known.items()}  # arrow's: read only
             self._claims.fill(
-                found,
+                known,
                 chunk.cells,
                 lambda name: self._column(name, chunk),
                 chunk.lines,
                 self._mistakes,
             )
-        for at, field, what in row_faults(found):
+        for at, field, fault in row_faults(known):
             for row in np.flatnonzero(at).tolist():
-                self._mistakes.add(chunk.lines[row], self._fields.get(field, field), what)
-        return found
+                self._mistakes.add(chunk.lines[row], self._fields.get(field, field), fault)
+        return known
 
-    def _whole(self, found: Mapping[str, Float], rows: int) -> Int | slice:
+    def _whole(self, known: Mapping[str, Float], rows: int) -> Int | slice:
         """Return which rows have all that a pair needs; the others are counted."""
-        lacking = rows_lacking(found)
+        lacking = rows_lacking(known)
         if not lacking.any():
             return slice(None)
-        kept = np.flatnonzero(~lacking)
-        self._lost += rows - kept.size
-        self._lacking = most_lacking(found)
-        return kept
+        whole = np.flatnonzero(~lacking)
+        self._lost += rows - whole.size
+        self._lacking = most_lacking(known)
+        return whole
 
     def table(self) -> PairTable:
         """Return all that was kept; raises FileError if there is nothing."""
@@ -241,13 +241,13 @@ class _Gathered:
         if isinstance(cells, np.ndarray):
             wrong = np.abs(cells) > VALUE_MAX
             for row in np.flatnonzero(wrong).tolist():
-                what = f"{cells[row]:g} is not finite, or is larger than {VALUE_MAX:g}"
-                self._mistakes.add(lines[row], name, what)
+                fault = f"{cells[row]:g} is not finite, or is larger than {VALUE_MAX:g}"
+                self._mistakes.add(lines[row], name, fault)
             return cells
         if self._layout.decimal_comma:
             return self._one_by_one(name, cells, lines, self._number)
-        if isinstance(cells, ArrowTexts) and (found := cells.numbers(VALUE_MAX)) is not None:
-            return found
+        if isinstance(cells, ArrowTexts) and (numbers := cells.numbers(VALUE_MAX)) is not None:
+            return numbers
         try:
             return all_numbers(cells)
         except ValueError:
@@ -265,13 +265,13 @@ class _Gathered:
             for row in np.flatnonzero(np.isnan(cells)).tolist():
                 self._mistakes.add(chunk.lines[row], name, "a time is missing")
             for row in np.flatnonzero((cells < TIME_MIN) | (cells >= TIME_END)).tolist():
-                what = f"is {cells[row]:g} s from 1970, and its year in UTC is not 1 to 9999"
-                self._mistakes.add(chunk.lines[row], name, what)
+                fault = f"is {cells[row]:g} s from 1970, and its year in UTC is not 1 to 9999"
+                self._mistakes.add(chunk.lines[row], name, fault)
             return cells
         if not self._layout.usual_times:
             return self._one_by_one(name, cells, chunk.lines, self._seconds)
-        if isinstance(cells, ArrowTexts) and (found := cells.seconds()) is not None:
-            return found
+        if isinstance(cells, ArrowTexts) and (times := cells.seconds()) is not None:
+            return times
         try:
             return np.array(all_seconds(cells))
         except ValueError:
@@ -293,13 +293,13 @@ class _Gathered:
     def _one_by_one(
         self, name: str, cells: Sequence[str], lines: Sequence[int], read: Callable[[str], float]
     ) -> Float:
-        found = np.full(len(cells), NAN)
+        numbers = np.full(len(cells), NAN)
         for at, text in enumerate(cells):
             try:
-                found[at] = read(text)
+                numbers[at] = read(text)
             except ValueError as error:
                 self._mistakes.add(lines[at], name, str(error))
-        return found
+        return numbers
 
     def _index(self, chunk: Chunk) -> Int:
         """Return the series of each row; names and units are checked at their first occurrence."""
@@ -307,8 +307,8 @@ class _Gathered:
         fields = zip(("sensor", "quantity", "unit"), names, strict=True)
         columns = [self._coded(field, chunk, usual) for field, usual in fields]
         shape = [len(column.texts) for column in columns]
-        which = np.ravel_multi_index([column.which for column in columns], shape)
-        small = which.astype(np.min_scalar_type(math.prod(shape)))  # sorts quicker
+        index = np.ravel_multi_index([column.which for column in columns], shape)
+        small = index.astype(np.min_scalar_type(math.prod(shape)))  # sorts quicker
         kinds, first, kind_of = np.unique(small, return_index=True, return_inverse=True)
         codes = np.stack(np.unravel_index(kinds.astype(np.int64), shape), axis=-1)
         series = np.zeros(kinds.size, dtype=np.int64)

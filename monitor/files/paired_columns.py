@@ -49,12 +49,12 @@ class PairTable(NamedTuple):
 
 def numbered(texts: Iterable[str]) -> NameNumbers:
     """Return a number for each name: its own if it is a whole one, 0 for none, else its digest."""
-    found: dict[str, int] = {}
-    return np.array([_number_of(text, found) for text in texts], dtype=np.uint64)
+    numbers: dict[str, int] = {}
+    return np.array([_number_of(text, numbers) for text in texts], dtype=np.uint64)
 
 
-def _number_of(text: str, found: dict[str, int]) -> int:
-    number = found.get(text)
+def _number_of(text: str, numbers: dict[str, int]) -> int:
+    number = numbers.get(text)
     if number is None:
         if text.isdecimal() and int(text) <= _WHOLE_MAX:
             number = int(text)
@@ -63,7 +63,7 @@ def _number_of(text: str, found: dict[str, int]) -> int:
         else:
             digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
             number = int.from_bytes(digest, "big")
-        found[text] = number
+        numbers[text] = number
     return number
 
 

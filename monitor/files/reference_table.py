@@ -93,7 +93,7 @@ def read_references(name: str, raw: bytes, how: TableLayout, now: float) -> Refe
     """
     mistakes = Mistakes(Path(name))
     rows = _Rows(how, now)
-    found: list[ReferenceRow] = []
+    references: list[ReferenceRow] = []
     skipped = 0
     for line, cells in _records(name, raw, how):
         try:
@@ -105,9 +105,9 @@ def read_references(name: str, raw: bytes, how: TableLayout, now: float) -> Refe
         else:
             skipped += row is None
             if row is not None:
-                found.append(row)
+                references.append(row)
     mistakes.refuse()
-    return ReferenceRows(found, skipped)
+    return ReferenceRows(references, skipped)
 
 
 class _Rows:
@@ -141,8 +141,8 @@ class _Rows:
         except Rejected as error:
             raise RowError(self._column(field), error.detail) from error
         u, revision = self._u(cells), self._revision(cells)
-        found = Reference(subject, quantity, time, number, u or 0.0, key, identity, 4 * revision)
-        return ReferenceRow(found, self.cell(cells, "unit"), is_exact=u == 0.0)
+        built = Reference(subject, quantity, time, number, u or 0.0, key, identity, 4 * revision)
+        return ReferenceRow(built, self.cell(cells, "unit"), is_exact=u == 0.0)
 
     def _u(self, cells: Mapping[str, str]) -> float | None:
         """Return the standard uncertainty of a row, None if it states none."""
@@ -221,7 +221,7 @@ def _of_csv(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
 
 def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
     """Return the place of each field's column: with the exact name, else with any case."""
-    found: dict[str, int] = {}
+    columns: dict[str, int] = {}
     for field in REFERENCE_FIELDS:
         column = how.written.columns.get(field, field)
         places = [at for at, each in enumerate(header) if each == column] or [
@@ -232,13 +232,13 @@ def _places(where: str, header: list[str], how: TableLayout) -> dict[str, int]:
         if len(places) > 1:
             raise FileError(f"{where}:{column}: this column appears twice; keep one")
         if places:
-            found[field] = places[0]
+            columns[field] = places[0]
         elif field in how.written.columns or (field in _NEEDED and field not in how.constants):
             raise FileError(
                 f"{where}:{column}: there is no such column for {field}; there are "
                 f"{listing(header)}. Name it with --columns {field}=COLUMN"
             )
-    return found
+    return columns
 
 
 def _of_json(name: str, text: str, how: TableLayout) -> Iterator[_Record]:
@@ -295,7 +295,7 @@ def _objects(name: str, text: str, records: str) -> Iterator[tuple[int, object]]
     except Rejected as error:
         yield from _lines_of(name, text, error)
         return
-    found = _getter("--records", records)(whole) if records else whole
-    if found is MISSING:
+    value = _getter("--records", records)(whole) if records else whole
+    if value is MISSING:
         raise FileError(f"{name}: there is nothing at --records {records}")
-    yield from enumerate(found if isinstance(found, list) else [found], 1)
+    yield from enumerate(value if isinstance(value, list) else [value], 1)

@@ -80,8 +80,8 @@ class _Stated(NamedTuple):
 
     def first(self, *names: str) -> tuple[str, float]:
         """Return the first of some numbers that is stated, with its name; else the last, NaN."""
-        found = ((name, getattr(self, name)) for name in names)
-        return next((each for each in found if not math.isnan(each[1])), (names[-1], NAN))
+        named = ((name, getattr(self, name)) for name in names)
+        return next((each for each in named if not math.isnan(each[1])), (names[-1], NAN))
 
 
 class _Line(msgspec.Struct, gc=False):
@@ -297,12 +297,12 @@ def _of_json(content: str, unused: dict[str, None]) -> _Stated:
     try:
         line = _line(content, unused)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$.")
-        what = _OUT_OF_RANGE if what == "Number out of range" else what
-        raise RowError(place.rstrip("`"), what) from error
+        fault, _, place = str(error).partition(" - at `$.")
+        fault = _OUT_OF_RANGE if fault == "Number out of range" else fault
+        raise RowError(place.rstrip("`"), fault) from error
     except msgspec.DecodeError as error:
-        what = json_fault(content) or str(error)
-        raise RowError("", f"is not a JSON object on one line: {what}") from error
+        fault = json_fault(content) or str(error)
+        raise RowError("", f"is not a JSON object on one line: {fault}") from error
     for name in _NUMBERS:
         if abs(getattr(line, name) or 0.0) > VALUE_MAX:
             raise RowError(name, _OUT_OF_RANGE)

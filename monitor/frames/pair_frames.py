@@ -82,20 +82,20 @@ def pairs_of(
     numbers["p"] = np.where(np.isnan(numbers["p"]), 1.0 - numbers["alpha"], numbers["p"])
     _refuse_without_claim(table, chosen)
     gone = rows_lacking(numbers)
-    kept = np.flatnonzero(~gone)
-    if not kept.size:
+    whole = np.flatnonzero(~gone)
+    if not whole.size:
         raise FrameError(_nothing(len(table), numbers))
     _refuse_faults(numbers, chosen)
-    series, names = _series(table, named, chosen, kept)
+    series, names = _series(table, named, chosen, whole)
     time = chosen["time"]
     others = {
         name: _numbers(table, _must_be_there(table, "covariates", name)) for name in covariates
     }
-    rows = {name: column[kept] for name, column in numbers.items()}
-    times = _times(table, time, kept) if time else np.arange(kept.size, dtype=np.float64)
+    rows = {name: column[whole] for name, column in numbers.items()}
+    times = _times(table, time, whole) if time else np.arange(whole.size, dtype=np.float64)
     return PairTable(
         names=names,
-        units=_units(table, unit, series, kept),
+        units=_units(table, unit, series, whole),
         series=series,
         time=times,
         value=rows["value"],
@@ -105,12 +105,12 @@ def pairs_of(
         p=rows["p"],
         reference=rows["reference"],
         u_ref=np.nan_to_num(rows["u_reference"]),
-        reference_id=_named(table, chosen["reference_id"])[kept],
-        reference_event=_named(table, chosen["reference_event"])[kept],
-        crps=_numbers(table, CRPS if CRPS in table.columns else "")[kept],
+        reference_id=_named(table, chosen["reference_id"])[whole],
+        reference_event=_named(table, chosen["reference_event"])[whole],
+        crps=_numbers(table, CRPS if CRPS in table.columns else "")[whole],
         notes=tuple(_notes(table, named, chosen, times, int(gone.sum()))),
         timed=bool(time),
-        covariates={name: numbers[kept] for name, numbers in others.items()},
+        covariates={name: numbers[whole] for name, numbers in others.items()},
     )
 
 
@@ -159,8 +159,8 @@ def _wrapped(frame: Any) -> Any:  # noqa: ANN401 - any frame
     try:
         table = nw.from_native(frame, eager_only=True)
     except DuplicateError as error:
-        what = " ".join(str(error).partition(":")[2].split())
-        raise FrameError(f"a column name appears twice: {what}; keep one of them") from error
+        detail = " ".join(str(error).partition(":")[2].split())
+        raise FrameError(f"a column name appears twice: {detail}; keep one of them") from error
     except TypeError as error:
         raise FrameError(
             f"{type(frame).__name__} is not a data frame: pass one of pandas, Polars or Arrow (of "
@@ -241,42 +241,42 @@ def _numbers(table: Any, name: str) -> Float:  # noqa: ANN401
             f"column {name!r} holds {column.dtype}, not numbers (such as {first!r} in the first "
             "row): convert it before"
         )
-    found = column.cast(nw.Float64).to_numpy().astype(np.float64)
-    wrong = np.flatnonzero(np.isinf(found) | (np.abs(found) > VALUE_MAX))
+    values = column.cast(nw.Float64).to_numpy().astype(np.float64)
+    wrong = np.flatnonzero(np.isinf(values) | (np.abs(values) > VALUE_MAX))
     if wrong.size:
         at = int(wrong[0])
         raise FrameError(
-            f"column {name!r}, row {at}: {found[at]:g} is not finite, or larger than {VALUE_MAX:g}"
+            f"column {name!r}, row {at}: {values[at]:g} is not finite, or larger than {VALUE_MAX:g}"
         )
-    return found
+    return values
 
 
 def _refuse_faults(numbers: dict[str, Float], chosen: dict[str, str]) -> None:
-    for wrong, field, what in row_faults(numbers):
+    for wrong, field, fault in row_faults(numbers):
         if wrong.any():
             at = int(np.argmax(wrong))
-            raise FrameError(f"column {chosen[field]!r}, row {at}: {numbers[field][at]:g} {what}")
+            raise FrameError(f"column {chosen[field]!r}, row {at}: {numbers[field][at]:g} {fault}")
 
 
-def _times(table: Any, name: str, kept: Int) -> Float:  # noqa: ANN401
+def _times(table: Any, name: str, whole: Int) -> Float:  # noqa: ANN401
     """Return the times of the kept rows as s UTC."""
-    times = _seconds(table, name, kept)
+    times = _seconds(table, name, whole)
     wrong = np.flatnonzero(~((times >= TIME_MIN) & (times < TIME_END)))
     if wrong.size:
         at = int(wrong[0])
         raise FrameError(
-            f"column {name!r}, row {int(kept[at])}: {times[at]:g} s since 1970 is not finite, or "
+            f"column {name!r}, row {int(whole[at])}: {times[at]:g} s since 1970 is not finite, or "
             "its year is not 1 to 9999; leave such rows out"
         )
     return times
 
 
-def _seconds(table: Any, name: str, kept: Int) -> Float:  # noqa: ANN401
+def _seconds(table: Any, name: str, whole: Int) -> Float:  # noqa: ANN401
     column = table[name]
-    if kept.size < len(table):
-        column = column.filter(np.isin(np.arange(len(table)), kept).tolist())
+    if whole.size < len(table):
+        column = column.filter(np.isin(np.arange(len(table)), whole).tolist())
     if column.null_count():
-        at = int(kept[np.flatnonzero(column.is_null().to_numpy())[0]])
+        at = int(whole[np.flatnonzero(column.is_null().to_numpy())[0]])
         raise FrameError(f"column {name!r}, row {at}: a time is missing; leave such rows out")
     if isinstance(column.dtype, nw.Datetime):
         if column.dtype.time_zone is None:
@@ -317,44 +317,44 @@ def _series(
     table: Any,  # noqa: ANN401
     named: PairColumns,
     chosen: dict[str, str],
-    kept: Int,
+    whole: Int,
 ) -> tuple[Int, tuple[tuple[str, str], ...]]:
     """Return the series of each kept row, and the names (sensor, quantity) of all."""
     several = named.by is not None and not isinstance(named.by, str)
     by = [*(named.by or ())] if several else [chosen["by"]] if chosen["by"] else []
-    columns = [_names(table, name, kept) for name in by]
-    sensors = list(map("/".join, zip(*columns, strict=True))) if by else ["data"] * kept.size
+    columns = [_names(table, name, whole) for name in by]
+    sensors = list(map("/".join, zip(*columns, strict=True))) if by else ["data"] * whole.size
     quantity = chosen["quantity"]
-    quantities = _names(table, quantity, kept) if quantity else ["value"] * kept.size
+    quantities = _names(table, quantity, whole) if quantity else ["value"] * whole.size
     known: dict[tuple[str, str], int] = {}
     rows = zip(sensors, quantities, strict=True)
     series = [known.setdefault(row, len(known)) for row in rows]
     return np.array(series, dtype=np.int64), tuple(known)
 
 
-def _names(table: Any, name: str, kept: Int) -> list[str]:  # noqa: ANN401
+def _names(table: Any, name: str, whole: Int) -> list[str]:  # noqa: ANN401
     """Return the names that the kept rows have in a column; raises FrameError if one has none."""
     texts = _texts(table, name)
-    for at in kept.tolist():
+    for at in whole.tolist():
         if not texts[at].strip():
             raise FrameError(
                 f"column {name!r}, row {at}: a name is missing; fill it in, or leave such rows out"
             )
-    return [texts[at] for at in kept.tolist()]
+    return [texts[at] for at in whole.tolist()]
 
 
-def _units(table: Any, unit: str, series: Int, kept: Int) -> tuple[str, ...]:  # noqa: ANN401
+def _units(table: Any, unit: str, series: Int, whole: Int) -> tuple[str, ...]:  # noqa: ANN401
     """Return the unit of each series: the given one, else that of the column with this name."""
-    found = dict.fromkeys(range(int(series.max()) + 1), unit)
+    units = dict.fromkeys(range(int(series.max()) + 1), unit)
     if unit or _UNIT not in table.columns or table[_UNIT].dtype.is_numeric():
-        return tuple(found.values())
+        return tuple(units.values())
     texts = _texts(table, _UNIT)
-    for at, row in zip(kept.tolist(), series.tolist(), strict=True):
+    for at, row in zip(whole.tolist(), series.tolist(), strict=True):
         stated = texts[at].strip()
-        if stated and stated != (found[row] or stated):
+        if stated and stated != (units[row] or stated):
             raise FrameError(
-                f"column {_UNIT!r}, row {at}: is {stated!r}, was {found[row]!r} for the same "
+                f"column {_UNIT!r}, row {at}: is {stated!r}, was {units[row]!r} for the same "
                 "sensor; convert one of them"
             )
-        found[row] = found[row] or stated
-    return tuple(found.values())
+        units[row] = units[row] or stated
+    return tuple(units.values())

@@ -174,8 +174,8 @@ class Watch:
         """Return how many of the newest pairs came up to each change of an alert."""
         if newer.size == 1:
             return []
-        found = self._memory.network.replayer.preview(newer)
-        times = [each.time for each in found if _FIRING in (each.before, each.after)]
+        changes = self._memory.network.replayer.preview(newer)
+        times = [each.time for each in changes if _FIRING in (each.before, each.after)]
         return (np.flatnonzero(np.isin(newer["time"], times)) + 1).tolist()
 
     def _taken(self, pairs: Records) -> list[Alert]:
@@ -253,17 +253,17 @@ def _refuse_impossible(known: Mapping[str, Float]) -> None:
     if "u" not in known and "lower" not in known:
         raise FrameError("no uncertainty is stated: pass u, or lower and upper")
     for name, column in known.items():
-        least, most, what = _TIMES if name == "time" else _NUMBERS_WITHIN
+        least, most, fault = _TIMES if name == "time" else _NUMBERS_WITHIN
         wrong = ~((column >= least) & (column <= most))
         if wrong.any():
             at = int(np.argmax(wrong))
-            raise FrameError(f"{name}[{at}] is {column[at]:g}: {what}")
+            raise FrameError(f"{name}[{at}] is {column[at]:g}: {fault}")
     if "lower" in known and (known["upper"] - known["lower"] < U_MIN).any():
         raise FrameError("lower must lie below upper")
     absent = np.full_like(known["value"], math.nan)
     fields = {name: known.get(name, absent) for name in ("u", "lower", "upper", "p")}
     fields["u_reference"] = known.get("u_ref", absent)
-    for rows, field, what in row_faults(fields):
+    for rows, field, fault in row_faults(fields):
         if rows.any():
             at = int(np.argmax(rows))
-            raise FrameError(f"{field}[{at}] is {fields[field][at]:g}: {what}")
+            raise FrameError(f"{field}[{at}] is {fields[field][at]:g}: {fault}")
