@@ -116,12 +116,12 @@ def _outcome(took: Took) -> tuple[Outcome, str]:
     return "nothing", "it can be read, but the source asks for none of it"
 
 
-def _beside(found: Sample | BadNumber) -> str:
+def _beside(sample: Sample | BadNumber) -> str:
     """Describe a covariate that a message states, or why it has none, in words."""
-    if isinstance(found, BadNumber):
-        return f"{found.covariate}: none, {found.detail} ({found.reason}); the reading is used"
-    whom = ", ".join(filter(None, (found.sensor, found.quantity))) or "all sensors"
-    return f"{found.covariate} = {significant(found.number, 7)} for {whom}, {utc(found.time)}"
+    if isinstance(sample, BadNumber):
+        return f"{sample.covariate}: none, {sample.detail} ({sample.reason}); the reading is used"
+    whom = ", ".join(filter(None, (sample.sensor, sample.quantity))) or "all sensors"
+    return f"{sample.covariate} = {significant(sample.number, 7)} for {whom}, {utc(sample.time)}"
 
 
 def _counted(took: Took, verdict: str) -> str:
@@ -136,9 +136,9 @@ def _counted(took: Took, verdict: str) -> str:
 
 def _error(took: Took, at: int) -> Rejected:
     """Return why a part of a message was refused, by its decoder or by the network."""
-    found, fate = took.found[at], took.fates[at]
-    if isinstance(found, Rejected):
-        return found
+    entry, fate = took.found[at], took.fates[at]
+    if isinstance(entry, Rejected):
+        return entry
     return refusal("" if fate is None else fate.verdict)
 
 
@@ -198,11 +198,11 @@ class _Look(NamedTuple):
         """Return why one part of the message is not used."""
         error = _error(self.took, at)
         number, _ = self.took.places[at]
-        seen = self.took.seen[number] if number >= 0 else None
+        row = self.took.seen[number] if number >= 0 else None
         path = error.place
         if path.startswith("map.") and self.source is not None:
             path = f"{self.source.place}.{path}"
-        piece = around(error, payload, seen)
+        piece = around(error, payload, row)
         return Refused(
             record=number,
             reason=error.reason,
@@ -222,10 +222,10 @@ class _Look(NamedTuple):
         return [] if first is None else [path for path in first.not_read() if path not in asked]
 
     def _record(self, at: int) -> MappedRecord | None:
-        seen = self.took.seen[at] if at >= 0 else None
-        if self.mapped is None or seen is None or seen.record is None:
+        row = self.took.seen[at] if at >= 0 else None
+        if self.mapped is None or row is None or row.record is None:
             return None
-        return MappedRecord(self.mapped, seen, self.session.units)
+        return MappedRecord(self.mapped, row, self.session.units)
 
     def _instant(self, observation: Observation, record: MappedRecord | None) -> Instant:
         time = time_of(observation)

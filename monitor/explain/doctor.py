@@ -268,8 +268,8 @@ def _of_refusals(refusals: Iterable[Refusal]) -> Iterable[str]:
         named = ", ".join(map(repr, each.other_topics[:_TOPICS_NAMED]))
         more = f" and {len(each.other_topics) - _TOPICS_NAMED} more topics"
         others = f"; also on {named}{more if len(each.other_topics) > _TOPICS_NAMED else ''}"
-        told = f"{REASONS[each.reason]}{last}{others if named else ''}{_page(each)}"
-        yield f"{each.count} rejected, {each.reason}: {told}"
+        advice = f"{REASONS[each.reason]}{last}{others if named else ''}{_page(each)}"
+        yield f"{each.count} rejected, {each.reason}: {advice}"
 
 
 def _page(refusal: Refusal) -> str:

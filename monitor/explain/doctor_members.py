@@ -27,12 +27,12 @@ _SAID_OF_ALL: Final = {
 
 def standing_out(members: Iterable[Member], quantities: Iterable[Unpaired]) -> list[Member]:
     """Return the members whose cause differs from that of their whole quantity."""
-    said = {
+    causes = {
         each.quantity: _SAID_OF_ALL.get(each.cause, {each.cause})
         for each in quantities
         if each.cause != "paired"
     }
-    return [each for each in members if each.cause not in said.get(each.quantity, ())]
+    return [each for each in members if each.cause not in causes.get(each.quantity, ())]
 
 
 def member_findings(members: Sequence[Member]) -> Iterable[str]:
@@ -65,16 +65,16 @@ def _sentence(member: Member) -> str:
 def _of_clock(member: Member) -> str:
     off = member.late_seconds - member.usual_seconds
     if off > 0:
-        what = f"at least {duration(off)} longer"
+        shift = f"at least {duration(off)} longer"
         question = f"is its clock {duration(off)} slow, or does it send late?"
     else:
-        what = f"{duration(-off)} shorter"
+        shift = f"{duration(-off)} shorter"
         question = f"is its clock {duration(-off)} fast?"
     zone = half_hours(off)
     hint = f" That is {abs(zone):g} h: is a time zone wrong?" if zone else ""
     pairs = "" if member.paired else " It has no pair."
     delay = f"readings of {member.name!r} arrive with a delay after their stated times that is"
-    return f"{delay} {what} than for the other sensors: {question}{hint}{pairs}"
+    return f"{delay} {shift} than for the other sensors: {question}{hint}{pairs}"
 
 
 def _why(member: Member) -> str:
@@ -97,16 +97,16 @@ def _why(member: Member) -> str:
             return unmet(member)
 
 
-def unmet(found: Member | Unpaired) -> str:
+def unmet(case: Member | Unpaired) -> str:
     """Return what the pairing rule lacks."""
-    seconds = found.tolerance_seconds  # NaN for a rule without one, whose sentence names none
+    seconds = case.tolerance_seconds  # NaN for a rule without one, whose sentence names none
     tolerance = "" if isnan(seconds) else duration(seconds)
-    return PAIRING_RULES[found.mode].unmet.format(tolerance=tolerance)
+    return PAIRING_RULES[case.mode].unmet.format(tolerance=tolerance)
 
 
-def nearly(found: Member | Unpaired) -> str:
+def nearly(case: Member | Unpaired) -> str:
     """Return the two names of both sides that nearly agree, in brackets."""
-    if found.nearest is None:
+    if case.nearest is None:
         return ""
-    one, other = found.nearest
+    one, other = case.nearest
     return f" ({one!r} and {other!r} nearly agree)"

@@ -50,16 +50,16 @@ class _Miss(NamedTuple):
 
 def sources_of(settings: Settings) -> list[Source]:
     """Return all readers of messages: the settings' sources, then the topics of extensions."""
-    found = [
+    sources = [
         Source(place_of(each, at), each.topic, each.kind, each.decoder, each.unit, {})
         for at, each in enumerate(settings.sources)
     ]
-    found += [
+    sources += [
         Source(each.place, each.route.template, "covariate", each.route.decoder, each.unit, {})
         for supplement in supplements_of(settings)
         for each in supplement.topics
     ]
-    return found
+    return sources
 
 
 def tried(sources: Sequence[Source], topic: str) -> list[Tried]:
@@ -67,21 +67,21 @@ def tried(sources: Sequence[Source], topic: str) -> list[Tried]:
 
     Only the first that fits reads the message. Where none does, the nearest is marked.
     """
-    found: list[Tried] = []
+    tries: list[Tried] = []
     misses: list[_Miss] = []
     for source in sources:
         fits = Template.parse(source.template).match(topic) is not None
         miss = _Miss(0.0, "") if fits else _miss(source.template, topic)
         why = miss.why
-        if fits and any(each.fits for each in found):
+        if fits and any(each.fits for each in tries):
             why = "fits too, but the first that fits reads the message"
-        found.append(Tried(source.place, source.template, fits, why))
+        tries.append(Tried(source.place, source.template, fits, why))
         misses.append(miss)
-    if not any(each.fits for each in found):
-        nearest = max(range(len(found)), key=lambda at: misses[at].score)
-        near = found[nearest]
-        found[nearest] = Tried(near.source, near.template, fits=False, why=near.why, nearest=True)
-    return found
+    if not any(each.fits for each in tries):
+        nearest = max(range(len(tries)), key=lambda at: misses[at].score)
+        near = tries[nearest]
+        tries[nearest] = Tried(near.source, near.template, fits=False, why=near.why, nearest=True)
+    return tries
 
 
 def _miss(template: str, topic: str) -> _Miss:
@@ -168,15 +168,15 @@ class DryRun:
     def take(self, message: Message) -> Took:
         """Take one message and return what became of it."""
         known = self.births.changed
-        seen, error = self._router.trace(message.topic, message.payload, self.now)
+        rows, error = self._router.trace(message.topic, message.payload, self.now)
         if error is not None:
-            return Took(seen, [error], [(-1, -1)], [None], 0)
+            return Took(rows, [error], [(-1, -1)], [None], 0)
         places = [
-            (number, place) for number, each in enumerate(seen) for place in range(len(each.found))
+            (number, place) for number, each in enumerate(rows) for place in range(len(each.found))
         ]
-        found = [seen[number].found[place] for number, place in places]
-        fates = [None if isinstance(each, Rejected) else self._observe(each) for each in found]
-        return Took(seen, found, places, fates, self.births.changed - known)
+        observed = [rows[number].found[place] for number, place in places]
+        fates = [None if isinstance(each, Rejected) else self._observe(each) for each in observed]
+        return Took(rows, observed, places, fates, self.births.changed - known)
 
     def mapping(self, topic: str) -> Mapped | None:
         """Return the mapping that reads a topic, None if no source does."""

@@ -39,22 +39,22 @@ class Spelled(NamedTuple):
         """Whether the path leads to anything other than a default for nothing."""
         return self.there and not (self.origin == "default" and self.found in ("", 0))
 
-    def read(self, what: str, kept: str = "", note: str = "") -> Read:
+    def read(self, field: str, stored: str = "", note: str = "") -> Read:
         """Return the content in the form an explanation shows."""
         text = shortened(as_json(self.found)) if self.there else ""
-        return Read(what, self.path, text, self.origin, kept, note)
+        return Read(field, self.path, text, self.origin, stored, note)
 
 
-def leaves(found: object, path: str) -> list[str]:
-    """Return the paths of the numbers and texts in ``found``; a list counts as one."""
+def leaves(value: object, path: str) -> list[str]:
+    """Return the paths of the numbers and texts in ``value``; a list counts as one."""
     leaves: list[str] = []
-    waiting = [(path, found)]
+    waiting = [(path, value)]
     for _ in range(_LEAVES_MAX):
         if not waiting:
             break
         at, each = waiting.pop()
         if isinstance(each, Mapping):
-            waiting += [(below(at, str(name)), found) for name, found in each.items()][::-1]
+            waiting += [(below(at, str(name)), value) for name, value in each.items()][::-1]
         elif at:
             leaves.append(at)
     return leaves
@@ -70,22 +70,22 @@ class Around(NamedTuple):
     hint: str = ""
 
 
-def around(error: Rejected, payload: bytes, seen: Seen | None) -> Around:
-    """Return the payload around a refusal's place; ``seen`` is the record concerned."""
+def around(error: Rejected, payload: bytes, row: Seen | None) -> Around:
+    """Return the payload around a refusal's place; ``row`` is the record concerned."""
     if error.byte >= 0:
         return Around(_at_byte(payload, error.byte))
     if not _is_path(error.place):
-        return Around(_whole(payload, seen))
-    if seen is None or seen.record is None:
+        return Around(_whole(payload, row))
+    if row is None or row.record is None:
         return Around(_in_text(payload, error.place))
-    for base in (seen.record, seen.root):
-        text = _text_of(base, payload, seen.root)
+    for base in (row.record, row.root):
+        text = _text_of(base, payload, row.root)
         if error.place in ("$", "@"):
             return Around(_cut(text, (0, 0)))
         span = _span(text, error.place)
         if span is not None:
             return Around(_cut(text, span))
-    return _missing(error.place, payload, seen)
+    return _missing(error.place, payload, row)
 
 
 def _in_text(payload: bytes, place: str) -> Shown:
@@ -105,9 +105,9 @@ def _is_path(place: str) -> bool:
         return False
 
 
-def _missing(place: str, payload: bytes, seen: Seen) -> Around:
+def _missing(place: str, payload: bytes, row: Seen) -> Around:
     """Return the nearest part that exists, and the names in it."""
-    text = _text_of(seen.record, payload, seen.root)
+    text = _text_of(row.record, payload, row.root)
     walk = list(steps(place))
     missed: str | int = ""
     while walk:
@@ -115,7 +115,7 @@ def _missing(place: str, payload: bytes, seen: Seen) -> Around:
         span = _span_of_steps(text, tuple(walk))
         if span is not None:
             marked = span if walk else (0, 0)
-            return Around(_cut(text, marked), _names_hint(_found(seen.record, walk), walk, missed))
+            return Around(_cut(text, marked), _names_hint(_found(row.record, walk), walk, missed))
     return Around(_cut(text, (0, 0)))
 
 
@@ -164,10 +164,10 @@ def _span_of_steps(text: str, walk: tuple[str | int, ...]) -> Spans | None:
         for step in walk:
             if text[start] != ("[" if isinstance(step, int) else "{"):
                 return None
-            found = _entry(decoder, text, start, step)
-            if found is None:
+            entry = _entry(decoder, text, start, step)
+            if entry is None:
                 return None
-            start = found
+            start = entry
         return start, decoder.raw_decode(text, start)[1]
     except (ValueError, IndexError, RecursionError):
         return None
@@ -175,20 +175,20 @@ def _span_of_steps(text: str, walk: tuple[str | int, ...]) -> Spans | None:
 
 def _entry(decoder: json.JSONDecoder, text: str, start: int, step: str | int) -> int | None:
     """Return where an entry of an array or object begins; of equal names the last one."""
-    at, found = _skip(text, start + 1), None
+    at, place = _skip(text, start + 1), None
     begins: list[int] = []
     while text[at] not in "]}":
         if isinstance(step, str):
             name, at = decoder.raw_decode(text, at)
             at = _skip(text, _skip(text, at) + 1)
-            found = at if name == step else found
+            place = at if name == step else place
         begins.append(at)
         at = _skip(text, decoder.raw_decode(text, at)[1])
         if text[at] == ",":
             at = _skip(text, at + 1)
     if isinstance(step, int):
         return begins[step] if -len(begins) <= step < len(begins) else None
-    return found
+    return place
 
 
 def _skip(text: str, at: int) -> int:
@@ -217,13 +217,13 @@ def _at_byte(payload: bytes, byte: int) -> Shown:
     return _cut(whole, (len(text[0]), len(text[0]) + len(text[1])))
 
 
-def _whole(payload: bytes, seen: Seen | None) -> Shown:
+def _whole(payload: bytes, row: Seen | None) -> Shown:
     """Return the start of a payload, as text, as its content or as hex."""
     try:
         text = payload.decode()
     except UnicodeDecodeError:
-        if seen is not None and seen.record is not None:
-            return _cut(as_json(seen.record), (0, 0))
+        if row is not None and row.record is not None:
+            return _cut(as_json(row.record), (0, 0))
         more = " ..." if len(payload) > _BYTES_SHOWN else ""
         return Shown("", "", f"hex:{payload[:_BYTES_SHOWN].hex(' ')}{more}")
     return _cut(text, (0, 0))

@@ -212,29 +212,29 @@ def shortened(text: str, most: int = FOUND_CHARACTERS_MAX) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def as_json(found: object) -> str:
+def as_json(value: object) -> str:
     """Return the content of a payload as JSON, whatever its types, on one safe line."""
     try:
-        text = json.dumps(found, ensure_ascii=False, default=_other, separators=(",", ":"))
+        text = json.dumps(value, ensure_ascii=False, default=_other, separators=(",", ":"))
     except (ValueError, TypeError, RecursionError):
-        text = _safe_repr(found)
+        text = _safe_repr(value)
     return plain(text)
 
 
-def _safe_repr(found: object) -> str:
+def _safe_repr(value: object) -> str:
     """Return what JSON cannot express: maps with odd keys, loops, very long numbers."""
     try:
-        return repr(found)
+        return repr(value)
     except (ValueError, RecursionError):
-        return f"a {type(found).__name__} that cannot be written out"
+        return f"a {type(value).__name__} that cannot be written out"
 
 
-def _other(found: object) -> object:
-    if isinstance(found, datetime):
-        return found.isoformat()
-    if isinstance(found, bytes):
-        return found.hex()
-    return shortened(_safe_repr(found))
+def _other(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    return shortened(_safe_repr(value))
 
 
 def seven_digits(x: float) -> str:

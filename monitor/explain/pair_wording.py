@@ -122,10 +122,10 @@ class JoinConditions(NamedTuple):
 
 def nearest_miss(misses: Iterable[Miss], nothing: str) -> str:
     """Return why the likeliest of several candidates is not a pair."""
-    found = list(misses)
-    if not found:
+    near = list(misses)
+    if not near:
         return nothing
-    return max(found, key=lambda miss: (miss.stage, -miss.seconds)).why
+    return max(near, key=lambda miss: (miss.stage, -miss.seconds)).why
 
 
 def miss(reading: Reading, reference: Reference, conditions: JoinConditions) -> Miss:
@@ -134,8 +134,8 @@ def miss(reading: Reading, reference: Reference, conditions: JoinConditions) -> 
     seconds = reading.time - rules.lag_seconds - reference.time
     apart = abs(seconds)
     if reading.quantity != reference.quantity:
-        what = f"another quantity: {reference.quantity!r} beside the reading's {reading.quantity!r}"
-        return Miss(0, apart, what)
+        why = f"another quantity: {reference.quantity!r} beside the reading's {reading.quantity!r}"
+        return Miss(0, apart, why)
     concerns = [each for each in conditions.concerns if each.subject == reference.subject]
     if "subject" in conditions.match_on and not concerns:
         about = f"another subject: the reference is about {reference.subject!r}, the reading is of "
@@ -144,8 +144,8 @@ def miss(reading: Reading, reference: Reference, conditions: JoinConditions) -> 
         alike = _alike(reading.key, reference.key)
         return Miss(2 + alike[0], apart, _key_sentence(reading, reference) + alike[1])
     if concerns and not any(each.start <= reference.time <= each.end for each in concerns):
-        what = f"{reference.subject!r} did not stand beside {reading.sensor!r} at that time"
-        return Miss(4, apart, what)
+        why = f"{reference.subject!r} did not stand beside {reading.sensor!r} at that time"
+        return Miss(4, apart, why)
     return Miss(5, apart, _time_sentence(reading, reference, rules, seconds))
 
 
@@ -185,12 +185,12 @@ def net_changes(
 ) -> list[tuple[Changed, Records]]:
     """Return the net changes of pairs, and note in ``standing`` the pairs that stand now."""
     last = {(int(row["series"]), int(row["id"])): row for row in rows}
-    found: list[tuple[Changed, Records]] = []
+    changes: list[tuple[Changed, Records]] = []
     for name, row in last.items():
         before = standing.pop(name, None)
         if not row["removed"]:
             standing[name] = row
-            found.append(("made" if before is None else "changed", row))
+            changes.append(("made" if before is None else "changed", row))
         elif before is not None:
-            found.append(("taken back", before))
-    return found
+            changes.append(("taken back", before))
+    return changes

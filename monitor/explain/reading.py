@@ -57,9 +57,9 @@ _UNIT_OF_NUMBER: Final = {"s": "seconds", "ms": "ms", "us": "us", "ns": "ns"}
 class MappedRecord:
     """One record, read again by the paths of its mapping."""
 
-    def __init__(self, mapped: Mapped, seen: Seen, units: Units) -> None:
+    def __init__(self, mapped: Mapped, row: Seen, units: Units) -> None:
         self.spec: Final = mapped.spec
-        self.seen: Final = seen
+        self.seen: Final = row
         self._unit: Final = mapped.unit
         self._units: Final = units
         self._bare: Final = Fetchers({}, number_texts=mapped.spec.number_texts)
@@ -69,9 +69,9 @@ class MappedRecord:
         if not isinstance(setting, str):
             whole = int(setting) if setting.is_integer() else setting
             return Spelled("", whole, "settings")
-        found = self._bare.fetch(setting, ())(self.seen.root, self.seen.record)
-        if found is not MISSING:
-            return Spelled(shown(setting), found, "payload")
+        value = self._bare.fetch(setting, ())(self.seen.root, self.seen.record)
+        if value is not MISSING:
+            return Spelled(shown(setting), value, "payload")
         default = self.spec.defaults.get(setting, MISSING)
         return Spelled(shown(setting), default, "missing" if default is MISSING else "default")
 
@@ -115,22 +115,22 @@ class MappedRecord:
             spelled = self.at(path)
             if spelled.there:
                 yield spelled.read("names", note=f"split as {template}")
-        for what in ("select", "where", "void_where"):
-            choices: Mapping[str, tuple[Scalar, ...]] = getattr(self.spec, what)
+        for setting in ("select", "where", "void_where"):
+            choices: Mapping[str, tuple[Scalar, ...]] = getattr(self.spec, setting)
             for path, values in choices.items():
-                note = f"{_CHOOSES[what]} {', '.join(map(str, values))}"
-                yield self.at(path).read(what, note=note)
+                note = f"{_CHOOSES[setting]} {', '.join(map(str, values))}"
+                yield self.at(path).read(setting, note=note)
         yield from self._times(observation)
         yield from self._texts(observation)
 
     def _times(self, observation: Observation) -> Iterator[Read]:
-        kept = utc(time_of(observation))
+        stored = utc(time_of(observation))
         spelled = self.time()
         if len(spelled) == 1 and spelled[0].path == ARRIVAL:
-            yield Read("time", "", "", "settings", kept, "time of arrival")
+            yield Read("time", "", "", "settings", stored, "time of arrival")
         for each in spelled:
             if each.path != ARRIVAL and each.there:
-                yield each.read("time", kept)
+                yield each.read("time", stored)
         if isinstance(observation, Reference | Collocation):
             for name in ("start", "end"):
                 path, time = getattr(self.spec, name), getattr(observation, name)
@@ -159,21 +159,21 @@ class MappedRecord:
         if self.spec.time == ARRIVAL:
             return [Spelled(ARRIVAL, MISSING, "settings")]
         paths = (self.spec.time,) if isinstance(self.spec.time, str) else self.spec.time
-        found = [self.at(path) for path in paths]
-        if not all(each.there for each in found) and self.spec.end:
-            found = [self.at(self.spec.end)]
-        return found
+        spelled = [self.at(path) for path in paths]
+        if not all(each.there for each in spelled) and self.spec.end:
+            spelled = [self.at(self.spec.end)]
+        return spelled
 
     def zone(self) -> str:
         """Describe the zone, or the clock, of the time."""
-        found = self.time()
-        if found[0].path == ARRIVAL:
+        spelled = self.time()
+        if spelled[0].path == ARRIVAL:
             return "this machine's clock: time: arrival; a retained message is not used"
-        if not all(each.there for each in found):
+        if not all(each.there for each in spelled):
             return ""
-        if len(found) > 1:
-            return self._zone_of_text(" ".join(str(each.found) for each in found))
-        stated = found[0].found
+        if len(spelled) > 1:
+            return self._zone_of_text(" ".join(str(each.found) for each in spelled))
+        stated = spelled[0].found
         if isinstance(stated, datetime):
             return self._zone_of(stated)
         return self._zone_of_text(stated) if isinstance(stated, str) else self._counted()
@@ -216,12 +216,12 @@ class MappedRecord:
 
     def _value(self, each: SeriesSpec, reading: Reading | Reference) -> Read:
         unit, kept_unit, convert = self.units(each, reading)
-        kept = amount_text(reading.value, kept_unit)
+        stored = amount_text(reading.value, kept_unit)
         if convert == Conversion():
-            return self.at(each.value).read("value", kept if kept_unit else "")
+            return self.at(each.value).read("value", stored if kept_unit else "")
         offset = f" {convert.offset:+.7g}" if convert.offset else ""
         note = f"{unit} to {kept_unit}: x {seven_digits(convert.scale)}{offset}"
-        return self.at(each.value).read("value", kept, note)
+        return self.at(each.value).read("value", stored, note)
 
     def units(self, each: SeriesSpec, of: Reading | Reference) -> tuple[str, str, Conversion]:
         """Return the unit as sent, the unit kept, and how to convert."""
@@ -233,23 +233,23 @@ class MappedRecord:
                 unit = stated.found
         own = wanted or unit
         name = of.subject if isinstance(of, Reference) else of.sensor
-        kept = self._units.settled(name, of.quantity, own)
-        return unit, kept, conversion(unit, kept)
+        stored = self._units.settled(name, of.quantity, own)
+        return unit, stored, conversion(unit, stored)
 
-    def uncertainty(self, each: SeriesSpec, found: Reading | Reference) -> Uncertainty:
+    def uncertainty(self, each: SeriesSpec, observed: Reading | Reference) -> Uncertainty:
         """Return how the uncertainty was stated, and its kept value."""
-        if isinstance(found, Reference):
+        if isinstance(observed, Reference):
             form = self._form(each, reference=True)
-            if form == _EXACT and found.u > 0.0:
+            if form == _EXACT and observed.u > 0.0:
                 form = "none is stated: that of the source's certificate"
-            return Uncertainty(form, found.u)
-        if found.assumed:
+            return Uncertainty(form, observed.u)
+        if observed.assumed:
             form = f"assumed by the settings: {each.assumed}"
-            return Uncertainty(form, found.u, assumed=True)
+            return Uncertainty(form, observed.u, assumed=True)
         form = self._form(each, reference=False)
-        if not math.isnan(found.lower) and math.isnan(found.p):
+        if not math.isnan(observed.lower) and math.isnan(observed.p):
             form += "; p is not stated: scoring.level holds"
-        return Uncertainty(form, found.u, found.lower, found.upper, found.p)
+        return Uncertainty(form, observed.u, observed.lower, observed.upper, observed.p)
 
     def _form(self, each: SeriesSpec, *, reference: bool) -> str:
         forms = [
@@ -275,8 +275,8 @@ class MappedRecord:
             start += ", in percent of the value" if name == "percent" else ""
             return f"{start}, {self._factor(each)}"
         if name == "samples":
-            found = self.at(each.samples).found
-            count = len(found) if isinstance(found, list | tuple) else 0
+            samples = self.at(each.samples).found
+            count = len(samples) if isinstance(samples, list | tuple) else 0
             return f"mean and standard deviation of {count} samples"
         if name == "quantiles":
             levels = sorted(each.quantiles, key=float)

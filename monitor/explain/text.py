@@ -44,8 +44,8 @@ def explanation_lines(explanation: Explanation, *, everything: bool = False) -> 
         yield ""
         yield from _observed(observed, several=several)
     yield from _more(explanation.observed_count, min(most, len(explanation.observed)), "observed")
-    for told in explanation.covariates:
-        yield from _labelled("covariate", told)
+    for covariate in explanation.covariates:
+        yield from _labelled("covariate", covariate)
     most = explanation.refused_count if everything else _REFUSED_SHOWN
     for refused in explanation.refused[:most]:
         yield ""
@@ -67,16 +67,16 @@ _VERDICTS: Final = {
 
 def _head(explanation: Explanation) -> Iterator[str]:
     for earlier in explanation.earlier:
-        what = f"{_EARLIER[earlier.outcome]}: {earlier.what}"
-        yield from _labelled("before", f"{earlier.topic}: {what}")
+        detail = f"{_EARLIER[earlier.outcome]}: {earlier.what}"
+        yield from _labelled("before", f"{earlier.topic}: {detail}")
     yield from _labelled("topic", explanation.topic)
     source = explanation.source
     if source is None:
         yield from _tried(explanation.tried)
         return
     article = "an" if source.kind == "event" else "a"
-    what = f"{article} {source.kind}, decoder {source.decoder}"
-    yield from _labelled("source", f"{source.place}, {source.template}, {what}")
+    detail = f"{article} {source.kind}, decoder {source.decoder}"
+    yield from _labelled("source", f"{source.place}, {source.template}, {detail}")
     also = ", ".join(each.source for each in explanation.tried if each.fits and each.why)
     if also:
         yield from _labelled("", f"{also} would fit too; the first that fits reads the message")
@@ -164,31 +164,31 @@ def _time(observed: Observed) -> Iterator[str]:
 
 
 def _read(read: Read) -> str:
-    found = read.found or _NEVER
+    value = read.found or _NEVER
     origin = {"default": " (from defaults)", "settings": " (from the settings)"}
-    start = f"{read.path} {found}".strip() + origin.get(read.origin, "")
-    same = read.kept in ("", found, found.strip('"'))
-    kept = "" if same else f", kept as {read.kept}"
-    return f"{start}{kept}" + (f" ({read.note})" if read.note else "")
+    start = f"{read.path} {value}".strip() + origin.get(read.origin, "")
+    same = read.kept in ("", value, value.strip('"'))
+    stored = "" if same else f", kept as {read.kept}"
+    return f"{start}{stored}" + (f" ({read.note})" if read.note else "")
 
 
 def _uncertainty(observed: Observed) -> Iterator[str]:
     stated = observed.uncertainty
     if stated is None:
         return
-    kept = []
+    parts = []
     if not math.isnan(stated.u):
-        kept.append(f"u = {amount_text(stated.u, observed.unit)}")
+        parts.append(f"u = {amount_text(stated.u, observed.unit)}")
     if not math.isnan(stated.lower):
         interval = (
             f"[{seven_digits(stated.lower)}, {seven_digits(stated.upper)}] {observed.unit}".strip()
         )
         p = "" if math.isnan(stated.p) else f", p = {seven_digits(stated.p)}"
-        kept.append(interval + p)
+        parts.append(interval + p)
     marked = "; marked as assumed" if stated.assumed else ""
     if observed.value < stated.lower or observed.value > stated.upper:
         marked += "; the value lies outside its own interval: do both have the same unit?"
-    yield from _labelled("uncertainty", f"{stated.form}, kept as {' and '.join(kept)}{marked}")
+    yield from _labelled("uncertainty", f"{stated.form}, kept as {' and '.join(parts)}{marked}")
 
 
 def _pair(pair: Pair) -> Iterator[str]:
@@ -241,10 +241,10 @@ def _shown(shown: Shown) -> Iterator[str]:
         yield " " * (_LABEL + len(before)) + "^" * len(at)
 
 
-def _more(count: int, shown: int, what: str) -> Iterator[str]:
+def _more(count: int, shown: int, noun: str) -> Iterator[str]:
     if count > shown:
         yield ""
-        yield f"... and {count - shown} more {what}; --all shows them"
+        yield f"... and {count - shown} more {noun}; --all shows them"
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:

@@ -52,13 +52,13 @@ def comparison_of(recorded: Recorded, asked: Comparing) -> dict[str, Any]:
     windows = recorded.columns(asked.level)
     if len(rows) == 1:
         one = windows.take(np.array(rows))
-        found = of_parts(one, asked.at, sides.scores, seed=SEED, miss=sides.miss)
+        comparison = of_parts(one, asked.at, sides.scores, seed=SEED, miss=sides.miss)
     else:
         events = events_of(recorded)
-        kept = np.concatenate([np.flatnonzero(windows.series == row) for row in rows])
+        places = np.concatenate([np.flatnonzero(windows.series == row) for row in rows])
         two = windows.take(np.array(rows))
-        found = of_two(two, events[kept], sides.scores, seed=SEED, miss=sides.miss)
-    return {"version": VERSION, **comparison_document(found, sides)}
+        comparison = of_two(two, events[places], sides.scores, seed=SEED, miss=sides.miss)
+    return {"version": VERSION, **comparison_document(comparison, sides)}
 
 
 def _named(asked: Comparing) -> tuple[str, str]:
@@ -74,7 +74,7 @@ def _named(asked: Comparing) -> tuple[str, str]:
 
 def _rows(recorded: Recorded, sensors: Sequence[str], quantity: str | None) -> list[int]:
     """Return the selected series."""
-    found = []
+    matched = []
     for sensor in dict.fromkeys(sensors):
         rows = [
             row
@@ -89,12 +89,12 @@ def _rows(recorded: Recorded, sensors: Sequence[str], quantity: str | None) -> l
             raise CompareError(
                 f"{sensor} has {several}; choose one by --quantity, or give the rows of one only"
             )
-        found += rows
-    if len(sensors) == 2 and len(found) == 1:
+        matched += rows
+    if len(sensors) == 2 and len(matched) == 1:
         raise CompareError("the same sensor twice; name it once to compare its halves")
-    if len({recorded.names[row].quantity for row in found}) > 1:
+    if len({recorded.names[row].quantity for row in matched}) > 1:
         raise CompareError("the two measure different quantities and cannot be compared")
-    first, last = sorted((recorded.names[found[0]].unit, recorded.names[found[-1]].unit))
+    first, last = sorted((recorded.names[matched[0]].unit, recorded.names[matched[-1]].unit))
     if not is_same_unit(first, last):
         raise CompareError(f"the two are in {first} and {last}; convert one of them")
-    return found
+    return matched

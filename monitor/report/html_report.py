@@ -214,8 +214,8 @@ def name_of(name: Any) -> tuple[str, str]:  # noqa: ANN401 - a series' name of a
 
 
 def _said(alert: Mapping[str, Any]) -> str:
-    told = f"{alert['sentence']} (alert {alert['alert']}, {lasting(alert)})"
-    return f"{told}; not its own: {alert['explained']}" if alert["explained"] else told
+    text = f"{alert['sentence']} (alert {alert['alert']}, {lasting(alert)})"
+    return f"{text}; not its own: {alert['explained']}" if alert["explained"] else text
 
 
 def _interval(interval: Interval, row: int) -> str:
@@ -231,10 +231,10 @@ def _alike(recorded: Recorded) -> list[list[int]]:
     units: dict[str, set[str]] = defaultdict(set)
     for name in recorded.names:
         units[name.quantity] |= {name.unit} - {""}
-    found: dict[tuple[str, str], list[int]] = defaultdict(list)
+    alike: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row, name in enumerate(recorded.names):
-        found[name.quantity, name.unit if len(units[name.quantity]) > 1 else ""].append(row)
-    return [*found.values()]
+        alike[name.quantity, name.unit if len(units[name.quantity]) > 1 else ""].append(row)
+    return [*alike.values()]
 
 
 def _ranked(
@@ -253,13 +253,13 @@ def _ranked(
     )
     if table is None:
         return None
-    kept = table.common.kept.tolist()
+    places = table.common.kept.tolist()
     return RankedQuantity(
         recorded.names[some[0]].quantity,
         recorded.names[some[0]].unit,
         table,
-        tuple(some[place] for place in kept),
-        ranking_sentence(table, [sensors[place] for place in kept]),
+        tuple(some[place] for place in places),
+        ranking_sentence(table, [sensors[place] for place in places]),
         left_out_sentence(table, sensors),
     )
 

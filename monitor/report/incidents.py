@@ -50,16 +50,16 @@ def alert_spans(recorded: Recorded) -> list[AlertSpan]:
     """Return the alerts of a file in the order in which they began."""
     firing: dict[int, AlertChange] = {}
     ends: dict[int, float] = {}
-    found: list[AlertSpan] = []
+    spans: list[AlertSpan] = []
     for change in sorted(recorded.changes, key=lambda each: each.time):
         row = change.series
         if change.before == "firing" and row in firing:
-            found.append(AlertSpan(firing.pop(row), change, ends.get(row, -math.inf)))
+            spans.append(AlertSpan(firing.pop(row), change, ends.get(row, -math.inf)))
             ends[row] = change.time
         if change.after == "firing":
             firing[row] = change
-    found += [AlertSpan(began, None, ends.get(row, -math.inf)) for row, began in firing.items()]
-    return sorted(found, key=lambda each: each.began.time)
+    spans += [AlertSpan(began, None, ends.get(row, -math.inf)) for row, began in firing.items()]
+    return sorted(spans, key=lambda each: each.began.time)
 
 
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
@@ -112,10 +112,10 @@ def _incident(
     fresh = max(alarm + 1 - int(np.searchsorted(one.time, of.before, side="right")), 1)
     (onset,) = at_alarms([one.rows(slice(0, alarm + 1))], [fresh], [rules])
     looks = [one.rows(slice(0, last)) for last in (alarm + 1, *_moments(alarm, end))]
-    found = fault_reports([Asked(each, began.family, alarm, onset, rules) for each in looks])
+    reports = fault_reports([Asked(each, began.family, alarm, onset, rules) for each in looks])
     clear = [
         (pairs, report)
-        for pairs, report in zip(looks[1:], found[1:], strict=True)
+        for pairs, report in zip(looks[1:], reports[1:], strict=True)
         if report.verdict.state == FAULT
     ]
     labels: list[dict[str, str]] = []
@@ -123,9 +123,9 @@ def _incident(
         if not labels or labels[-1]["fault"] != report.alert:
             since = onset.began if not labels else float(pairs.time[-1])
             labels.append({"since": instant(since), "fault": report.alert})
-    report = found[-1]
+    report = reports[-1]
     if ended is not None:
-        report = _longest(clear) if clear else found[0]
+        report = _longest(clear) if clear else reports[0]
     is_named = report.verdict.state == FAULT or not labels
     alert = report.alert if is_named else labels[-1]["fault"]
     reference = explaining(wrong.get(began.series, []), began.time)
@@ -225,16 +225,16 @@ def findings_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) ->
     for row in range(len(recorded.names)):
         places = own.get(row, [])
         one, some = windows.take(np.array([row])), [incidents[at] for at in places]
-        found, of_last = _judgement(recorded, one, row, some, wrong.get(row))
+        verdict, of_last = _judgement(recorded, one, row, some, wrong.get(row))
         if of_last is not None:
             report = FaultReport(of_last.fault, of_last)
             last = incidents[places[-1]]._replace(report=report, alert=of_last.fault)
             incidents[places[-1]] = last
-        elif places and math.isfinite(found.right_since):
+        elif places and math.isfinite(verdict.right_since):
             last = incidents[places[-1]]
             until = float(last.pairs.time[last.end - 1])
-            incidents[places[-1]] = last._replace(repaired=min(found.right_since, until))
-        verdicts.append(found)
+            incidents[places[-1]] = last._replace(repaired=min(verdict.right_since, until))
+        verdicts.append(verdict)
     return Findings(verdicts, incidents)
 
 
@@ -254,26 +254,26 @@ def _judgement(
     left_out = np.zeros(pairs.n, np.bool_)
     for each in wrong or ():
         left_out |= (pairs.time >= each.since) & (pairs.time <= each.until)
-    kept = pairs.rows(np.flatnonzero(~left_out)) if left_out.any() else pairs
+    rest = pairs.rows(np.flatnonzero(~left_out)) if left_out.any() else pairs
     last = incidents[-1] if incidents else None
     lasting = None if last is None or last.span.ended is not None else last.report.verdict
     is_one = last is not None and lasting is not None and _fills_the_file(last)
-    found = judge_file(kept, unit=unit, is_one=is_one)
+    verdict = judge_file(rest, unit=unit, is_one=is_one)
     of_last = None
     if last is not None and lasting is not None:
         # A drift is told with the date at which it leaves its tolerance, as its incident is.
-        is_same = lasting.state != FAULT or lasting.fault == found.fault != "drift"
-        if not (is_one and found.state == FAULT and is_same):
+        is_same = lasting.state != FAULT or lasting.fault == verdict.fault != "drift"
+        if not (is_one and verdict.state == FAULT and is_same):
             return lasting, None
-        dated = found._replace(began=last.onset.began)
-        of_last = with_words(dated, kept, unit, found.typical)
+        dated = verdict._replace(began=last.onset.began)
+        of_last = with_words(dated, rest, unit, verdict.typical)
     elif last is not None:
         longest = max(incidents, key=lambda each: each.end - each.alarm)
-        found = judge_repaired(kept, *_around(last, kept), longest.report.verdict, found, unit)
+        verdict = judge_repaired(rest, *_around(last, rest), longest.report.verdict, verdict, unit)
     if left_out.any():
         without = f"{counted(int(left_out.sum()))} left out, when its reference was wrong"
-        found = found._replace(sentence=f"{found.sentence}; {without}")
-    return found, of_last
+        verdict = verdict._replace(sentence=f"{verdict.sentence}; {without}")
+    return verdict, of_last
 
 
 def _pairs_of(one: Columns, recorded: Recorded, row: int) -> Pairs:
@@ -281,7 +281,7 @@ def _pairs_of(one: Columns, recorded: Recorded, row: int) -> Pairs:
 
 
 def _around(of: Incident, pairs: Pairs) -> tuple[int, int]:
-    """Return the pair that raised an alert and the one after its end, among those ``kept``."""
+    """Return the pair that raised an alert and the one after its end, among ``pairs``."""
     times = of.pairs.time[[of.alarm, of.end - 1]]
     alarm, end = np.searchsorted(pairs.time, times, side="right").tolist()
     return max(alarm - 1, 0), end

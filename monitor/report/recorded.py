@@ -100,8 +100,8 @@ def read(
             return _of_stream(path, rules, watch, layout)
         table = read_pairs(path, layout, watch, covariates)
     with step(f"looking for incidents in {table.time.size} pairs"):
-        found = of_pairs(table, rules)
-    return with_covariates(found, table)
+        recorded = of_pairs(table, rules)
+    return with_covariates(recorded, table)
 
 
 def read_with_notes(
@@ -117,11 +117,11 @@ def read_with_notes(
     return recorded
 
 
-def with_covariates(found: Recorded, table: PairTable) -> Recorded:
+def with_covariates(recorded: Recorded, table: PairTable) -> Recorded:
     """Return the result of a table with the covariates of its pairs."""
-    rows = found.pairs["id"]
-    kept = {name: numbers[rows] for name, numbers in table.covariates.items()}
-    return found._replace(covariates=kept)
+    rows = recorded.pairs["id"]
+    columns = {name: numbers[rows] for name, numbers in table.covariates.items()}
+    return recorded._replace(covariates=columns)
 
 
 def replayed(
@@ -200,19 +200,19 @@ def of_pairs(table: PairTable, rules: SeriesRules) -> Recorded:
         pairs[field] = column
     pairs["reference"], pairs["u_ref"] = table.reference, table.u_ref
     pairs["reference_id"], pairs["crps"] = _measurements(table), table.crps
-    found = replayed(
+    recorded = replayed(
         table.names,
         pairs,
         lambda sensor, quantity: rules._replace(unit=units[sensor, quantity]),
         notes=(*table.notes, *([_BARE] if bare.any() else [])),
     )._replace(timed=table.timed)
-    again = _repeated(found.pairs) if table.timed else 0
+    again = _repeated(recorded.pairs) if table.timed else 0
     if not again:
-        return found
+        return recorded
     repeat = "row repeats" if again == 1 else "rows repeat"
-    what = f"{again} {repeat} the time, value and reference of the row before"
-    note = f"{what}; all are counted; delete any that are copies"
-    return found._replace(notes=(*found.notes, note))
+    copies = f"{again} {repeat} the time, value and reference of the row before"
+    note = f"{copies}; all are counted; delete any that are copies"
+    return recorded._replace(notes=(*recorded.notes, note))
 
 
 def _measurements(table: PairTable) -> NameNumbers:
@@ -221,15 +221,15 @@ def _measurements(table: PairTable) -> NameNumbers:
     It is that of ``reference_event``; what one ``reference_id`` measured is one for each quantity,
     time and value, whichever sensor's row says so.
     """
-    found = table.reference_event.copy()
-    at = np.flatnonzero((found == 0) & (table.reference_id != 0))
+    numbers = table.reference_event.copy()
+    at = np.flatnonzero((numbers == 0) & (table.reference_id != 0))
     if at.size:
         quantities = np.array([digest(quantity) for _, quantity in table.names], dtype=np.uint64)
         its = combined(quantities[table.series[at]], table.reference_id[at])
         for column in (table.time, table.reference) if table.timed else (table.reference,):
             its = combined(its, (column[at] + 0.0).view(np.uint64))  # 0 and -0 are equal
-        found[at] = its
-    return found
+        numbers[at] = its
+    return numbers
 
 
 def _repeated(pairs: Records) -> int:
@@ -266,8 +266,8 @@ def _of_stream(path: Path, rules: SeriesRules, watch: Watch, layout: FileLayout)
         notes.append(f"{path}: {early}")
     if alone := len(occasions) - len(paired):
         within = duration(rules.pairing.tolerance_seconds)
-        what = f"{alone} of {len(occasions)} references found no reading within {within}"
-        notes.append(f"{path}: {what}")
+        detail = f"{alone} of {len(occasions)} references found no reading within {within}"
+        notes.append(f"{path}: {detail}")
     return memory.recorded(notes)
 
 
@@ -298,16 +298,16 @@ def events_of(recorded: Recorded) -> Int:
     Pairs of two quantities have none in common.
     """
     rows = recorded.pairs
-    found = rows["reference_id"].astype(np.int64)
-    bare = np.flatnonzero(found == 0)
+    events = rows["reference_id"].astype(np.int64)
+    bare = np.flatnonzero(events == 0)
     both = rows["time"][bare] + 1j * rows["reference"][bare]  # sort ten times faster than rows
     numbers = np.unique(both, return_inverse=True)[1].ravel()
-    found[bare] = numbers if bare.size == found.size else -1 - numbers  # apart from identities
+    events[bare] = numbers if bare.size == events.size else -1 - numbers  # apart from identities
     quantities, of = np.unique([each.quantity for each in recorded.names], return_inverse=True)
     if quantities.size > 1:
-        numbers = np.unique(found, return_inverse=True)[1].ravel()
-        found = numbers * quantities.size + of[rows["series"]]
-    return np.asarray(found)
+        numbers = np.unique(events, return_inverse=True)[1].ravel()
+        events = numbers * quantities.size + of[rows["series"]]
+    return np.asarray(events)
 
 
 def blocks(one: Columns, count: int, density: Density, *, timed: bool) -> list[dict[str, Any]]:
@@ -325,14 +325,14 @@ def blocks(one: Columns, count: int, density: Density, *, timed: bool) -> list[d
         "coverage": "coverage",
         "auucc_partial_gain": "auucc_partial_gain",
     }
-    found = compute(parts, list(wanted.values()))
+    computed = compute(parts, list(wanted.values()))
     ends = parts.starts + parts.counts - 1
     return [
         {
             "since": instant(float(parts.time[first])) if timed else None,
             "until": instant(float(parts.time[last])) if timed else None,
             "n": int(last - first + 1),
-            "statistics": {key: finite(found[name][at]) for key, name in wanted.items()},
+            "statistics": {key: finite(computed[name][at]) for key, name in wanted.items()},
         }
         for at, (first, last) in enumerate(zip(parts.starts.tolist(), ends.tolist(), strict=True))
     ]
@@ -347,20 +347,20 @@ def bins_of(one: Columns, covariate: Float) -> dict[str, Any]:
     if not known.size:
         return {"sentence": "no pair has the covariate", "without": covariate.size, "bins": []}
     part = one.select(known, np.zeros(1, dtype=np.int64))
-    found = zms_in_bins(part, covariate[known])
-    ends = (found.low, found.high, found.zms, found.lower, found.upper)
+    binned = zms_in_bins(part, covariate[known])
+    ends = (binned.low, binned.high, binned.zms, binned.lower, binned.upper)
     bins = [
         {"from": low, "to": high, "n": int(n), "zms": zms, "zms_lower": lower, "zms_upper": upper}
         | {"verdict": _told(zms, verdict)}
         for n, verdict, low, high, zms, lower, upper in zip(
-            found.pairs, found.verdicts, *(map(finite, each) for each in ends), strict=True
+            binned.pairs, binned.verdicts, *(map(finite, each) for each in ends), strict=True
         )
     ]
-    told = outside(found)
+    text = outside(binned)
     if len(bins) == 1:
-        is_constant = found.low[0] == found.high[0]
-        told = "the same in all pairs" if is_constant else "too few pairs for more than one bin"
-    return {"sentence": told, "without": int(covariate.size - known.size), "bins": bins}
+        is_constant = binned.low[0] == binned.high[0]
+        text = "the same in all pairs" if is_constant else "too few pairs for more than one bin"
+    return {"sentence": text, "without": int(covariate.size - known.size), "bins": bins}
 
 
 def _told(zms: float | None, verdict: str) -> str:

@@ -42,12 +42,12 @@ def where_of(
     if not names:
         return []
     one, unit, first = windows.take(np.array([row])), recorded.names[row].unit, windows.starts[row]
-    kept = {
+    columns = {
         name: Covariate(name, numbers[first : first + one.value.size])
         for name, numbers in recorded.covariates.items()
     }
     timed = one if recorded.timed else replace(one, time=np.full(one.time.size, np.nan))
-    asked = (BUILT_IN[name](timed, unit) if name in BUILT_IN else kept[name] for name in names)
+    asked = (BUILT_IN[name](timed, unit) if name in BUILT_IN else columns[name] for name in names)
     share = recorded.rules[row].systematic.share_of(one.u, one.u_ref).max(keepdims=True)
     return [
         where_document(calibrated_where(one, each, asked=len(names), systematic=share), unit)
@@ -55,9 +55,9 @@ def where_of(
     ]
 
 
-def covariates_of(told: str) -> tuple[str, ...]:
+def covariates_of(text: str) -> tuple[str, ...]:
     """Return the names of covariates in an option's text, each once, as those of columns."""
-    return tuple(dict.fromkeys(column_name(each) for each in told.split(",") if each.strip()))
+    return tuple(dict.fromkeys(column_name(each) for each in text.split(",") if each.strip()))
 
 
 def in_file(names: Sequence[str]) -> list[str]:
@@ -152,8 +152,8 @@ class Scored:
 
     def document(self) -> dict[str, Any]:
         """Return everything as plain values: ``monitor score --json`` prints it."""
-        found: dict[str, Any] = {"version": VERSION, "series": self.series}
-        return found | {"alerts": self.incidents} if self.recorded.timed else found
+        document: dict[str, Any] = {"version": VERSION, "series": self.series}
+        return document | {"alerts": self.incidents} if self.recorded.timed else document
 
     def lines(self, density: Density = "normal") -> list[str]:
         """Return the table, verdicts and incidents that ``monitor score`` prints."""
@@ -181,15 +181,15 @@ class Scored:
 
     def _verdicts(self) -> list[str]:
         lines = ["", "verdicts"]
-        for name, found in zip(self.recorded.names, self.verdicts, strict=True):
-            advice = f"; to fix it: {found.advice}" if found.advice else ""
-            lines.append(f"{name.sensor} {name.quantity}: {found.sentence}{advice}")
+        for name, judged in zip(self.recorded.names, self.verdicts, strict=True):
+            advice = f"; to fix it: {judged.advice}" if judged.advice else ""
+            lines.append(f"{name.sensor} {name.quantity}: {judged.sentence}{advice}")
         return lines
 
     def _places(self) -> list[str]:
         lines = ["", "by covariate"] if self._covariates else []
-        for name, found in zip(self.recorded.names, self.where, strict=True):
-            lines += [f"{name.sensor} {name.quantity}: {each['sentence']}" for each in found]
+        for name, places in zip(self.recorded.names, self.where, strict=True):
+            lines += [f"{name.sensor} {name.quantity}: {each['sentence']}" for each in places]
         return lines
 
     def _raised(self) -> list[str]:
@@ -200,12 +200,12 @@ class Scored:
 
     def _explained(self) -> list[str]:
         """Return a line for each wrong reference that explains alerts of some sensors."""
-        found: dict[str, dict[str, None]] = {}
+        explained: dict[str, dict[str, None]] = {}
         for each in self.incidents:
             if each["explained"]:
-                found.setdefault(each["explained"], {})[each["sensor"]] = None
-        lines = [""] if found else []
-        for why, sensors in found.items():
+                explained.setdefault(each["explained"], {})[each["sensor"]] = None
+        lines = [""] if explained else []
+        for why, sensors in explained.items():
             named = ", ".join([*sensors][:_NAMED])
             more = f" and {len(sensors) - _NAMED} others" if len(sensors) > _NAMED else ""
             lines.append(f"no fault of {named}{more}, whose alerts would be explained: {why}")

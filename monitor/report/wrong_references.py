@@ -25,16 +25,16 @@ _NAMELESS: Final = ""
 
 def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
     """Return by series when its reference was wrong while it was right among the others."""
-    found: WrongReferences = {}
+    suspects: WrongReferences = {}
     if not recorded.timed or len(recorded.names) < SENSORS_MIN:
-        return found
+        return suspects
     series, rounds = recorded.pairs["series"].astype(np.int64), events_of(recorded)
     of = _shared_by(series, rounds, len(recorded.names))
     for group in np.flatnonzero(np.bincount(of) >= SENSORS_MIN).tolist():
         rows = np.flatnonzero(of == group)
         quantity, unit = recorded.names[rows[0]].quantity, recorded.names[rows[0]].unit
-        kept = np.flatnonzero(of[series] == group)
-        for each in _suspicions(recorded, windows, rows, kept, rounds[kept]):
+        places = np.flatnonzero(of[series] == group)
+        for each in _suspicions(recorded, windows, rows, places, rounds[places]):
             value, lower, upper = each.estimate
             high = Estimate(-value, -upper, -lower)
             suspect = Suspect(
@@ -45,8 +45,8 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
                 each.until,
             )
             for row in suspect.cleared:
-                found.setdefault(row, []).append(suspect)
-    return found
+                suspects.setdefault(row, []).append(suspect)
+    return suspects
 
 
 def explaining(suspects: list[Suspect], time: float) -> Suspect | None:
@@ -55,15 +55,15 @@ def explaining(suspects: list[Suspect], time: float) -> Suspect | None:
 
 
 def _suspicions(
-    recorded: Recorded, windows: Columns, rows: Int, kept: Int, rounds: Int
+    recorded: Recorded, windows: Columns, rows: Int, places: Int, rounds: Int
 ) -> list[Suspicion]:
-    pairs = np.zeros(kept.size, MEETING)
-    pairs["series"] = recorded.pairs["series"][kept]
+    pairs = np.zeros(places.size, MEETING)
+    pairs["series"] = recorded.pairs["series"][places]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
-        pairs[name] = getattr(windows, name)[kept]
+        pairs[name] = getattr(windows, name)[places]
     first = min(rows.tolist(), key=lambda row: _name(recorded, row))
     rules = recorded.rules[first]
-    meetings = met(pairs, rounds, kept.size)
+    meetings = met(pairs, rounds, places.size)
     return suspicions_over(meetings, rules.patience, rules.systematic)
 
 
