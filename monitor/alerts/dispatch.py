@@ -64,20 +64,20 @@ class Dispatch:
         """
         self.hold(view)
         changes, taken_back = [*self._changes.values()], frozenset(self._taken_back)
-        found = self._ledger.differences(view._replace(changes=changes, taken_back=taken_back))
+        news = self._ledger.differences(view._replace(changes=changes, taken_back=taken_back))
         try:
-            self._write(found)
+            self._write(news)
         except JournalFullError:
             return
         # The alerts of a stale series end later.
         states = view.snapshot.states
         self._changes = {row: of for row, of in self._changes.items() if states[row] == "stale"}
         self._taken_back = {row for row in self._taken_back if states[row] == "stale"}
-        self._ledger.record(found)
-        for each in found:
+        self._ledger.record(news)
+        for each in news:
             self.transitions[each.alert, each.after] += 1
             self._history.appendleft(each)
-        if found:
+        if news:
             self.history = tuple(self._history)
         for outlet in self._outlets:
             self._fill(outlet)

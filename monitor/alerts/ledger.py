@@ -146,8 +146,8 @@ class Ledger:
         """
         old = [a for a, of in sent.items() if of.after == FIRING and a in FAULTS]
         new = [a for a in active if a in FAULTS and a not in old]
-        kept = [a for a in old if a not in active]
-        if not (kept and new and now.states[row] == FIRING):
+        held = [a for a in old if a not in active]
+        if not (held and new and now.states[row] == FIRING):
             self._names_looked_at.pop(row, None)
             return active
         last = float(now.last_pair[row])
@@ -160,14 +160,14 @@ class Ledger:
             self._names_looked_at.pop(row, None)
             return active
         self._names_looked_at[row] = known
-        return [*(a for a in active if a not in new), *kept]
+        return [*(a for a in active if a not in new), *held]
 
     def _of(self, name: SeriesName) -> Mapping[str, Transition]:
         """Return the last transitions of one series' active alerts, by alert."""
         return self._active.get(SeriesKey(name.sensor, name.quantity), {})
 
     def record(self, transitions: Iterable[Transition]) -> None:
-        """Count ``found`` as sent, and the last comparison as finished."""
+        """Count ``transitions`` as sent, and the last comparison as finished."""
         self._seen, self._other_names = self._looked_at, self._names_looked_at
         for each in transitions:
             self.last = max(self.last, each.seq)

@@ -33,8 +33,8 @@ def _split(url: str) -> SplitResult:
 def _url(url: str) -> str:
     parts = _split(url)
     if parts.username is not None or parts.password is not None:
-        what = "contains a user name or password; give authorization_file or authorization_env"
-        raise ValueError(what)
+        fault = "contains a user name or password; give authorization_file or authorization_env"
+        raise ValueError(fault)
     return url
 
 

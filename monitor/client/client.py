@@ -81,12 +81,12 @@ class DaemonClient(NamedTuple):
         if status in _CLOSED:
             raise ClientError(f"{self.url}: {_CLOSED[status]}")
         try:
-            found = msgspec.json.decode(body)
+            answer = msgspec.json.decode(body)
         except (ValueError, RecursionError):
-            found = None
-        if status != HTTPStatus.OK or not isinstance(found, dict):
-            raise ClientError(f"{self.url}: {_refusal(status, found, body)}")
-        return found
+            answer = None
+        if status != HTTPStatus.OK or not isinstance(answer, dict):
+            raise ClientError(f"{self.url}: {_refusal(status, answer, body)}")
+        return answer
 
     def require_journal(self, journal: str | Path) -> None:
         """Raise ClientError if there is no journal to read in place of a daemon: none is made."""
@@ -131,12 +131,12 @@ class DaemonClient(NamedTuple):
         )
 
 
-def _refusal(status: int, found: object, body: bytes) -> str:
+def _refusal(status: int, answer: object, body: bytes) -> str:
     """Return what an answer says that is not the document."""
     if status == HTTPStatus.OK:
         return "the server there is not a monitor daemon; give the daemon's address with --url"
-    said = found.get("detail") if isinstance(found, dict) else body.decode("utf-8", "replace")
-    return f"answers {status}: {' '.join(str(said).split())[:_SAID_CHARACTERS_MAX]}"
+    detail = answer.get("detail") if isinstance(answer, dict) else body.decode("utf-8", "replace")
+    return f"answers {status}: {' '.join(str(detail).split())[:_SAID_CHARACTERS_MAX]}"
 
 
 _CUT_OFF: Final = "closed the connection; does it require a client certificate (--cert and --key)?"
@@ -234,8 +234,8 @@ def _trusting_one(file: Path) -> ssl.SSLContext:
     context.check_hostname = False
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
-        first, found, _ = file.read_text(encoding="ascii").partition(_CERTIFICATE_END)
-        context.load_verify_locations(cadata=first + found)
+        first, end, _ = file.read_text(encoding="ascii").partition(_CERTIFICATE_END)
+        context.load_verify_locations(cadata=first + end)
     except (OSError, ValueError) as error:
         raise _usage(f"{file}, of http.web_config: {_unusable(error)}; give --ca") from None
     return context
@@ -253,8 +253,8 @@ def _unusable(error: Exception) -> str:
     return f"cannot be used ({reason})"
 
 
-def _usage(what: str) -> ClientError:
-    error = ClientError(what)
+def _usage(detail: str) -> ClientError:
+    error = ClientError(detail)
     error.exit_code = USAGE
     return error
 

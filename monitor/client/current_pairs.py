@@ -43,8 +43,8 @@ def current_pairs(settings: Settings, client: DaemonClient | None = None) -> Rec
     ``client`` is by default that of the settings.
     """
     client = client or DaemonClient.of(settings)
-    found = _of_daemon(settings, client)
-    return _of_journal(settings, client) if found is None else found
+    live = _of_daemon(settings, client)
+    return _of_journal(settings, client) if live is None else live
 
 
 def _rules(settings: Settings, units: dict[SeriesKey, str]) -> RulesOf:
@@ -66,11 +66,11 @@ def _of_daemon(settings: Settings, client: DaemonClient) -> Recorded | None:
     for each in series:
         key = SeriesKey(each["sensor"], each["quantity"])
         path = f"{series_path(key.sensor, key.quantity)[1:]}/pairs"
-        found = _asked(client, path)
-        cut += found["total"] > len(found["pairs"])
+        page = _asked(client, path)
+        cut += page["total"] > len(page["pairs"])
         made += (
             _pair(len(units), len(made) + at, pair)
-            for at, pair in enumerate(reversed(found["pairs"]))
+            for at, pair in enumerate(reversed(page["pairs"]))
         )
         units[key] = each["unit"]
     notes = (WINDOWS_ONLY, _cut_note(cut)) if cut else (WINDOWS_ONLY,)
@@ -87,18 +87,18 @@ def _series(client: DaemonClient) -> list[dict[str, Any]] | None:
     first = client.get("series?page=1")
     if first is None:
         return None
-    found = [*first["series"]]
+    series = [*first["series"]]
     for page in range(2, first["pages"] + 1):
-        found += _asked(client, f"series?page={page}")["series"]
-    return found
+        series += _asked(client, f"series?page={page}")["series"]
+    return series
 
 
 def _asked(client: DaemonClient, path: str) -> dict[str, Any]:
     """Return a document of a daemon that has answered before; raises ClientError."""
-    found = client.get(path)
-    if found is None:
+    answer = client.get(path)
+    if answer is None:
         raise ClientError(f"{client.url} no longer answers; try again")
-    return found
+    return answer
 
 
 def _pair(series: int, number: int, pair: dict[str, Any]) -> tuple[Any, ...]:

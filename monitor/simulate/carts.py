@@ -305,8 +305,8 @@ def _by_forces(
     cart: Cart, mass: float, animal: int, time: float, key: str, generator: np.random.Generator
 ) -> Reading:
     """Return the reading of a cart that uses method E on the forces."""
-    found = method_e(force_trace(mass, generator))
-    value, lower, upper, p = found or (0.0, 0.0, 0.0, NAN)
+    estimate = method_e(force_trace(mass, generator))
+    value, lower, upper, p = estimate or (0.0, 0.0, 0.0, NAN)
     return Reading(
         cart.sensor,
         QUANTITY,

@@ -141,9 +141,9 @@ def _program() -> Path:
     """Return the nats-server of this Python's environment, else the one on the path."""
     folders = (sysconfig.get_path("scripts"), str(Path(sys.executable).parent), None)
     for folder in folders:
-        found = shutil.which("nats-server", path=folder)
-        if found is not None:
-            return Path(found)
+        program = shutil.which("nats-server", path=folder)
+        if program is not None:
+            return Path(program)
     raise EmbeddedBrokerError(
         f"the embedded broker is not installed: {install_hint('demo')} (it brings nats-server), "
         "or use a broker of your own with: monitor run --config FILE"

@@ -71,19 +71,19 @@ def _measured(
         high = 1.5 if analyser == "AT-4013" and time < ADJUSTED else 0.0
         value = density[at] + _U * chance.normal() + high
         quality = "BAD" if chance.random() < 0.02 else "GOOD"
-        kept = OUTAGE[0] <= time < OUTAGE[1]
-        arrival = OUTAGE[1] + at * 0.01 if kept else time + 1.0
-        made.append(_data(arrival, time, analyser, (round(value, 3), 2.0 * _U, quality), kept=kept))
+        late = OUTAGE[0] <= time < OUTAGE[1]
+        arrival = OUTAGE[1] + at * 0.01 if late else time + 1.0
+        made.append(_data(arrival, time, analyser, (round(value, 3), 2.0 * _U, quality), late=late))
     return made
 
 
 def _data(
-    arrival: float, time: float, analyser: str, said: tuple[float, float, str], *, kept: bool
+    arrival: float, time: float, analyser: str, values: tuple[float, float, str], *, late: bool
 ) -> RawMessage:
     payload = Payload(timestamp=int(1000 * time), seq=int(time / 60) % 256)
-    for name, value in zip(_METRICS, said, strict=True):
+    for name, value in zip(_METRICS, values, strict=True):
         metric = payload.metrics.add(alias=_alias(analyser, name), timestamp=int(1000 * time))
-        metric.is_historical = kept
+        metric.is_historical = late
         if isinstance(value, str):
             metric.string_value = value
         else:
