@@ -35,8 +35,7 @@ class Mqtt(Section):
     protocol: Literal["5", "3.1.1"] = setting("5", 'Version of MQTT, "5" or "3.1.1", in quotes.')
     client_id: Word | None = setting(
         None,
-        "Client identifier; null for one that is generated once and kept in the journal. Two "
-        "daemons at one broker need different ones.",
+        "Client identifier, different for each daemon; null for one that the journal keeps.",
     )
     username: Annotated[str, Field(min_length=1, max_length=1024)] | None = setting(
         None, "User name at the broker; null for none."
@@ -46,29 +45,26 @@ class Mqtt(Section):
     )
     password_file: File | None = setting(
         None,
-        "File that holds the password and nothing else; a relative path is looked up in "
-        "$CREDENTIALS_DIRECTORY first, then in the folder of this file.",
+        "File that holds the password and nothing else, looked up in $CREDENTIALS_DIRECTORY first.",
     )
     password_env: Variable | None = setting(
         None, "Environment variable that holds the password, instead of password_file."
     )
     keepalive_seconds: int = setting(
         15,
-        "Keep-alive interval; a connection without a packet for one and a half times this long "
-        "is closed.",
+        "Keep-alive interval; a connection is closed after one and a half times of silence.",
         ge=1,
         le=65_535,
     )
     session_expiry_seconds: int = setting(
         604_800,
-        "How long the broker keeps the session, and queues messages, while the daemon is offline "
-        "(MQTT 5).",
+        "How long the broker queues messages while the daemon is offline (MQTT 5).",
         ge=0,
         le=4_294_967_295,
     )
     receive_maximum: int = setting(
         20_000,
-        "How many messages the broker may send ahead of their acknowledgements (MQTT 5).",
+        "How many messages may wait for their acknowledgement (MQTT 5).",
         ge=1,
         le=65_535,
     )
@@ -80,8 +76,7 @@ class Mqtt(Section):
     )
     connect_timeout_seconds: float = setting(
         3.0,
-        "Time limit of one connection attempt. The main loop waits for it, so that a stuck loop is "
-        "noticed that much later.",
+        "Time limit of one connection attempt, for which the main loop waits.",
         gt=0,
         le=30,
     )
@@ -89,8 +84,7 @@ class Mqtt(Section):
         Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^/[!-~]*$")] | None
     ) = setting(
         None,
-        "Path of the broker's WebSocket, such as /mqtt (ws://host:port/mqtt; with tls it is "
-        "wss://); null for plain MQTT.",
+        "Path of the broker's WebSocket, such as /mqtt; null for plain MQTT.",
     )
     tls: Annotated[Tls, Derived(_tls_contradictions)] | None = setting(
         None, "TLS; null for an unencrypted connection, {} to trust the system's CA certificates."
@@ -141,8 +135,7 @@ class Sinks(Section):
 
     history: int = setting(
         10_000,
-        "How many alert transitions the journal keeps; a sink that falls further behind loses the "
-        "oldest.",
+        "How many alert transitions the journal keeps, and may wait for a sink.",
         ge=100,
         le=10_000_000,
     )

@@ -74,7 +74,7 @@ class Pairing(Section):
     )
     correlation: float = setting(
         1.0,
-        "Correlation between the errors of the readings that are combined into one pair.",
+        "Correlation between the errors of readings that are combined into one pair.",
         ge=0,
         le=1,
     )
@@ -84,8 +84,7 @@ class Pairing(Section):
     )
     max_pairs_per_reference: int = setting(
         1000,
-        "How many readings of one series may pair with the same reference: the nearest in time "
-        "(mode key, and candidates: all).",
+        "How many readings of one series may pair with the same reference; the nearest count.",
         ge=2,
         le=1_000_000,
     )
@@ -94,8 +93,7 @@ class Pairing(Section):
     )
     max_pending: int = setting(
         500_000,
-        "How many readings and references may wait in total; beyond that, the oldest quarter is "
-        "dropped.",
+        "How many readings and references may wait; beyond that, the oldest quarter is dropped.",
         ge=1,
         le=100_000_000,
     )
@@ -127,14 +125,12 @@ class Windows(Section):
     )
     precision: Literal["double", "single"] = setting(
         "double",
-        "Precision at which windows store pairs: single takes 32 bytes a pair instead of 48 (48 "
-        "instead of 80 where intervals are stated); errors and scores then have a relative "
-        "accuracy of 1e-7.",
+        "Precision of stored pairs: single takes a third less memory and is accurate to 1e-7.",
     )
     replay_pairs: int = setting(
         512,
-        "How many of a series' last pairs an alarm is confirmed on. They cost no memory if the "
-        "window is at least as long; with fewer, a faint fault is found later or never.",
+        "How many of a series' last pairs confirm an alarm; with fewer, a faint fault is found "
+        "later or never.",
         ge=32,
         le=512,
     )
@@ -145,26 +141,25 @@ class Scoring(Section):
 
     density: Density = setting(
         "auto",
-        "Distribution that a sensor is assumed to state: normal, tophat (uniform over its "
-        "interval), or auto (normal if it states u, tophat if it states only an interval).",
+        "Distribution that a sensor states: normal, tophat (uniform over its interval), or auto "
+        "(tophat if it states only an interval).",
     )
     level: float = setting(
         0.9,
-        "Coverage probability of intervals computed from u, and of stated intervals that come "
-        "without p.",
+        "Coverage probability of intervals computed from u, and of those stated without p.",
         ge=0.01,
         le=0.9999,
     )
     u_systematic: Annotated[Systematic, Derived()] = setting(
         Systematic(),
-        "Standard uncertainty from systematic effects, which no number of pairs averages out (GUM "
-        "3.3.1, VIM 2.17): the part of the stated uncertainty that leaves the same error in every "
-        "value, as a calibration does. A bias within twice that part is not a fault.",
+        "The part of the uncertainty that is the same error in every value, such as a "
+        "calibration's. A bias within twice that part is not a fault "
+        "(docs/concepts.md#what-does-not-average-out).",
     )
     profile: Profile = setting(
         "balanced",
-        "What sensors are ranked by, and which score their pages show: accuracy (CRPS), coverage "
-        "(quadratic score) or balanced (interval score).",
+        "The score that ranks sensors and is on their pages: accuracy (CRPS), coverage "
+        "(quadratic) or balanced (interval).",
     )
 
 
@@ -179,17 +174,15 @@ class Alerts(Section):
     )
     reference_stale_hours: float = setting(
         24.0,
-        "A series that still sends readings is no longer judged once its last pair is older than "
-        "both this and three times its usual gap between pairs; increase it if references arrive "
-        "late.",
+        "A series is no longer judged once its last pair is older than both this and three times "
+        "its usual gap between pairs.",
         gt=0,
         le=87_840,
     )
     tolerance: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
         None,
-        "Largest error that is allowed, in the unit of the quantity: a drift's sentence and "
-        "`monitor_due_seconds` say when it will be exceeded. null for the typical standard "
-        "uncertainty of the sensor's errors. No alert depends on it.",
+        "Largest allowed error, in the unit of the quantity, that a drift is dated against; null "
+        "for the typical standard uncertainty of the sensor's errors. No alert depends on it.",
     )
     rejected_share: float = setting(
         0.05,
@@ -205,8 +198,8 @@ class Series(Section):
     max: int = setting(10_000, "Maximum number of series.", ge=1, le=10_000_000)
     max_new_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] | None = setting(
         None,
-        "Maximum number of new series per minute; the readings of further ones wait in the "
-        "journal. null for as many as max allows, so that a whole network can start at once.",
+        "Maximum number of new series per minute; readings of further ones wait. null for as many "
+        "as max allows.",
     )
     allow: Globs = setting(("*",), "Patterns of the sensors to accept.")
     stale_after_seconds: float = setting(
@@ -217,9 +210,8 @@ class Series(Section):
     )
     forget_after_days: Annotated[float, Field(ge=1, le=36_525)] | None = setting(
         90.0,
-        "A series without a reading for this long is evicted: it is no longer shown, takes no "
-        "memory and does not count towards max. Its pairs stay in the journal, and it continues "
-        "where it was with its next reading. null for never.",
+        "A series without a reading for this long is no longer shown nor counted, until its next "
+        "reading; null for never.",
     )
 
 
@@ -255,35 +247,32 @@ class Http(Section):
     port: int = setting(9108, "Port to listen on; 0 takes a free one.", ge=0, le=65_535)
     host_names: Annotated[tuple[Host, ...], Field(max_length=1000, strict=False)] = setting(
         (),
-        "Further host names that a request may use (its header Host), such as that of a proxy in "
-        "front; addresses and localhost are always allowed. Checked if host is a loopback address, "
-        "or if any are given.",
+        "Further names that a request may have in its header Host, such as a proxy's. Checked if "
+        "host is a loopback address, or if any are given.",
     )
     public_url: Annotated[str, Field(max_length=2048, pattern=_PUBLIC_URL)] = setting(
         "",
-        "Address at which people reach the pages, such as https://monitor.example; alerts link to "
-        "the sensor's page and to the runbook there. Empty: Prometheus links to where it scrapes, "
-        "other alerts have no links.",
+        "Address at which people reach the pages, such as https://monitor.example; alerts link "
+        "there.",
     )
     allow_remote: bool = setting(
         default=False,
-        description="Whether other machines may read the pages without encryption and password; "
-        "prefer web_config, or a proxy in front.",
+        description="Whether other machines may read the pages without encryption and password "
+        "(docs/security.md).",
     )
     web_config: File | None = setting(
         None,
-        "Web configuration file as Prometheus exporters use it (exporter-toolkit): "
-        "tls_server_config, and basic_auth_users with bcrypt hashes; null for neither.",
+        "Web configuration file of Prometheus' exporter-toolkit, with TLS and users "
+        "(docs/security.md); null for neither.",
     )
     metrics: Literal["all", "essential"] = setting(
         "all",
-        "What /metrics shows of each series: all, or essential for what the shipped alerting "
-        "rules need, about half as many samples (docs/metrics.md).",
+        "What /metrics shows of each series: all, or essential for what the shipped alerts need "
+        "(docs/metrics.md).",
     )
     max_connections: int = setting(
         256,
-        "Maximum number of simultaneous connections; a client too many takes the place of one from "
-        "the address with the most.",
+        "Maximum number of connections; one too many replaces one of the address with the most.",
         ge=1,
         le=10_000,
     )
@@ -305,6 +294,6 @@ class Log(Section):
     """The daemon's own log, on standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = setting(
-        "info", "Lowest level that is logged: debug, info, warning or error."
+        "info", "Lowest level that is logged."
     )
     format: Literal["text", "json"] = setting("text", "text for people, json for machines.")

@@ -83,10 +83,8 @@ class Settings(Section):
     mqtt: Mqtt = setting(Mqtt(), "How to connect to the broker.")
     by_hand: bool = setting(
         default=True,
-        description="Whether to read what `monitor reference` and `monitor event` publish: on "
-        "monitor/{subject}/{quantity}/reference unless a native source reads references, on "
-        "monitor/{sensor}/event unless one reads events. If the broker refuses these "
-        "subscriptions, the daemon says so and goes on.",
+        description="Whether to read what `monitor reference` and `monitor event` publish, on "
+        "their usual topics, where no native source reads references or events.",
     )
     sources: Annotated[
         tuple[Source, ...],
@@ -96,8 +94,8 @@ class Settings(Section):
     maintenance: Annotated[tuple[Maintenance, ...], Field(max_length=10_000, strict=False)] = (
         setting(
             (),
-            "Maintenance periods, such as {sensor: 'AT-*', start: 2026-03-01T06:00Z, end: "
-            "2026-03-01T09:00Z}; readings from those times are rejected.",
+            "Periods such as {sensor: 'AT-*', start: 2026-03-01T06:00Z}, whose readings are "
+            "rejected.",
         )
     )
     areas: Annotated[tuple[Area, ...], Field(max_length=10_000, strict=False)] = setting(
@@ -105,13 +103,11 @@ class Settings(Section):
     )
     places: Annotated[tuple[Place, ...], Field(max_length=100_000, strict=False)] = setting(
         (),
-        "Where sensors are, for areas with a radius or a site; such as {sensor: n0412, latitude: "
-        "-45.88, longitude: 170.49, site: harbour}.",
+        "Where sensors are, for areas with a radius or a site.",
     )
     places_file: File | None = setting(
         None,
-        "CSV file of places, with the columns sensor, latitude, longitude, site; a relative path "
-        "starts from the folder of this file.",
+        "CSV file of places, with the columns sensor, latitude, longitude, site.",
     )
     pairing: Pairing = setting(Pairing(), "How references are paired with readings.")
     windows: Windows = setting(Windows(), "The window of pairs from which statistics are computed.")
@@ -125,8 +121,8 @@ class Settings(Section):
         Field(max_length=100, strict=False),
     ] = setting(
         (),
-        "Limits on published statistics, each with an alert of its own; docs/evidence/detection.md "
-        "says what they cost.",
+        "Limits on published statistics, each with an alert of its own; "
+        "docs/verdicts.md#settings-that-change-it says what they cost.",
     )
     sinks: Sinks = setting(Sinks(), "Where alerts are sent, besides Prometheus (docs/alerts.md).")
     series: Series = setting(

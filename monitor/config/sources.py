@@ -53,12 +53,12 @@ class Source(Section):
     """Topics to subscribe to, and the kind and format of their messages."""
 
     topic: Topic = Field(
-        description="Topic template; {sensor}, {quantity}, {subject} and any other {name} match "
-        "one level each, + matches any one level, # all that follow."
+        description="Topic template; {sensor}, {quantity}, {subject}, any other {name} and + match "
+        "one level each, # all that follow."
     )
     kind: Literal["reading", "reference", "event", "collocation"] = Field(
-        description="What the messages are: readings of sensors, references, events that begin "
-        "a new epoch, or collocations of a sensor with the references of a subject."
+        description="What the messages are; an event begins a new epoch of its sensor, a "
+        "collocation places it beside the references of a subject."
     )
     decoder: Format = setting(
         "native",
@@ -70,8 +70,8 @@ class Source(Section):
     unit: Unit = setting("", "Unit of the values; a payload that states another one is rejected.")
     map: Annotated[MapSpec, Derived()] | None = setting(
         None,
-        "Where the fields are in a payload: a text is a path, a number in its place a constant. "
-        "Required by every decoder except native (docs/formats.md).",
+        "Where the fields are in a payload, each the path of its value; a number is a constant. "
+        "Every decoder except native needs it (docs/formats.md).",
     )
 
     @property

@@ -356,7 +356,7 @@ class ReloadingDaemon:
         served = found.settings.http.model_copy(update={"public_url": now.http.public_url})
         if served != now.http or found.settings.with_pages != now.with_pages:
             _log.warning("pages and http: changes take effect when the process is restarted")
-        _log.info("%s: reloaded; everything is computed again from the journal", self._path)
+        _log.info("%s: reloaded; every series is judged anew by its stored pairs", self._path)
         self._next = found
         return True
 

@@ -76,10 +76,7 @@ class SeriesSpec(NamedTuple):
     ] = ""
     value: Annotated[
         Path,
-        doc(
-            "Path of the value; may be left out if samples, lower and upper, or quantiles are "
-            "given."
-        ),
+        doc("Path of the value; not needed with samples, quantiles, or lower and upper."),
     ] = ""
     error_values: Annotated[
         tuple[float, ...],
@@ -110,10 +107,7 @@ class SeriesSpec(NamedTuple):
     quantiles: Annotated[
         Mapping[str, Path],
         MaxLen(100),
-        doc(
-            "Paths of quantiles, each under its level in quotes; the outermost two symmetric "
-            "levels are the ends of the interval, and '0.5' is the value if no value is mapped."
-        ),
+        doc("Paths of quantiles, each under its level in quotes (docs/formats.md#uncertainty)."),
     ] = _NOTHING
     samples: Annotated[Path, doc("Path of an ensemble: mean and standard deviation are taken.")] = (
         ""
@@ -123,7 +117,7 @@ class SeriesSpec(NamedTuple):
         MaxLen(200),
         doc(
             "Formula of u where the payload states none, of `value` in the unit of the series, "
-            "with abs, sqrt, max and min; such readings are marked as assumed."
+            "with abs, sqrt, max and min."
         ),
     ] = ""
     # Whether only the value, interval and u that a record states count, u before U; native's own.
@@ -179,35 +173,24 @@ class MapSpec(NamedTuple):
     identity: Annotated[Path, doc("Path of the identity of a reference.")] = ""
     reference_id: Annotated[
         Path,
-        doc(
-            "Path of the name of the instrument or station that measured the reference, if that is "
-            "not the subject."
-        ),
+        doc("Path of the name of the instrument that measured the reference; else the subject."),
     ] = ""
     revision: Annotated[Path, doc("Path of the reference's revision, a whole number.")] = ""
     status: Annotated[Path, doc("Path of the reference's status: prelim, final or void.")] = ""
     start: Annotated[
         Path,
-        doc(
-            "Path of the start of the interval that a reference is the mean of, or of a "
-            "collocation."
-        ),
+        doc("Path of the start of a mean's interval, or of a collocation."),
     ] = ""
     end: Annotated[
         Path,
-        doc(
-            "Path of the end of that interval; also the time of the reference, if it states no "
-            "other."
-        ),
+        doc("Path of its end; also the time of the reference, if it states no other."),
     ] = ""
     duration_seconds: Annotated[
         float,
         Ge(0.0),
         Le(31_622_400.0),
         doc(
-            "Length of the interval that a record with one time is the mean of, such as 3600 for "
-            "hourly means; 0 for none. A reference gets a start and an end, a reading the time of "
-            "the middle."
+            "Length of a mean's interval where a record states one time, such as 3600; 0 for none."
         ),
     ] = 0.0
     stamp: Annotated[

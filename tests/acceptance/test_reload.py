@@ -65,6 +65,7 @@ def test_new_settings_are_taken_and_all_is_worked_out_again(daemon, mosquitto):
     assert "pages and http: changes take effect when the process is restarted" in daemon.log()
     assert daemon.value("monitor_messages_committed_total") == 80
     assert daemon.value("monitor_config_last_reload_successful") == 1
+    assert "reloaded; every series is judged anew by its stored pairs" in daemon.log()
     assert daemon.process.poll() is None
 
 

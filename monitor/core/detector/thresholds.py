@@ -40,26 +40,18 @@ class Threshold(NamedTuple):
     name: Annotated[str, doc("Name of the alert: 1 to 32 of a-z 0-9 _, a letter first.")]
     statistic: Annotated[
         StatisticName,
-        doc(
-            "Name of the metric without `monitor_` (docs/metrics.md), or of a convention "
-            "(docs/evidence/detection.md)."
-        ),
+        doc("Name of the metric without `monitor_`, or of a convention (docs/metrics.md)."),
     ]
     against: Annotated[
         Literal["absolute", "expected", "baseline", "fleet_median"],
         doc(
-            "What the statistic is compared with: nothing (absolute: the limits are in its "
-            "unit), what the sensor's own claim predicts (expected), its first pairs (baseline), "
-            "or the median of its group (fleet_median); the last three give a ratio, above 1 where "
-            "a score is worse."
+            "What the limit is of: the statistic itself (absolute), or its ratio to what the "
+            "sensor's claim predicts (expected), to its first pairs (baseline), or to the median "
+            "of its group (fleet_median)."
         ),
     ] = "absolute"
-    above: Annotated[Limit | None, doc("The alert begins above this; null for no such limit.")] = (
-        None
-    )
-    below: Annotated[Limit | None, doc("The alert begins below this; null for no such limit.")] = (
-        None
-    )
+    above: Annotated[Limit | None, doc("The alert begins above this.")] = None
+    below: Annotated[Limit | None, doc("The alert begins below this.")] = None
     for_hours: Annotated[
         float,
         Ge(0),
@@ -70,7 +62,7 @@ class Threshold(NamedTuple):
         float,
         Ge(0),
         Le(1),
-        doc("The alert ends once the statistic is back within the limit by this share of it."),
+        doc("How far back within the limit, as a share of it, the alert ends."),
     ] = 0.1
     pairs_min: Annotated[
         int, Ge(1), Le(100_000), doc("Windows with fewer pairs are not compared.")

@@ -39,8 +39,8 @@ class FleetRules(NamedTuple):
     fdr: Annotated[
         Literal["e-bh", "bh"],
         doc(
-            "e-bh: the list keeps the promise of q however the sensors depend on each other; bh: "
-            "it is faster, but keeps the promise only if sensors err independently."
+            "e-bh keeps the promise of q always; bh is faster, but keeps it only if sensors err "
+            "independently."
         ),
     ] = "e-bh"
 

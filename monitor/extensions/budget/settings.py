@@ -13,14 +13,13 @@ class BudgetPage(Section):
 
     page: bool = setting(
         default=False,
-        description="Whether the daemon serves /budget and /api/v1/budget: the variances of "
-        "sensors, pairing and reference apart, from the pairs that sensors have in common.",
+        description="Whether the daemon serves /budget and /api/v1/budget.",
     )
 
 
 SECTION: Final = (
     BudgetPage,
-    setting(BudgetPage(), "Whose uncertainty is wrong: a page of the daemon (docs/beyond.md)."),
+    setting(BudgetPage(), "A page of the daemon (docs/beyond.md#whose-uncertainty-is-wrong)."),
 )
 
 

@@ -32,22 +32,17 @@ def _valid_until(text: str) -> str:
 class ReferenceCertificate(Section):
     """The calibration certificate of a reference (docs/certificates.md)."""
 
-    path: File = Field(
-        description="Digital calibration certificate (DCC 3.x, XML); a relative path starts from "
-        "the folder of this file."
-    )
+    path: File = Field(description="Digital calibration certificate (DCC 3.x, XML).")
     valid_for: Annotated[str, AfterValidator(_valid_for)] | None = setting(
         None,
-        "How long it is valid after the calibration, such as 12mo, 1y, 26w or 90d; null for what "
-        "the certificate itself says.",
+        "How long it is valid, such as 12mo, 1y, 26w or 90d; null for what it says itself.",
     )
     valid_until: Annotated[str, AfterValidator(_valid_until)] | None = setting(
         None, "Its last day, such as 2027-03-01, instead of valid_for."
     )
     result: Annotated[str, Field(max_length=200)] = setting(
         "",
-        "Which of several results of the certificate is meant: its name or type (refType); empty "
-        "if only one is possible.",
+        "Name or type (refType) of the result that is meant, if there are several.",
     )
 
     def contradictions(self) -> Iterator[Contradiction]:
@@ -61,8 +56,8 @@ class SourceWithCertificate(Source):
 
     certificate: ReferenceCertificate | None = setting(
         None,
-        "Calibration certificate of these references: gives u to references that state none, and "
-        "the date on which the calibration expires.",
+        "Calibration certificate of these references: gives u to those that state none, and the "
+        "date on which it expires (docs/certificates.md#in-the-settings).",
     )
 
     def contradictions(self) -> Iterator[Contradiction]:

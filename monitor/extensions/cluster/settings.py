@@ -127,12 +127,11 @@ class ClusterLog(Section):
     )
     properties_file: File | None = setting(
         None,
-        "File of further librdkafka properties, one key=value a line (security.protocol, "
-        "sasl.password ...), which keeps secrets out of this file; null for none.",
+        "File of further librdkafka properties, key=value a line; null for none.",
     )
     acknowledge_seconds: float = setting(
         30.0,
-        "How long a bridge waits for the log's acknowledgement before it tries again.",
+        "How long a bridge waits for an acknowledgement before it tries again.",
         gt=0,
         le=3600,
     )
@@ -143,8 +142,7 @@ class ClusterBridge(Section):
 
     share: Word | None = setting(
         None,
-        "Name of a shared subscription ($share), if several bridges share the load; null for a "
-        "single bridge.",
+        "Name of the shared subscription of several bridges; null for a single one.",
     )
     metrics_port: int | None = setting(
         None,
@@ -187,8 +185,7 @@ class ClusterJob(Section):
     )
     blocks_in_memory: int = setting(
         128,
-        "How many blocks a worker keeps in memory between batches; others are read from their "
-        "state.",
+        "How many blocks a worker keeps in memory between batches.",
         ge=0,
         le=100_000,
     )
@@ -202,27 +199,23 @@ class Cluster(Section):
 
     blocks: int = setting(
         1024,
-        "Number of blocks that sensors are hashed into by name, about 64 in each; fixed for the "
-        "checkpoint's life.",
+        "Number of blocks of about 64 sensors; fixed for the checkpoint's life.",
         ge=1,
         le=1_000_000,
     )
     history_pairs: int = setting(
         1000,
-        "Minimum number of its last pairs that a series keeps; anything older than all of them "
-        "arrives too late to change anything.",
+        "How many of its last pairs a series keeps; anything older comes too late.",
         ge=64,
         le=1_000_000,
     )
     collocated_subjects: Globs = setting(
         ("*",),
-        "Patterns of the subjects that collocations may name; if there is a source of "
-        "collocations, references to them go to all blocks.",
+        "Patterns of the subjects that collocations may name; their references go to all blocks.",
     )
     metrics_host: Host = setting(
         "127.0.0.1",
-        "Address on which bridges and job serve their metrics; any but the loopback address lets "
-        "other machines read them, without encryption and password.",
+        "Address on which bridges and job serve their metrics, without encryption and password.",
     )
     log: ClusterLog = setting(ClusterLog(), "The log between the bridges and the job.")
     bridge: ClusterBridge = setting(

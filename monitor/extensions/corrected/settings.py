@@ -16,8 +16,8 @@ class Correct(Section):
 
     publish: Topic | None = setting(
         None,
-        "Topic of corrected readings, with {sensor} and {quantity}, such as "
-        "monitor/corrected/{sensor}/{quantity}. null corrects nothing.",
+        "Topic of corrected readings, such as monitor/corrected/{sensor}/{quantity}; null for "
+        "none.",
     )
     level: float = setting(
         0.9, "Share of references that the interval of a corrected reading holds.", gt=0, lt=1
@@ -40,8 +40,8 @@ SECTION: Final = (
     Correct,
     setting(
         Correct(),
-        "Readings republished, corrected as their verdict advises, with an interval that keeps "
-        "its level (docs/beyond.md).",
+        "Readings republished, corrected as their verdict advises "
+        "(docs/beyond.md#corrected-readings).",
     ),
 )
 

@@ -11,9 +11,8 @@ KEY: Final = (
     bool,
     setting(
         default=False,
-        description="Report for every series, not only for one that drifts, when its error leaves "
-        "the tolerance if no reference comes, and what a reference would be worth now: on the page "
-        "/due, in `/due.ics` and in the metrics `monitor_due_*_seconds`.",
+        description="Whether every series has a date by which it needs a reference "
+        "(docs/beyond.md#who-needs-a-reference-next).",
     ),
 )
 

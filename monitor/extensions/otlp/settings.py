@@ -15,8 +15,8 @@ class Otlp(Section):
 
     endpoint: Annotated[str, Field(max_length=2048, pattern=r"^https?://[!-~]+$")] | None = setting(
         None,
-        "URL to post to, such as http://127.0.0.1:4318/v1/metrics; null for none. Needs the extra "
-        "otlp. Credentials go into the variable OTEL_EXPORTER_OTLP_HEADERS.",
+        "URL to post to, such as http://127.0.0.1:4318/v1/metrics; null for none "
+        "(docs/metrics.md).",
     )
     interval_seconds: float = setting(30.0, "Time between two pushes.", ge=0.1, le=86_400)
     timeout_seconds: float = setting(

@@ -21,8 +21,7 @@ class TypedReference(Section):
     quantity: Glob = setting("*", "Pattern of the quantities.")
     u: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
         None,
-        "Standard uncertainty of the typed values, in the unit of the quantity; null: negligible "
-        "beside the sensor's.",
+        "Standard uncertainty of the typed values; null if it is negligible.",
     )
     minimum: float = setting(-1e6, "Smallest number that can be typed.", ge=-1e15, le=1e15)
     maximum: float = setting(1e6, "Largest number that can be typed.", ge=-1e15, le=1e15)
@@ -39,13 +38,13 @@ class HomeAssistant(Section):
 
     discovery_topic: Prefix = setting(
         "homeassistant",
-        "Home Assistant's discovery prefix; its birth message comes on status below it.",
+        "Home Assistant's discovery prefix.",
     )
     references: Annotated[tuple[TypedReference, ...], Field(max_length=100, strict=False)] = (
         setting(
             (),
-            "Series whose device has a number field for typing in a reference, which is published "
-            "as a native reference with the time of typing. If several match, the first applies.",
+            "Series whose device has a number field for typing in a reference; of several that "
+            "match, the first applies.",
         )
     )
 
@@ -55,13 +54,11 @@ class Verdicts(Section):
 
     prefix: Prefix | None = setting(
         None,
-        "Topic prefix, such as monitor: PREFIX/verdict/SENSOR/QUANTITY and PREFIX/status, which is "
-        "online or offline. Each daemon at a broker needs its own. null publishes nothing.",
+        "Topic prefix, such as monitor, different for each daemon; null publishes nothing.",
     )
     home_assistant: HomeAssistant | None = setting(
         None,
-        "Every sensor as a device in Home Assistant, with state, bias, ZMS and problem of each "
-        "quantity; null for none, {} for the defaults.",
+        "Every sensor as a device in Home Assistant; null for none, {} for the defaults.",
     )
 
     def contradictions(self) -> Iterator[Contradiction]:

@@ -28,26 +28,24 @@ class WatchedCovariate(Section):
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")] = Field(
         description="Its name, of a-z 0-9 _, a letter first; hour (of the day, UTC) and level (of "
-        "the value) come from the pairs and need nothing else."
+        "the value) need nothing else."
     )
     unit: Unit = setting("", "Its unit, for display.")
     field: Path = setting(
         "",
-        "Path of the number, as in map: in the record of the reading or, with topic, in its "
-        "messages; empty if the payload itself is the number.",
+        "Path of the number, as in map; empty if the payload itself is the number.",
     )
     topic: Topic | None = setting(
         None,
-        "Topic of its own, such as site/{sensor}/temperature; without {sensor} its numbers hold "
-        "for all sensors. null: the number is in the messages of the readings.",
+        "Topic of its own, such as site/{sensor}/temperature; null if the readings' messages have "
+        "the number.",
     )
     time: Path = setting(
         "", "With topic, path of the number's time; empty for the time of arrival."
     )
     max_age_seconds: Annotated[float, Field(ge=0, le=604_800)] | None = setting(
         None,
-        "How much older than its reading a number may be; null means 3600 with topic, else 0, "
-        "which is the message of the reading itself.",
+        "How much older than its reading a number may be; null means 3600 with topic, else 0.",
     )
 
     @property
