@@ -14,8 +14,7 @@ from monitor.core.model import Event, Reading, Reference
 from monitor.decode import Rejected
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival
-from monitor.decode.spec import MapError, MapSpec, SeriesSpec
-from monitor.decode.time import reader
+from monitor.decode.spec import MapSpec, SeriesSpec
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 T = 1_772_298_600.0  # 2026-02-28T17:10:00Z
@@ -138,118 +137,13 @@ def test_a_formula_that_fails_for_one_value_costs_that_record():
     assert found[0].reason == "bad_uncertainty"
 
 
-# -- units ----------------------------------------------------------------------------------------
-
-
-def test_pounds_become_kilograms_with_their_uncertainty():
-    found = reading(
-        {"v": 860, "u": 10, "lo": 840, "hi": 880},
-        value="v", u="u", lower="lo", upper="hi", unit="lb", to_unit="kg",
-    )  # fmt: skip
-
-    # one pound is 0.45359237 kg by definition
-    assert found.value == pytest.approx(390.0894382)
-    assert (found.u, found.lower) == (pytest.approx(4.5359237), pytest.approx(381.0175908))
-    assert found.upper == pytest.approx(399.1612856)
-
-
-def test_the_unit_a_payload_states_is_converted():
-    found = reading(
-        {"v": 0.8412, "U": 0.0006, "k": 2, "unit": "g/cm3"},
-        value="v", U="U", k="k", unit_path="unit", to_unit="kg/m3",
-    )  # fmt: skip
-
-    assert (found.value, found.u) == (pytest.approx(841.2), pytest.approx(0.3))
-
-
-def test_a_temperature_is_shifted_but_its_uncertainty_is_not():
-    found = reading({"v": 20, "u": 0.5}, value="v", u="u", unit="degC", to_unit="K")
-
-    assert (found.value, found.u) == (pytest.approx(293.15), pytest.approx(0.5))
-
-
-@pytest.mark.parametrize(
-    ("payload", "series"),
-    [
-        ({"unit": "kg"}, {"unit_path": "unit", "to_unit": "m"}),
-        ({"unit": "lb"}, {"unit_path": "unit", "unit": "kg"}),
-        ({"unit": "9**9**9"}, {"unit_path": "unit", "to_unit": "kg"}),
-        ({}, {"unit_path": "unit", "to_unit": "kg"}),
-    ],
-)
-def test_a_unit_in_conflict_is_refused(payload, series):
-    with pytest.raises(Rejected) as caught:
-        reading({"v": 1, "u": 1, **payload}, value="v", u="u", **series)
-
-    assert caught.value.reason == "unit"
-
-
 # -- records, names, quality ----------------------------------------------------------------------
-
-
-def test_each_entry_of_an_array_is_a_record_and_a_bad_one_costs_itself_alone():
-    found = observe(
-        {"t": T, "n": "x", "list": [{"v": 1, "u": 1}, {"v": "a", "u": 1}, {"v": 3, "u": 0}]},
-        each="list", time="$.t", sequence="$.n",
-    )  # fmt: skip
-
-    assert [getattr(each, "reason", None) for each in found] == [
-        None, "bad_field", "bad_uncertainty",
-    ]  # fmt: skip
-    assert found[0].sequence == "x"
-    assert "$.v" in found[1].detail
-
-
-def test_columns_become_rows():
-    found = observe({"t": [T, T + 1], "v": [1, 2], "u": 0.5}, columnar="$")
-
-    assert [(each.time, each.value, each.u) for each in found] == [(T, 1, 0.5), (T + 1, 2, 0.5)]
-
-
-def test_a_message_with_several_quantities_gives_those_it_has():
-    series = [
-        {"quantity": "a", "value": "a.v", "u": "a.u"},
-        {"quantity": "b", "value": "b.v", "u": "b.u"},
-    ]
-
-    found = observe({"t": T, "b": {"v": 2, "u": 1}}, series=series)
-    (nothing,) = observe({"t": T}, series=series)
-
-    assert [each.quantity for each in found] == ["b"]
-    assert nothing.reason == "missing_field"
-    assert observe({"t": T}, series=series, optional=True) == []
-
-
-@pytest.mark.parametrize(
-    ("layout", "told"),
-    [
-        ("%H:%M", "has no full date"),
-        ("%d.%m. %H:%M", "has no full date"),
-        ("%d.%m.%Y %H:%M %p", "loses AM or PM"),
-        ("%d.%m.%Y %I:%M", "loses AM or PM"),
-        ("%Y-%m-%d %H:%M %Z", "names a zone in vain"),
-    ],
-)
-def test_a_layout_that_loses_a_part_of_the_time_is_refused(layout, told):
-    with pytest.raises(MapError, match=told):
-        reader(layout=layout)
 
 
 def test_a_scalar_payload_is_the_value_at_its_time_of_arrival():
     (found,) = observe(512, time="arrival", series=[{"value": "$", "u": 2}])
 
     assert (found.value, found.time) == (512, RECEIVED)
-
-
-def test_a_key_has_one_spelling():
-    spec = {"key": "eid", "key_remove": " -", "key_case": "upper"}
-
-    (found,) = observe({"t": T, "v": 1, "u": 1, "eid": "982 000-ab"}, **spec)
-    (number,) = observe({"t": T, "v": 1, "u": 1, "eid": 982000412345678}, **spec)
-    (none,) = observe({"t": T, "v": 1, "u": 1}, **spec)
-
-    assert (found.key, number.key) == ("982000AB", "982000412345678")
-    assert (none.reason, "$.eid" in none.detail) == ("missing_field", True)
 
 
 def test_numbers_in_texts_are_taken_where_the_settings_say_so():
@@ -266,41 +160,6 @@ def test_what_is_no_plain_number_is_refused(text):
     (found,) = observe({"t": T, "v": text, "u": 1}, number_texts=True)
 
     assert found.reason in ("bad_field", "not_finite")
-
-
-def test_quality_filters_refuse_and_selections_pass_over():
-    payload = {"t": T, "v": 1, "u": 1, "f": "BAD", "ok": 1}
-
-    (refused,) = observe(payload, where={"f": ("GOOD",)})
-    (missing,) = observe(payload, where={"g": ("GOOD",)})
-    (truth,) = observe(payload, where={"ok": (True,)})
-
-    assert {each.reason for each in (refused, missing, truth)} == {"quality"}
-    assert "$.f" in refused.detail
-    assert len(observe(payload, where={"g": ("GOOD",)}, defaults={"g": "GOOD"})) == 1
-    assert observe(payload, select={"f": ("GOOD",)}) == []
-
-
-def test_a_text_is_split_into_names():
-    spec = MapSpec(
-        series=(SeriesSpec(quantity="{what}", value="v", u="u"),),
-        time="t",
-        names={"tag": "{device}.{what}"},
-        sensor="plant-{device}",
-    )
-    tags = ("AT-4012.x.density", "AT-4012", "a+b.density")
-
-    found, plain, spaced = (
-        found
-        for tag in tags
-        for seen in Mapped(spec, "reading").observe(
-            {"t": T, "v": 1, "u": 1, "tag": tag}, Arrival({}, RECEIVED)
-        )
-        for found in seen.found
-    )
-
-    assert (found.sensor, found.quantity) == ("plant-AT-4012.x", "density")
-    assert (plain.reason, spaced.reason) == ("bad_name", "bad_name")
 
 
 def test_a_mistake_in_a_map_is_told_with_its_place():
@@ -339,14 +198,6 @@ def test_a_reference_has_identity_revision_and_status():
     assert (void.void, void.revision, void.identity) == (True, 14, "7")
     assert math.isnan(void.time)
     assert (odd.reason, half.reason) == ("bad_field", "bad_field")
-
-
-def test_an_interval_of_a_reference_becomes_its_standard_uncertainty():
-    series = [{"value": "v", "lower": "lo", "upper": "hi", "p": 0.95}]
-
-    (found,) = observe({"t": T, "v": 5, "lo": 3.04, "hi": 6.96}, kind="reference", series=series)
-
-    assert found.u == pytest.approx(1.96 / 1.959963985)
 
 
 def test_an_event_is_mapped():
@@ -455,38 +306,3 @@ def test_the_laboratory_of_the_process_trade_is_read():
     assert final.value == pytest.approx(842.1)
     assert prelim.revision < final.revision < void.revision
     assert (void.void, void.identity, void.subject, void.quantity) == (True, "S-88121", "", "")
-
-
-def test_readings_from_a_time_of_maintenance_are_refused():
-    text = """sources:
-- {topic: "a/{subject}", kind: reference}
-- {topic: "b/{sensor}", kind: reading}
-maintenance:
-- {sensor: "x*", start: 2026-03-01T06:00Z, end: 2026-03-01T07:00Z}
-"""
-    router = router_of(parse(text.encode(), "f"))
-
-    def verdict(sensor, clock):
-        payload = b'{"time":"2026-03-01T%sZ","value":1,"u":1}' % clock
-        (found,) = router.decode(f"b/{sensor}", payload, LATE)
-        return getattr(found, "reason", "used")
-
-    assert verdict("x1", b"06:00:00") == "maintenance"
-    assert verdict("x1", b"07:00:00") == "used"
-    assert verdict("x1", b"05:59:59") == "used"
-    assert verdict("y1", b"06:30:00") == "used"
-
-
-@pytest.mark.parametrize(
-    ("more", "name"), [({"station": {"id": "S3"}}, "S3"), ({"station": {"id": 3}}, "3"), ({}, "")]
-)
-def test_a_reference_may_name_what_measured_it_by_path(more, name):
-    (found,) = observe(
-        {"t": T, "v": 1.0, **more},
-        kind="reference",
-        subject="{sensor}",
-        reference_id="station.id",
-        series=[{"value": "v", "quantity": "o3"}],
-    )
-
-    assert found.reference_id == name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pytest
 from harness.examples import examples
@@ -13,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from monitor.core.analysis import ranking
-from monitor.core.analysis.correlation import correlation
 from monitor.core.columns import Columns
 from monitor.core.scores import characteristics, proper_scores
 from monitor.core.scores.statistics import compute
@@ -143,37 +140,6 @@ def test_ranks_of_the_published_table(read_table_1):
         assert sorted(best_first) == sorted(order.split())
         printed = [methods.index(letter) for letter in order.split()]
         assert np.all(np.diff(values[printed]) >= 0.0)
-
-
-@pytest.fixture
-def read_table_1(shared_data):
-    text = (shared_data / "seed000_table1.csv").read_text()
-    rows = list(csv.DictReader(text.splitlines()))
-    columns = {"crps": "crps_kg", "interval": "interval_kg", "brier": "brier_per_kg"}
-    table = {
-        name: np.array([float(row[column]) for row in rows]) for name, column in columns.items()
-    }
-    return table | {"method": [row["method"] for row in rows]}
-
-
-def test_scores_go_together_as_scipy_says(read_table_1):
-    for one, other in (("crps", "interval"), ("crps", "brier"), ("interval", "brier")):
-        x, y = read_table_1[one], read_table_1[other]
-
-        got = correlation(x, y)
-
-        rank, line = stats.spearmanr(x, y), stats.linregress(x, y)
-        assert got.spearman == pytest.approx(rank.statistic, rel=1e-12)
-        assert got.p == pytest.approx(rank.pvalue, rel=1e-9)
-        assert got.pearson == pytest.approx(line.rvalue, rel=1e-12)
-        assert (got.slope, got.intercept) == pytest.approx((line.slope, line.intercept), rel=1e-9)
-
-
-def test_correlation_needs_three_sensors_and_a_spread():
-    for x in ([1.0, 2.0], [1.0, 1.0, 1.0], [0.1, 0.1, 0.1]):
-        got = correlation(np.array(x), np.arange(float(len(x))))
-        assert np.isnan(got).all()
-    assert correlation(np.arange(5.0), -np.arange(5.0)).spearman == pytest.approx(-1.0)
 
 
 @pytest.mark.parametrize("density", ["normal", "tophat"])
@@ -327,19 +293,6 @@ def test_common_events_and_availability_are_those_of_plain_python(by_series):
     got, events = common
     assert events.tolist() == in_order
     assert got.value.tolist() == [each[number] for each in last for number in in_order]
-
-
-@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=3, max_size=12))
-@examples(200)
-def test_ranks_and_their_correlation_are_those_of_scipy_with_any_ties(numbers):
-    x, y = np.array(numbers, dtype=float).T
-
-    np.testing.assert_array_equal(ranking.ranks(x), stats.rankdata(x))
-    if np.ptp(x) > 0.0 and np.ptp(y) > 0.0:
-        want = stats.spearmanr(x, y)
-        got = correlation(x, y)
-        assert got.spearman == pytest.approx(want.statistic, abs=1e-12)
-        assert got.p == pytest.approx(want.pvalue, rel=1e-6, abs=1e-6)
 
 
 def plain_bounds(mean, replicas):

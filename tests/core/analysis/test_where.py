@@ -9,14 +9,8 @@ import pytest
 from harness.cases import further
 from harness.series import pairs
 
-from monitor.core.analysis.where import (
-    LOOK,
-    Covariate,
-    along_hour,
-    along_level,
-    calibrated_where,
-)
-from monitor.core.analysis.where_words import where_document, where_sentence
+from monitor.core.analysis.where import LOOK, Covariate, along_hour, along_level, calibrated_where
+from monitor.core.analysis.where_words import where_sentence
 from monitor.core.detector.e_process import bets_from_first
 
 
@@ -84,18 +78,6 @@ def test_a_factor_on_u_is_that_of_the_sensor_whatever_its_references_are_uncerta
     assert only.estimate.value == pytest.approx(2.0, rel=0.1)
 
 
-def test_an_offset_of_some_hours_is_told_with_them():
-    c, _ = drawn(1, 1500, plant=lambda h, _r, _l: (h >= 21) | (h < 3), factor=1.0, shift=-1.0)
-    found = calibrated_where(c, along_hour(c.time))
-    (only,) = found.findings
-    assert only.fault == "offset"
-    assert (only.low, only.high) == (pytest.approx(21.0, abs=2.0), pytest.approx(3.0, abs=2.0))
-    said = where_sentence(found, "ug")
-    assert said.startswith("reads ")
-    assert " low (" in said
-    assert said.endswith("h UTC, right elsewhere")
-
-
 def test_an_offset_of_high_levels_is_found_and_no_level_of_an_honest_predictive_sensor():
     c, _ = drawn(2, 1000, plant=lambda _h, _r, level: level > 60.0, factor=1.0, shift=1.5)
     (only,) = calibrated_where(c, along_level(c, "ug")).findings
@@ -108,13 +90,6 @@ def test_an_offset_of_high_levels_is_found_and_no_level_of_an_honest_predictive_
     assert calibrated_where(predictive, along_level(predictive, "ug")).state == "nothing"
     classical = pairs(predictive.reference, value, 1.0)
     assert calibrated_where(classical, along_level(classical, "ug")).state == "nothing"
-
-
-def test_a_sensor_that_is_wrong_alike_everywhere_is_wrong_in_no_part():
-    c, humidity = drawn(4, 1500, plant=lambda h, _r, _l: h >= 0)
-    found = calibrated_where(c, Covariate("RH", humidity, "%"))
-    assert (found.state, found.findings) == ("everywhere", ())
-    assert "along all of RH" in where_sentence(found)
 
 
 def wrong_alike(seed, count, wrong):
@@ -163,23 +138,6 @@ def test_a_large_offset_of_one_part_is_called_an_offset_there(size):
     assert named >= 7
 
 
-def test_a_part_with_a_wrong_uncertainty_and_an_offset_is_told_with_both():
-    c, humidity = wrong_alike(
-        1, 3000, lambda error, rh: np.where(rh > 70.0, 3.0 * error + 1.0, error)
-    )
-    found = calibrated_where(c, Covariate("RH", humidity, "%"))
-    spread, offset = found.findings
-    assert (spread.fault, offset.fault) == ("understated", "offset")
-    assert spread[1:4] == offset[1:4]
-    assert spread.estimate.lower < 3.0 < spread.estimate.upper
-    assert offset.estimate.lower < 1.0 < offset.estimate.upper
-    said = where_sentence(found)
-    assert said.startswith("understates its uncertainty ")
-    assert " and reads " in said
-    assert said.count(" RH") == 1
-    assert said.endswith(f" above {spread.low:g} % RH, right below")
-
-
 def test_a_part_that_is_nearly_the_whole_is_the_whole():
     c, humidity = wrong_alike(2, 3000, lambda error, rh: np.where(rh > 8.0, error + 1.0, error))
     found = calibrated_where(c, Covariate("RH", humidity, "%"))
@@ -210,29 +168,3 @@ def test_what_was_clear_stays_clear_since_the_same_pair():
         since.add(calibrated_where(part, Covariate("RH", humidity[:count], "%")).since)
     assert len(since) == 1
     assert since.pop() >= 0
-
-
-NUMBERS = np.random.default_rng(7).uniform(0.0, 1.0, 300)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "state", "told"),
-    [
-        (np.full(300, np.nan), "missing", "no pair has it"),
-        (np.full(300, np.inf), "missing", "no pair has it"),
-        (np.full(300, 41.5), "constant", "the same in all pairs"),
-        (np.where(np.arange(300) < 99, NUMBERS, np.nan), "few", "fewer than 100 pairs"),
-        (np.where(np.arange(300) < 299, NUMBERS, np.nan), "nothing", "(1 pair has no RH)"),
-        (np.where(np.arange(300) < 120, 3.0, NUMBERS), "nothing", "not clearly wrong"),
-        (np.where(NUMBERS < 0.5, -1e300, 1e300), "nothing", "not clearly wrong"),
-        (5e-324 * np.round(9.0 * NUMBERS), "nothing", "not clearly wrong"),
-    ],
-)
-def test_a_covariate_that_tells_nothing_is_said_so(numbers, state, told):
-    c, _ = drawn(8, 300)
-    found = calibrated_where(c, Covariate("RH", numbers, "%"))
-    document = where_document(found)
-    assert document["state"] == state or state == "nothing"
-    if document["state"] == state:
-        assert told in document["sentence"]
-    assert document["findings"] == []

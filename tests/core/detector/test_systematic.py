@@ -21,7 +21,6 @@ from monitor.core.pairing.series_rules import SeriesRules, Systematic
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.core.steps import finish
 from monitor.journal import Batch
 from monitor.journal.in_memory import InMemoryStore
 
@@ -306,24 +305,3 @@ def test_an_error_beyond_the_declaration_fires(intervals):
     network = delivered(pairs, Systematic(share=S), [np.arange(300)])
 
     assert state_of(network) == "firing"
-
-
-def test_the_share_is_that_of_the_first_pair_whatever_comes_first():
-    pairs = recorded()
-    pairs["u_ref"][0] = 1.5
-    declared = Systematic(share=0.5, reference_value=0.3)
-    in_order = delivered(pairs, declared, [np.arange(300)])
-    late = delivered(pairs, declared, [np.arange(20, 300), np.arange(20)])
-
-    expected = np.hypot(0.5 * 2.0, 0.3) / np.hypot(2.0, 1.5)
-    assert in_order.detector.systematic[0] == pytest.approx(expected, rel=1e-14)
-    assert late.replayer.evidence_bits(0) == in_order.replayer.evidence_bits(0)
-    assert finish(late.replayer.evidence_by(0, pairs)) == in_order.replayer.evidence_bits(0)
-
-
-def test_a_series_that_is_forgotten_has_no_share_left():
-    network = delivered(recorded(), Systematic(share=S), [np.arange(300)])
-
-    network.replayer.forget(0)
-
-    assert network.detector.systematic[0] == 0.0

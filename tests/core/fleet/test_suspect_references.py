@@ -9,8 +9,6 @@ from monitor.core.detector.detector import Detector
 from monitor.core.fleet.common_errors import Meetings
 from monitor.core.fleet.suspect_references import innovations, suspicion
 from monitor.core.pairing.series_rules import Systematic
-from monitor.core.snapshot.states import explains
-from monitor.core.verdict import Estimate
 
 
 def test_discounted_evidence_of_honest_sensors_has_a_mean_of_at_most_the_horizon():
@@ -126,14 +124,6 @@ def test_a_systematic_part_of_the_sensors_excuses_no_reference():
     assert found is not None
     assert declared is not None
     assert declared[:4] == found[:4]
-
-
-@pytest.mark.parametrize(
-    ("own", "explained"),
-    [(-1.1, True), (1.1, False), (-5.0, False), (-2.4, True)],
-)
-def test_an_offset_is_explained_if_it_is_that_of_the_reference(own, explained):
-    assert explains(Estimate(1.2, 1.0, 1.4), Estimate(own, own - 0.1, own + 0.1)) is explained
 
 
 def test_a_small_offset_of_an_uncertain_reference_with_many_sensors_is_found():

@@ -5,18 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from harness.series import drawn, pairs
-from scipy import stats
 
 from monitor.core.analysis import resampling
 from monitor.core.columns import columns
-from monitor.core.scores import calibration, intervals, saddlepoint
-from monitor.core.scores.intervals import (
-    abc_rce,
-    abc_zms,
-    saddlepoint_zms,
-    verdict,
-    zeta_of,
-)
+from monitor.core.scores import calibration, intervals
+from monitor.core.scores.intervals import abc_rce, abc_zms, saddlepoint_zms, verdict, zeta_of
 
 
 def ends(interval):
@@ -46,26 +39,6 @@ def test_closed_interval_of_rce_is_that_of_bca_with_many_replicates(n, heavy):
     off = np.abs(ends(abc_rce(c)) - theirs) / (theirs[1] - theirs[0])
 
     assert off.max() < 0.02
-
-
-def test_saddlepoint_is_the_root_of_its_equation():
-    """Line, cubic and search against a bisection of the same equation."""
-    for seed in range(20):
-        c = drawn(seed, (60 if seed % 2 else 500,), heavy=seed % 4 < 2)
-        off, second, a = intervals._central(c, calibration.z_square(c))
-        rows = saddlepoint.PairRows(off / np.sqrt(second[0]), c.starts, c.counts)
-        for tail, end in zip((0.025, 0.975), ends(saddlepoint_zms(c)), strict=True):
-            w = a + stats.norm.ppf(tail)
-            target = float((a + w / (1.0 - a * w))[0])
-            low, high = (1e-3, 30.0) if target > 0.0 else (-30.0, -1e-3)
-            for _ in range(80):
-                middle = 0.5 * (low + high)
-                at = saddlepoint._tilted(rows, np.array([[middle]]))
-                low, high = (middle, high) if at.place[0, 0] < target else (low, middle)
-            want = calibration.zms(c)[0] + np.sqrt(second[0]) * at.mean[0, 0]
-            width = np.diff(ends(saddlepoint_zms(c)))[0]
-
-            assert abs(end - want) < 5e-4 * width
 
 
 def test_live_interval_counts_autocorrelation_and_says_so():

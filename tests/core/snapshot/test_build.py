@@ -17,7 +17,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.state_sentences import SeriesTexts
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.core.steps import finish, portions, weighed
+from monitor.core.steps import finish
 from monitor.journal import Batch
 from monitor.journal.in_memory import InMemoryStore
 
@@ -195,10 +195,3 @@ def test_a_look_costs_what_changed(monkeypatch):
 
     assert looked == [[7, 250]]
     assert set(said) == {7, 250}
-
-
-def test_portions_are_all_there_is_in_order():
-    assert [*portions([1, 2, 3, 4, 5], 2)] == [[1, 2], [3, 4], [5]]
-    rows, weights = np.array([3, 5, 8, 9]), np.array([4, 4, 9, 1])
-    assert [part.tolist() for part in weighed(rows, weights, 8)] == [[3, 5], [8], [9]]
-    assert [*weighed(rows[:0], weights[:0], 8)] == []

@@ -11,7 +11,6 @@ import pytest
 from monitor.core.model import Float
 from monitor.core.pairing.series_rules import Systematic
 from monitor.core.verdict import FAULT, IS_RIGHT, Pairs, judge, judge_all, judge_file
-from monitor.core.verdict.faults import shows
 from monitor.core.verdict.sentences import document
 
 U = 2.0
@@ -76,17 +75,6 @@ def test_a_series_with_a_systematic_part_is_judged_alike_among_others():
     assert judge_all(several, alarm=[80, 80, 80]) == alone
 
 
-def test_values_and_shares_of_sensor_and_reference_add_in_squares_and_leave_some_to_chance():
-    u, u_ref = np.array([2.0, 0.5]), np.array([1.0, 0.0])
-    declared = Systematic(value=0.3, share=0.5, reference_value=0.1, reference_share=0.4)
-
-    found = declared.of(u, u_ref)
-
-    expected = np.sqrt([0.09 + 1.0 + 0.01 + 0.16, 0.09 + 0.0625 + 0.01])
-    np.testing.assert_allclose(found, expected)
-    assert np.all(Systematic(value=9.0).of(u, u_ref) < np.hypot(u, u_ref))
-
-
 def test_a_bias_within_it_is_said_to_be_within_it():
     found = judge_file(sensor(1.2 * FIXED), unit="kg")
 
@@ -118,15 +106,6 @@ def test_nothing_is_said_of_it_where_nothing_is_declared(level):
     for found in (judge_file(p, unit="kg"), judge(p, alarm=50, unit="kg")):
         assert "declared" not in found.sentence
         assert document(found, "kg")["explained"] is None
-
-
-def test_an_offset_whose_interval_reaches_into_it_is_not_called_one():
-    found = judge_file(sensor(4.0 * FIXED))
-    off = found._replace(size=found.size._replace(lower=1.5 * FIXED))
-
-    assert shows(found)
-    assert not shows(off)
-    assert shows(off._replace(explained=0.0))
 
 
 def test_a_drift_is_one_also_while_it_is_within_it():

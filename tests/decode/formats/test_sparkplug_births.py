@@ -8,18 +8,9 @@ from monitor.config import parse
 from monitor.config.core_plan import router_of
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.formats.sparkplug_payload import Payload
-from tests.decode.formats.test_formats import (
-    DENSITY,
-    EXCEPTION,
-    MS,
-    RECEIVED,
-    U95,
-    T,
-    birth,
-    reasons,
-    router,
-    sparkplug,
-)
+from tests.decode.formats.test_formats import RECEIVED, T, router
+from tests.decode.formats.test_senml import reasons
+from tests.decode.formats.test_sparkplug import DENSITY, EXCEPTION, MS, U95, birth, sparkplug
 
 
 def data(value=842.0, **more):

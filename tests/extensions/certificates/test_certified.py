@@ -12,7 +12,7 @@ from harness.dcc_examples import SIGNATURE, certificate, quantity, real
 from harness.programs import until
 
 from monitor.cli import main
-from monitor.config import SettingsError, parse
+from monitor.config import parse
 from monitor.config.core_plan import router_of, units_of
 from monitor.core.model import Reference
 from monitor.daemon.assembly import assemble
@@ -35,13 +35,6 @@ NATIVE = "unit: kg"
 MAPPED = "unit: kg\n    decoder: json\n    map: {series: [{value: value}]}"
 LAST_DAY = datetime(2027, 3, 2, tzinfo=UTC).timestamp()
 DAY = 86_400.0
-
-
-@pytest.fixture
-def file(tmp_path):
-    path = tmp_path / "scale.xml"
-    path.write_bytes(certificate(quantity(real(U="800", unit="\\gram"))))
-    return path
 
 
 def text(path, *, kind="reference", source=NATIVE, more="") -> str:
@@ -173,24 +166,6 @@ def test_a_running_daemon_shows_it(file, tmp_path, mosquitto):
 
 
 # -- mistakes -------------------------------------------------------------------------------------
-
-KINDS = {
-    "kind": ({"kind": "reading"}, "sources[1].certificate: is for references"),
-    "unit": ({"source": "qos: 1"}, "sources[1].unit: is missing; a source with a certificate"),
-    "format": ({"source": "unit: kg\n    decoder: senml"}, "needs the decoder native or a map"),
-    "twice": ({"more": "valid_for: 1y, valid_until: 2027-01-01"}, "conflicts with valid_until"),
-    "period": ({"more": "valid_for: 12 months"}, "valid_for: is not a length of time"),
-    "day": ({"more": "valid_until: 1.3.2027"}, "valid_until: is not a date; write one such as"),
-}
-
-
-@pytest.mark.parametrize("which", KINDS)
-def test_settings_that_contradict_themselves_are_told(file, which):
-    how, sentence = KINDS[which]
-    with pytest.raises(SettingsError) as refused:
-        settings_of(file, **how)
-
-    assert sentence in str(refused.value)
 
 
 UNUSABLE = {

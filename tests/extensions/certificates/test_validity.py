@@ -5,13 +5,16 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from harness.dcc_examples import certificate
 
+from monitor.extensions.certificates.dcc import read_certificate
 from monitor.extensions.certificates.validity import (
     Period,
     ValidityError,
     parse_duration,
     parse_period,
 )
+from tests.extensions.certificates.conftest import FILE
 
 
 def test_lengths_of_time_keep_to_the_calendar():
@@ -25,3 +28,11 @@ def test_lengths_of_time_keep_to_the_calendar():
             parse_period(text)
     with pytest.raises(ValidityError):
         parse_period("99999y").after(leap)
+
+
+def test_a_period_counts_from_the_last_day_of_the_calibration():
+    found = read_certificate(certificate(until="<dcc:period>P1Y6M</dcc:period>"), FILE)
+    assert found.recalibration == date(2027, 9, 2)
+    found = read_certificate(certificate(until="<dcc:period>soon</dcc:period>"), FILE)
+    assert found.recalibration is None
+    assert "period until recalibration 'soon' is not a duration" in found.mistakes[0]

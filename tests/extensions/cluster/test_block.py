@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from itertools import groupby
 from operator import attrgetter
@@ -25,7 +24,7 @@ from monitor.extensions.cluster.log_records import (
     pack_messages,
     unpack_messages,
 )
-from monitor.extensions.cluster.recipes import recipe_of, worst_of_a_block
+from monitor.extensions.cluster.recipes import recipe_of
 
 SENSORS = ["cart-1", "cart-2", "cart-3"]
 SETTINGS = """
@@ -158,41 +157,6 @@ def test_messages_of_one_batch_twice_count_as_duplicates():
     assert again.totals["received"] == 2 * first.totals["received"]
     assert again.pairs == 0
     assert not again.changed_at
-
-
-def test_what_is_older_than_all_that_is_kept_changes_nothing_and_is_counted():
-    block = block_of(None)
-    block.apply(MESSAGES)
-    first = MESSAGES[0]
-    late = json.loads(first.payload) | {"value": 1.0, "seq": "other"}
-    before = facts(block.network.evaluate(0.0), block.network)
-    onsets = block.network.reports.onsets()
-    reference = next(each for each in MESSAGES if each.topic.endswith("cart-1/mass/reference"))
-    came = MESSAGES[-1].received
-    revised = json.loads(reference.payload) | {"rev": 9, "value": 1.0}
-    results = block.apply(
-        [
-            LogMessage(came, first.topic, json.dumps(late).encode()),
-            LogMessage(came, reference.topic, json.dumps(revised).encode()),
-        ]
-    )
-    after = facts(block.network.evaluate(0.0), block.network)
-
-    assert results.totals["too_late"] == 2
-    assert after == before
-    assert block.network.reports.onsets() == onsets != []
-
-
-def test_a_revision_alone_of_a_reference_whose_pairs_are_gone_is_counted_as_too_late():
-    block = block_of(None)
-    block.apply(MESSAGES)
-    reference = next(each for each in MESSAGES if each.topic.endswith("cart-1/mass/reference"))
-    came, known = MESSAGES[-1].received, json.loads(reference.payload)
-    for late, revised in enumerate(({"rev": 9, "value": 1.0}, {"rev": 10, "status": "void"}), 1):
-        body = json.dumps(known | revised).encode()
-        found = block.apply([LogMessage(came, reference.topic, body)])
-
-        assert found.totals["too_late"] == late
 
 
 def test_a_state_of_an_earlier_version_is_upgraded_and_other_versions_are_refused(monkeypatch):
@@ -431,12 +395,6 @@ def test_what_the_driver_is_told_is_the_same_though_the_state_is_written_and_rea
     assert [each.noted for each in told] == [each.noted for each in kept]
     assert [each.changed_at for each in told] == [each.changed_at for each in kept]
     assert any(each.changed_at for each in kept)
-
-
-def test_a_block_shows_few_calm_series_and_all_blocks_together_what_was_asked_for():
-    for blocks, worst, shown in ((1, 100, 100), (8, 100, 50), (1024, 100, 4), (1024, 2, 2)):
-        text = f"cluster: {{blocks: {blocks}, log: {{partitions: 1}}, job: {{worst: {worst}}}}}"
-        assert worst_of_a_block(settings_of(text)) == shown
 
 
 def test_messages_of_a_block_are_packed_and_unpacked():

@@ -25,7 +25,7 @@ from monitor.extensions.cluster.placing import Placing, block_of
 from monitor.extensions.cluster.recipes import recipe_of
 from monitor.extensions.cluster.sink import NOTE, ClusterSink
 from monitor.journal import Journal
-from tests.extensions.cluster.test_results import Recorder
+from tests.extensions.cluster.test_sink import Recorder
 
 BLOCKS = 6
 SENSORS = [f"near-{at}" for at in range(12)]

@@ -6,7 +6,6 @@ import msgspec
 import pytest
 from harness.fleet_messages import START, reading
 
-from monitor.extensions.cluster.kafka_log import LogError, batch_ends
 from monitor.extensions.cluster.log_records import (
     LogMessage,
     NewerRecordError,
@@ -60,13 +59,3 @@ def test_a_record_of_a_newer_version_is_not_skipped():
 
     with pytest.raises(NewerRecordError, match="version 3, newer"):
         list(packed_by_block([body], OWN))
-
-
-def test_a_batch_has_so_many_records_and_a_topic_that_was_made_anew_is_an_error():
-    start, ends = {"0": 5, "1": 7}, {"0": 90, "1": 8}
-
-    assert batch_ends(start, ends, 20) == {"0": 15, "1": 8}
-    assert batch_ends(start, ends, None) == ends
-    assert batch_ends({}, ends, 2) == {"0": 1, "1": 1}
-    with pytest.raises(LogError, match="partition 1 of the log ends at 6"):
-        batch_ends(start, {"0": 90, "1": 6}, None)

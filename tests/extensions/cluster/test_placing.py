@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 from harness.fleet_messages import START, reading, reference, stream
 
-from monitor.config import load, parse
+from monitor.config import parse
 from monitor.config.core_plan import router_of
 from monitor.extensions.cluster.block import Block
 from monitor.extensions.cluster.log_records import LogMessage
 from monitor.extensions.cluster.placing import EVERY, OwnRouter, Placing, block_of
-from monitor.extensions.cluster.recipes import for_workers, recipe_of, settings_in
+from monitor.extensions.cluster.recipes import recipe_of
 from tests.extensions.cluster.test_block import daemon_facts, facts
 
 BLOCKS = 16
@@ -43,14 +43,6 @@ def place(placing: Placing, message: LogMessage) -> tuple[int, ...]:
 
 def own(*sensors: str) -> tuple[int, ...]:
     return tuple(sorted({block_of(each, BLOCKS) for each in sensors}))
-
-
-def test_workers_find_the_files_of_the_settings_where_the_driver_does(tmp_path):
-    file = tmp_path / "monitor.yaml"
-    file.write_text("places_file: places.csv\n")
-
-    assert settings_in(for_workers(file)) == load(file)
-    assert load(file).places_file == f"{tmp_path}/places.csv"
 
 
 def test_a_reading_goes_to_the_block_of_its_sensor_and_a_reference_to_that_of_its_subject():

@@ -10,7 +10,6 @@ import pytest
 from harness.daemon import Daemon
 from harness.programs import WAIT_SECONDS, until
 
-from monitor.config import SettingsError, parse
 from monitor.core.registry import SeriesName
 from monitor.extensions.corrected.corrected_readings import (
     WAITING_MAX,
@@ -121,29 +120,3 @@ def test_readings_that_wait_too_long_are_dropped_and_counted():
     dropped = topics.figures().dropped
     assert (topics.figures().waiting, dropped) == (0, WAITING_MAX + 7)
     assert CorrectedTopics("{sensor}/{quantity}", away, dropped).figures().dropped == dropped
-
-
-SOURCES = """
-sources:
-  - {topic: 'monitor/{sensor}/{quantity}/reading', kind: reading}
-  - {topic: 'monitor/{subject}/{quantity}/reference', kind: reference}
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("correct: {publish: 'fixed/{sensor}'}", "must have {sensor} and {quantity}"),
-        ("correct: {publish: 'fixed/{sensor}/{quantity}/#'}", "must have {sensor} and {quantity}"),
-        ("correct: {publish: 'fixed/{sensor}/{quantity}', level: 90}", "less than 1"),
-        (
-            "correct: {publish: 'monitor/{sensor}/{quantity}/reading'}" + SOURCES,
-            "also matches the corrected readings",
-        ),
-    ],
-)
-def test_settings_that_cannot_be_meant_are_refused(text, said):
-    with pytest.raises(SettingsError) as caught:
-        parse(text.encode(), "settings.yaml")
-
-    assert said in str(caught.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,33 +11,8 @@ from harness.publishing import Said
 
 from monitor.cli import main
 from monitor.config.extended import model_of
-from monitor.core.pairing.series_rules import SeriesRules
 from monitor.daemon.assembly import assemble
-from monitor.extensions.due.command import due_snapshot
 from monitor.extensions.due.due_forecasts import due_dates_in
-from monitor.http.metrics import Exposition
-from monitor.http.published import Page
-from monitor.report.recorded import read
-from tests.http.test_service import get, service
-
-__all__ = ["service"]
-NAMES = ("calm", "walker", 'x; "ü", <b>\\n')
-
-
-@pytest.fixture
-def file(tmp_path):
-    random = np.random.default_rng(5)
-    rows = []
-    for name, walk in zip(NAMES, (0.0, 0.3, 0.1), strict=True):
-        off = np.cumsum(random.normal(size=80) * walk)
-        for at, each in enumerate(off - off[-1]):
-            when = datetime.fromtimestamp(1.77e9 + at * 86_400.0, UTC).isoformat()
-            quoted = name.replace('"', '""')
-            rows.append(f'{when},"{quoted}",t,{20.0 + each + random.normal():.4f},1,20,0.1')
-    path = tmp_path / "pairs.csv"
-    head = "time,sensor,quantity,value,sigma,reference,reference_sigma"
-    path.write_text("\n".join([head, *rows]), encoding="utf-8")
-    return path
 
 
 def unfolded(calendar: str) -> list[tuple[str, str]]:
@@ -100,38 +74,6 @@ def test_pairs_without_times_have_no_dates(tmp_path, capsys):
     path.write_text("value,sigma,reference\n1,1,1\n2,1,1\n")
     assert main(["due", str(path)]) == 2
     assert "time" in capsys.readouterr().err
-
-
-def test_page_document_calendar_and_metrics_tell_the_same(file, service):
-    recorded = read(file, SeriesRules(asks=frozenset({"due"}), tolerance=5.0))
-    snapshot = due_snapshot(recorded)
-    service.publish(Page(snapshot))
-    listed = json.loads(get(service, "/api/v1/due")[1])
-    page = get(service, "/due")[1].decode()
-    for each in listed["series"]:
-        assert each["sentence"] in page
-    assert "<b>" not in page
-    assert "needed by, UTC<" in page
-    assert "leaves its tolerance, UTC<" in page
-    status, body, headers = get(service, "/due.ics")
-    assert (status, headers["content-type"]) == (200, "text/calendar; charset=utf-8")
-    assert body.count(b"BEGIN:VEVENT") == 3
-    worth = [
-        round(each["worth"], 3)
-        for each in json.loads(get(service, "/api/v1/due?order=worth")[1])["series"]
-    ]
-    assert worth == sorted(worth, reverse=True)
-    assert get(service, "/api/v1/due?order=name")[0] == 422
-    assert get(service, "/api/v1/due?by=name")[0] == 422
-    shown = replace(snapshot, withdrawn=np.zeros(3, np.bool_))  # a file's sensors are silent
-    metrics = Exposition().render(shown).decode()
-    (line,) = [
-        each
-        for each in metrics.splitlines()
-        if each.startswith('monitor_due_lower_seconds{sensor="walker"')
-    ]
-    (walker,) = [each for each in listed["series"] if each["sensor"] == "walker"]
-    assert float(line.split()[-1]) == pytest.approx(walker["lower"] - snapshot.time)
 
 
 def test_dates_are_the_same_bits_after_a_start_from_the_journal(tmp_path):

@@ -32,16 +32,6 @@ def test_the_committed_figures_of_generated_data_are_what_is_drawn_now(drawn):
         assert (IMAGES / name).read_text(encoding="utf-8") == drawn[name], name
 
 
-def test_the_committed_page_figures_and_table_are_what_the_recorded_data_give(shared_data):
-    made = written_pages.reproductions(shared_data)
-    papers = (PROJECT / "docs" / "evidence" / "papers.md").read_text(encoding="utf-8")
-
-    assert written_pages.figures_page(made) == PAGE
-    assert written_pages.between_marks(papers, written_pages.table_2(made["B"])) == papers
-    for name, drawing in written_pages.paper_drawings(made):
-        assert (IMAGES / name).read_text(encoding="utf-8") == drawing, name
-
-
 def test_each_is_on_the_page_and_stands_alone(drawn):
     assert set(re.findall(r"\(images/([^)]+)\)", PAGE)) == set(drawn) | RECORDED
     for path in IMAGES.glob("*.svg"):

@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import paho.mqtt.client as paho
 import pytest
@@ -19,16 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from paho.mqtt.enums import CallbackAPIVersion
 
-from monitor.config import SettingsError, parse
-from monitor.core.registry import SeriesName
-from monitor.extensions.topics.home_assistant import HomeAssistantDevices
-from monitor.extensions.topics.series import SeriesTopics, verdict_topic
+from monitor.config import parse
 from monitor.extensions.topics.verdict_topics import VerdictTopics
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.topic_templates import level_name, topic_level
-from tests.acceptance.test_forgotten_series import DAY, START, keep_house, opened, take
-
-VERDICTS = 'verdicts: {prefix: "site/m", home_assistant: {}}\nseries: {stale_after_seconds: 1e7}'
 
 
 class Follower:
@@ -88,13 +81,6 @@ def say(port: int, topic: str, text: str = "") -> None:
         out.publish(topic, text.encode())
 
 
-@pytest.fixture
-def daemon(tmp_path: Path, mosquitto) -> Iterator[Daemon]:
-    running = Daemon(tmp_path, mosquitto.port, VERDICTS, mqtt="keepalive_seconds: 1")
-    yield running
-    running.kill()
-
-
 # -- a real daemon on a real broker ---------------------------------------------------------------
 
 
@@ -134,32 +120,6 @@ def test_every_series_has_the_interfaces_numbers_retained(daemon, mosquitto):
     until("it counts", lambda: daemon.value("monitor_verdict_messages_total") >= 3.0)
 
 
-def test_only_what_changed_is_published_and_everything_when_asked(daemon, mosquitto):
-    daemon.start()
-    for sensor in ("a", "b"):
-        send(mosquitto.port, sensor, 5, 0.0)
-    with following(mosquitto.port, "site/m/verdict/#", "homeassistant/#") as seen:
-        for sensor in ("a", "b"):
-            until("told", lambda s=sensor: seen.json(f"site/m/verdict/{s}/x").get("pairs") == 5)
-        until("devices", lambda: sum("homeassistant" in topic for topic in seen.now) == 2)
-        seen.came.clear()
-        send(mosquitto.port, "a", 5, 0.0, first=5)
-        until("a again", lambda: seen.json("site/m/verdict/a/x").get("pairs") == 10)
-        assert {topic for topic, _ in seen.came} == {"site/m/verdict/a/x"}
-
-        kept = dict(seen.now)
-        for topic, text in (("site/m/status/get", ""), ("homeassistant/status", "online")):
-            seen.came.clear()
-            say(mosquitto.port, topic, text)
-            until("everything", lambda: {each for each, _ in seen.came} >= kept.keys())
-            assert {topic: payload for topic, payload in seen.now.items() if topic in kept} == kept
-        seen.came.clear()
-        say(mosquitto.port, "homeassistant/status", "offline")
-        send(mosquitto.port, "b", 5, 0.0, first=5)
-        until("b again", lambda: seen.json("site/m/verdict/b/x").get("pairs") == 10)
-        assert "site/m/verdict/a/x" not in dict(seen.came)
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
 def test_a_monitor_that_is_dead_or_stands_still_is_offline(daemon, mosquitto, number):
     daemon.start()
@@ -184,24 +144,6 @@ def test_a_broker_that_lost_everything_is_told_everything(daemon, mosquitto, tmp
     with following(mosquitto.port, "site/m/#") as seen:
         until("told again", lambda: seen.json("site/m/verdict/a/x").get("pairs") == 5)
         until("online again", lambda: seen.now.get("site/m/status") == b"online")
-
-
-def test_what_the_broker_keeps_of_no_series_is_cleared(daemon, mosquitto):
-    stray = HomeAssistantDevices("site/m", "homeassistant")
-    config = stray.announced("gone/1", [SeriesName("gone/1", "x")])[0]
-    with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
-        out.publish(*config, retain=True)
-        out.publish(verdict_topic("site/m", "gone/1", "x"), b"{}", retain=True)
-        out.publish(verdict_topic("site/other", "gone/1", "x"), b"{}", retain=True)
-        for foreign in ("K%FCche", "%ED%A0%80", "%61"):  # no level that a name is written as
-            out.publish(f"site/m/verdict/{foreign}/x", b"{}", retain=True)
-    with following(mosquitto.port, "site/#", "homeassistant/#") as seen:
-        until("they are there", lambda: len(seen.now) == 6)
-        daemon.start()
-        until(
-            "they are cleared",
-            lambda: seen.now.keys() == {"site/m/status", "site/other/verdict/gone%2F1/x"},
-        )
 
 
 # -- Home Assistant -------------------------------------------------------------------------------
@@ -239,39 +181,6 @@ def test_a_sensor_is_one_device_with_four_entities_a_quantity(daemon, mosquitto)
     assert shown("x state") in entities["x state"]["options"]
     assert float(shown("x bias")) == told["bias"]["value"]
     assert float(shown("x ZMS")) == told["zms"]["value"]
-
-
-def test_a_series_that_is_forgotten_is_cleared_and_is_back_when_heard(tmp_path):
-    parts = opened(tmp_path, START)
-    topics = SeriesTopics("p", HomeAssistantDevices("p", "homeassistant"))
-
-    def sent(now: float) -> dict[str, bool]:
-        topics.take(parts.network.evaluate(now))
-        messages = [*topics.messages(100)]
-        assert topics.waiting == 0
-        return {each.topic: bool(each.payload) for each in messages}
-
-    take(parts, "a", START, 40, seed=1)
-    take(parts, "b", START + 30 * DAY, 40, seed=2)
-    now = START + 30 * DAY + 7200.0
-    first = sent(now)
-    assert all(first.values())
-    assert len(first) == 4
-    assert sent(now) == {}
-
-    later = now + 25 * DAY
-    take(parts, "b", later, 3, seed=3)
-    assert keep_house(parts, later + 600.0) == 1
-    cleared = sent(later + 600.0)
-    of_a = {topic for topic in first if "/a/" in topic or "monitor_p_a" in topic}
-    assert len(of_a) == 2
-    assert {topic for topic, is_there in cleared.items() if not is_there} == of_a
-    topics.again()
-    assert {topic: bool(each) for topic, each in sent(later + 600.0).items()} == {
-        topic: topic not in of_a for topic in first
-    }
-    take(parts, "a", later + 3600.0, 3, seed=4)
-    assert dict.fromkeys(of_a, True).items() <= sent(later + 7200.0).items()
 
 
 TYPED = """
@@ -325,12 +234,6 @@ def test_a_name_is_one_level_and_comes_back(name):
     level.encode()
 
 
-def test_most_names_are_their_own_levels():
-    for name in ("cart-03", "Küche (Süd)", "n.4:1", "温度"):
-        assert topic_level(name) == name
-    assert verdict_topic("p", "a/b", "50%") == "p/verdict/a%2Fb/50%25"
-
-
 # -- what must not be -----------------------------------------------------------------------------
 
 
@@ -340,31 +243,3 @@ def test_a_broker_that_is_away_holds_nobody_up():
     topics.start()
     topics.stop(WAIT_SECONDS)
     assert topics.figures().connected is False
-
-
-WILD = """
-sources:
-  - {topic: "a/{sensor}/{quantity}", kind: reading}
-  - {topic: "r/+/{subject}/{quantity}", kind: reference}
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("verdicts: {home_assistant: {}}", "give verdicts.prefix too"),
-        ("verdicts: {prefix: 'a/+'}", "is not a topic prefix"),
-        (
-            "verdicts: {prefix: a}\nsources: [{topic: 'a/+/{sensor}/{quantity}', kind: reading}]",
-            "also matches the verdicts",
-        ),
-        (
-            "verdicts: {prefix: a, home_assistant: {references: [{minimum: 2, maximum: 1}]}}",
-            "is not above minimum",
-        ),
-        ("verdicts: {prefix: a, home_assistant: {references: [{u: 1}]}}" + WILD, "no source reads"),
-    ],
-)
-def test_settings_that_cannot_be_meant_are_refused(text, words):
-    with pytest.raises(SettingsError, match=words):
-        parse(text.encode(), "s.yaml")

@@ -1,112 +1,102 @@
-"""Where along a covariate a sensor is wrong: from files, frames and in reports, the same words."""
+"""Covariates in messages of readings, and on topics of their own."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import math
 
 import numpy as np
-import pandas as pd
 import pytest
+from harness.publishing import Said
 
-import monitor
-from monitor.cli import main
-from monitor.errors import USAGE
+from monitor.daemon.assembly import Parts, assemble
+from tests.extensions.where.test_watched_covariates import (
+    OWN,
+    START,
+    reading,
+    reference,
+    settings_of,
+    stamp,
+    take,
+    where_of,
+)
 
-COUNT = 800
-
-
-def frame(*, shuffled: bool = False) -> pd.DataFrame:
-    """Return pairs whose errors are twice as large above 80 % RH; twelve have no humidity."""
-    random = np.random.default_rng(11)
-    rh, reference = random.uniform(20.0, 100.0, COUNT), random.normal(20.0, 3.0, COUNT)
-    value = reference + 0.5 * np.where(rh > 80.0, 2.0, 1.0) * random.normal(size=COUNT)
-    rh[::70] = np.nan
-    made = pd.DataFrame(
-        {
-            "sensor": "node-7",
-            "time": pd.date_range("2026-03-01", periods=COUNT, freq="h", tz="UTC"),
-            "value": value,
-            "u": 0.5,
-            "reference": reference,
-            "RH": rh,
-            "battery": 3.3,
-        }
-    )
-    return made.sample(frac=1.0, random_state=1) if shuffled else made
+NATIVE = [{"name": "hour"}, {"name": "rh", "unit": "%", "field": "rh"}]
 
 
-def written(folder: Path, pairs: pd.DataFrame) -> Path:
-    path = folder / "pairs.csv"
-    told = pairs.assign(time=[each.isoformat() for each in pairs["time"]])
-    told.to_csv(path, index=False, float_format="%.17g")
-    return path
+def temperature(number: object, sensor: str = "a") -> Said:
+    return Said(f"site/{sensor}/temp", json.dumps(number).encode())
 
 
-def test_the_command_says_where_whatever_the_order_of_rows(tmp_path, capsys):
-    found = []
-    for shuffled in (False, True):
-        path = written(tmp_path, frame(shuffled=shuffled))
-        assert main(["score", str(path), "--json", "--covariates", "RH,hour,battery"]) == 0
-        found.append(json.loads(capsys.readouterr().out)["series"][0]["where"])
-    assert found[0] == found[1]
-    rh, hour, battery = found[0]
-
-    assert (rh["state"], rh["without"], rh["rest_is_right"]) == ("found", 12, True)
-    (only,) = rh["findings"]
-    assert (only["fault"], only["to"]) == ("understated", None)
-    assert only["from"] == pytest.approx(80.0, abs=8.0)
-    assert only["estimate_lower"] < 2.0 < only["estimate_upper"]
-    assert sum(each["n"] for each in rh["bins"]) == COUNT - 12
-    assert "understates its uncertainty" in rh["sentence"]
-    assert f"above {only['from']:g} rh, right below (12 pairs have no rh)" in rh["sentence"]
-    assert hour["state"] == "everywhere"  # as wrong at any hour as at any other
-    assert "the same in all pairs" in battery["sentence"]
+def beside(parts: Parts, row: int = 0) -> list[tuple[float, float]]:
+    """Return (time of the pair, number) of all numbers beside pairs of a series."""
+    rows = parts.journal.covariates_of(row)
+    return list(zip((rows["time"] - START).tolist(), rows["number"].tolist(), strict=True))
 
 
-def test_a_frame_has_what_the_command_has(tmp_path, capsys):
-    path = written(tmp_path, frame())
-    assert main(["score", str(path), "--json", "--covariates", "rh,level"]) == 0
-    (series,) = json.loads(capsys.readouterr().out)["series"]
+def test_a_number_in_the_message_of_a_reading_stands_beside_its_pairs(tmp_path):
+    parts = assemble(settings_of(tmp_path, NATIVE), START)
+    said = [reading(START, 1.0, rh=81.5), reading(START + 60, 2.0, rh=3), reference(START, 1.0)]
+    take(parts, [*said, reference(START + 60, 2.5)], START + 61)
 
-    pairs = frame().rename(columns={"RH": "rh"})
-    found = monitor.score(pairs, covariates=["rh", "level"])
-
-    assert found.series[0]["where"] == series["where"]
-    assert series["where"][0]["sentence"] in str(found)
-    assert "where" not in monitor.score(pairs).series[0]
-    with pytest.raises(ValueError, match="no column 'humidity'"):
-        monitor.score(pairs, covariates=["humidity"])
+    assert beside(parts) == [(0.0, 81.5), (60.0, 3.0)]
+    assert parts.intake.counts.committed == 4
+    assert not [*where_of(parts).keeper.notices()]
 
 
-def test_a_report_says_it_as_the_command_does(tmp_path, capsys):
-    path, out = written(tmp_path, frame()), tmp_path / "report.html"
-    assert main(["score", str(path), "--covariates", "rh"]) == 0
-    (line,) = [each for each in capsys.readouterr().out.splitlines() if "rh, right below" in each]
-    sentence = line.partition(": ")[2]
+@pytest.mark.parametrize(
+    ("stated", "why"),
+    [
+        ({}, "missing_field"),
+        ({"rh": "wet"}, "bad_field"),
+        ({"rh": None}, "missing_field"),
+        ({"rh": True}, "bad_field"),
+        ({"rh": [1]}, "bad_field"),
+    ],
+)
+def test_a_number_that_cannot_be_used_costs_the_number_and_not_the_reading(tmp_path, stated, why):
+    parts = assemble(settings_of(tmp_path, NATIVE), START)
+    take(parts, [reading(START, 1.0, **stated), reference(START, 1.0)], START + 1)
 
-    assert main(["report", str(path), "--covariates", "rh", "--out", str(out)]) == 0
-    assert sentence in out.read_text()
+    assert parts.intake.counts.committed == 2
+    assert parts.network.windows.counts(np.array([0])).tolist() == [1]
+    assert beside(parts) == []
+    ((name, reason), count), *others = where_of(parts).keeper.refused.items()
+    assert (name, count, others) == ("rh", 1, [])
+    assert reason == why
+    told = " ".join(where_of(parts).keeper.notices())
+    assert "covariate rh: 1 reading without a usable number" in told
 
 
-def test_pairs_without_times_have_no_hour(tmp_path, capsys):
-    path = written(tmp_path, frame())
-    frame().drop(columns="time").to_csv(path, index=False)
-    assert main(["score", str(path), "--covariates", "hour"]) == 0
-    assert "cannot be judged by hour: no pair has it" in capsys.readouterr().out
+def test_a_topic_of_its_own_gives_the_newest_number_that_is_not_too_old(tmp_path):
+    own = {**OWN[0], "field": "t", "time": "at"}
+    parts = assemble(settings_of(tmp_path, [own]), START)
+    for at, number in ((0.0, 20.0), (300.0, 21.0), (310.0, 22.0)):
+        take(parts, [temperature({"t": number, "at": stamp(START + at)})], START + at)
+    times = (-1.0, 0.0, 299.0, 305.0, 910.0, 911.0)
+    for at in times:
+        take(parts, [reading(START + at, 1.0), reference(START + at, 1.0)], START + 1000)
+
+    assert beside(parts) == [(0.0, 20.0), (299.0, 20.0), (305.0, 21.0), (910.0, 22.0)]
+    other = [reading(START + 305, 1.0, "b"), reference(START + 305, 1.0, "b")]
+    take(parts, other, START + 1000)
+    assert beside(parts, 1) == []
 
 
-def test_a_daemon_has_no_column_to_ask_for(tmp_path, capsys):
-    path = tmp_path / "report.html"
-    settings = Path(__file__).parents[3] / "configs" / "default.yaml"
-    told = ["report", "--config", str(settings), "--covariates", "rh", "--out", str(path)]
-    assert main(told) == USAGE
-    assert "for a daemon's pairs it can be hour or level" in capsys.readouterr().err
+def test_a_topic_without_a_sensor_holds_for_all_and_a_bare_payload_for_when_it_came(tmp_path):
+    parts = assemble(settings_of(tmp_path, [{"name": "temp", "topic": "site/temp"}]), START)
+    take(parts, [Said("site/temp", b"20.5")], START)
+    for sensor in "ab":
+        said = [reading(START + 60, 1.0, sensor), reference(START + 60, 1.0, sensor)]
+        take(parts, said, START + 60)
+
+    assert beside(parts, 0) == beside(parts, 1) == [(60.0, 20.5)]
 
 
-def test_an_expanded_uncertainty_is_another_column_than_u(tmp_path, capsys):
-    path = written(tmp_path, frame())
+def test_what_cannot_be_read_in_a_topic_of_its_own_is_rejected_as_any_message_is(tmp_path):
+    parts = assemble(settings_of(tmp_path, OWN), START)
+    take(parts, [temperature("warm"), temperature(math.nan), temperature(7)], START)
 
-    assert main(["score", str(path), "--covariates", "U"]) == 65
-    assert "there is no such column; there are sensor, time" in capsys.readouterr().err
-    assert main(["score", str(path), "--covariates", "u"]) == 0
+    assert (parts.intake.counts.received, parts.intake.counts.committed) == (3, 1)
+    assert sum(parts.intake.counts.rejected.values()) == 2
+    assert len(parts.journal.dead_letters(10)) == 2

@@ -1,0 +1,189 @@
+"""How long alerts last, and when they end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from monitor.core.detector import detector as detection
+from monitor.core.detector import e_values
+from monitor.core.detector.detector import Detector
+from tests.core.detector.test_detector import ONE, detector, fired, resolved, run
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "pairs"),
+    [
+        (lambda z: z + 0.5, 110),
+        (lambda z: z + 1, 40),
+        (lambda z: z - 2, 30),  # 8 before the pairs after it were asked for 0.5 u
+        (lambda z: 2 * z, 50),
+        (lambda z: z / 2, 50),
+    ],
+)
+def test_an_alert_lasts_as_long_as_its_fault_and_ends_soon_after_it(fault, pairs):
+    honest = np.random.default_rng(31).standard_normal((40, 1400))
+    z = np.concatenate([honest[:, :100], fault(honest[:, 100:1000]), honest[:, 1000:]], axis=1)
+    made = detector(40)
+
+    found = made.advance(np.arange(40), 1400 * np.arange(40), z.ravel())
+
+    ends = [t.position % 1400 - 999 for t in resolved(found)]
+    after = [end for end in ends if end > 0]
+    assert len(after) >= 39
+    assert np.median(after) <= pairs
+    assert len(ends) - len(after) <= 9  # of 36 000 faulty pairs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "pairs"), [(0.5, 60), (1 / 3, 40)])
+def test_an_alert_on_intervals_that_are_too_narrow_lasts_as_long_as_they_are(width, pairs):
+    honest = np.random.default_rng(32).standard_normal((40, 3000))
+    half = np.where(np.arange(3000) < 2500, width, 1.0) * np.ones((40, 1)) * 1.6448536
+    codes = e_values.coverage_code(-honest, -half, half, np.full_like(half, 0.1))
+    made = detector(40, coverage=np.ones(40, bool))
+
+    found = made.advance(np.arange(40), 3000 * np.arange(40), codes.ravel())
+
+    ends = [t.position % 3000 - 2499 for t in resolved(found)]
+    after = [end for end in ends if end > 0]
+    assert len(after) >= 39
+    assert np.median(after) <= pairs
+    assert len(ends) == len(after)  # of 96 000 faulty pairs
+
+
+@pytest.mark.slow
+def test_who_is_patient_with_alarms_is_with_their_end():
+    """Calm stretches of a sensor with outliers end its alert now and then."""
+    random = np.random.default_rng(33)
+    z = random.standard_normal((120, 2500))
+    z[random.random(z.shape) < 1.0 / 12.0] = 12.0
+
+    early, late = (
+        len(resolved(made.advance(np.arange(120), 2500 * np.arange(120), z.ravel())))
+        for made in (detector(120, patience=1e3), detector(120, patience=1e5))
+    )
+
+    assert early >= 8
+    assert late <= early / 2
+
+
+def test_one_outlier_does_not_end_an_alert(shifted):
+    made, _ = run(0.3 * shifted)
+    assert made.states(ONE)[0] == detection.FIRING
+
+    made.advance(ONE, ONE, np.array([50.0]))
+
+    assert made.states(ONE)[0] == detection.FIRING
+
+
+def test_an_alert_on_outliers_lasts_while_there_are_any_and_ends_after_them():
+    rng = np.random.default_rng(5)
+    z = rng.standard_normal((20, 1000))
+    hit = rng.random((20, 600)) < 0.05
+    z[:, :600] = np.where(hit, rng.choice([-8.0, 8.0], hit.shape), z[:, :600])
+    detector = Detector(np.full(20, 1000.0))
+    changes = detector.advance(np.arange(20), 1000 * np.arange(20), z.ravel())
+    ended = [t.position % 1000 for t in changes if t.before == "firing"]
+
+    assert sum(at < 600 for at in ended) <= 8
+    assert sum(at >= 600 for at in ended) >= 18
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rho", "pairs"), [(0.0, 30), (0.7, 150)])
+@pytest.mark.parametrize("size", [8.0, -20.0])
+def test_an_alert_on_a_large_offset_that_began_as_outliers_ends_with_the_offset(rho, size, pairs):
+    z = np.random.default_rng(41).standard_normal((60, 1200))
+    for t in range(1, 1200):
+        z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho * rho) * z[:, t]
+    z[:, 300:400] += size
+    made = detector(60)
+
+    found = made.advance(np.arange(60), 1200 * np.arange(60), z.ravel())
+
+    ends = {}
+    for t in resolved(found):
+        ends[t.series] = t.position % 1200
+    assert len(ends) >= 58
+    assert np.median(list(ends.values())) - 399 <= pairs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+@pytest.mark.parametrize(
+    "after",
+    [lambda z: 2.0 * z, lambda z: z + 0.5, lambda z: z - 2.0],
+    ids=["sd x 2", "0.5 u left", "other side"],
+)
+def test_an_alert_goes_on_while_another_fault_takes_the_place_of_its_own(after, rho):
+    z = np.random.default_rng(42).standard_normal((60, 700))
+    for t in range(1, 700):
+        z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho * rho) * z[:, t]
+    z[:, 200:400] += 2.0
+    z[:, 400:] = after(z[:, 400:])
+    made = detector(60)
+
+    found = made.advance(np.arange(60), 700 * np.arange(60), z.ravel())
+
+    assert sum(t.position % 700 < 400 for t in fired(found)) >= 60
+    assert sum(t.position % 700 >= 400 for t in resolved(found)) <= (6 if rho else 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1.0, 2.0, 5.0, 20.0])
+def test_an_alert_ends_within_thirty_pairs_of_a_whole_repair(size):
+    z = np.random.default_rng(43).standard_normal((200, 800))
+    z[:, 200:500] += size
+    made = detector(200)
+
+    found = made.advance(np.arange(200), 800 * np.arange(200), z.ravel())
+
+    ends = [t.position % 800 - 499 for t in resolved(found) if t.position % 800 >= 500]
+    assert len(ends) >= 196
+    assert np.median(ends) <= 30
+
+
+def bursts(seed, bad=10):
+    """Return z whose errors are four times as wide in 20 of each 100 pairs, ``bad`` times."""
+    z = np.random.default_rng(seed).standard_normal(100 * bad + 400)
+    pair = np.arange(z.size)
+    return np.where((pair % 100 < 20) & (pair < 100 * bad), 4.0, 1.0) * z
+
+
+@pytest.mark.slow
+def test_a_fault_that_came_back_ends_only_after_it_stayed_away_for_longer():
+    z = np.array([bursts(seed) for seed in range(20)])
+    made = detector(20)
+    transitions = made.advance(np.arange(20), z.shape[1] * np.arange(20), z.ravel())
+    ends = {each.series: each.position % z.shape[1] for each in resolved(transitions)}
+
+    assert len(fired(transitions)) / 20 <= 2.5  # ten without it
+    assert np.mean(np.array([ends[row] for row in range(20)]) >= 920 + 2 * 60) >= 0.95
+    assert detection.STATES.index("firing") not in made.states(np.arange(20))
+
+
+def test_a_first_repair_is_told_as_soon_as_ever():
+    z = np.random.default_rng(8).standard_normal((40, 600))
+    z[:, 100:300] += 2.0
+
+    transitions = detector(40).advance(np.arange(40), 600 * np.arange(40), z.ravel())
+
+    after = [each.position % 600 - 300 for each in resolved(transitions)]
+    assert np.median([pairs for pairs in after if pairs >= 0]) <= 36
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [1, 130, 1400])
+def test_relapses_are_the_same_however_pairs_are_cut(length):
+    z = bursts(3)
+    whole, wanted = run(z)
+
+    made, found = detector(), []
+    for first in range(0, z.size, length):
+        part = made.advance(ONE, ONE, z[first : first + length])
+        found += [each._replace(position=each.position + first) for each in part]
+
+    assert found == wanted
+    assert made.bits(0) == whole.bits(0)

@@ -1,0 +1,54 @@
+"""Stuck values and lags, and what looks like them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from harness.verdict_sensors import sensor, since
+
+from monitor.core.verdict import judge
+from tests.core.verdict.test_judge import ALARM, FAULTS, ONSET, SEEDS, N
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 3.0])
+def test_stuck_is_named_on_a_steady_process(spread):
+    found = [
+        judge(sensor(seed, N, spread=spread, fault=FAULTS["stuck"]), alarm=ALARM) for seed in SEEDS
+    ]
+
+    assert {each.fault for each in found} == {"stuck"}
+    assert all(abs(each.since - ONSET) <= 1 for each in found)
+
+
+def test_a_coarse_scale_is_not_stuck():
+    """Rounded to 10, the value of a slow process stands still for dozens of pairs."""
+    coarse = since(0, lambda value, _: np.round(value, -1))
+    found = [
+        judge(sensor(seed, N, u=3.0, slow=0.99, spread=2.0, scale=0.1, fault=coarse), alarm=ALARM)
+        for seed in SEEDS
+    ]
+
+    assert sum(each.fault == "stuck" for each in found) <= 1
+
+
+def test_zero_beside_zero_is_not_stuck():
+    p = sensor(3, N)
+    dry = type(p)(p.time, 0.0 * p.value, p.u, 0.0 * p.reference, p.u_ref)
+
+    assert judge(dry, alarm=ALARM).fault != "stuck"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [1, 2, 3, 5])
+@pytest.mark.parametrize("slow", [0.0, 0.9, 0.99])
+def test_error_codes_of_a_reference_are_not_a_lag_of_the_sensor(slow, times):
+    """A lag left out the newest references, which no late value had shown yet."""
+    for seed in range(8):
+        pairs = sensor(seed, slow=slow)
+        for at in (N - times, 200):
+            reference = pairs.reference.copy()
+            reference[at : at + times] = -999.0
+            found = judge(dataclasses.replace(pairs, reference=reference), alarm=at)
+            assert found.fault != "lag", (seed, at, found.sentence)

@@ -1,0 +1,15 @@
+"""Lines of comma-separated values."""
+
+from __future__ import annotations
+
+from tests.decode.formats.test_formats import decode
+
+
+def test_csv_lines_have_the_columns_of_the_settings():
+    text = "2026-03-01T06:00Z;10;x;0.5\r\n2026-03-01T06:01Z; 20 ;y;\n1;2\n"
+
+    first, second, bad = decode("csv", text.encode())
+
+    assert (first.value, first.u, first.assumed) == (10, 0.5, False)
+    assert (second.value, second.u, second.assumed) == (20, 2, True)
+    assert (bad.reason, "2 cells" in bad.detail) == ("bad_payload", True)

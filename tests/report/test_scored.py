@@ -1,0 +1,112 @@
+"""Where along a covariate a sensor is wrong: from files, frames and in reports, the same words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import monitor
+from monitor.cli import main
+from monitor.errors import USAGE
+
+COUNT = 800
+
+
+def frame(*, shuffled: bool = False) -> pd.DataFrame:
+    """Return pairs whose errors are twice as large above 80 % RH; twelve have no humidity."""
+    random = np.random.default_rng(11)
+    rh, reference = random.uniform(20.0, 100.0, COUNT), random.normal(20.0, 3.0, COUNT)
+    value = reference + 0.5 * np.where(rh > 80.0, 2.0, 1.0) * random.normal(size=COUNT)
+    rh[::70] = np.nan
+    made = pd.DataFrame(
+        {
+            "sensor": "node-7",
+            "time": pd.date_range("2026-03-01", periods=COUNT, freq="h", tz="UTC"),
+            "value": value,
+            "u": 0.5,
+            "reference": reference,
+            "RH": rh,
+            "battery": 3.3,
+        }
+    )
+    return made.sample(frac=1.0, random_state=1) if shuffled else made
+
+
+def written(folder: Path, pairs: pd.DataFrame) -> Path:
+    path = folder / "pairs.csv"
+    told = pairs.assign(time=[each.isoformat() for each in pairs["time"]])
+    told.to_csv(path, index=False, float_format="%.17g")
+    return path
+
+
+def test_the_command_says_where_whatever_the_order_of_rows(tmp_path, capsys):
+    found = []
+    for shuffled in (False, True):
+        path = written(tmp_path, frame(shuffled=shuffled))
+        assert main(["score", str(path), "--json", "--covariates", "RH,hour,battery"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["series"][0]["where"])
+    assert found[0] == found[1]
+    rh, hour, battery = found[0]
+
+    assert (rh["state"], rh["without"], rh["rest_is_right"]) == ("found", 12, True)
+    (only,) = rh["findings"]
+    assert (only["fault"], only["to"]) == ("understated", None)
+    assert only["from"] == pytest.approx(80.0, abs=8.0)
+    assert only["estimate_lower"] < 2.0 < only["estimate_upper"]
+    assert sum(each["n"] for each in rh["bins"]) == COUNT - 12
+    assert "understates its uncertainty" in rh["sentence"]
+    assert f"above {only['from']:g} rh, right below (12 pairs have no rh)" in rh["sentence"]
+    assert hour["state"] == "everywhere"  # as wrong at any hour as at any other
+    assert "the same in all pairs" in battery["sentence"]
+
+
+def test_a_frame_has_what_the_command_has(tmp_path, capsys):
+    path = written(tmp_path, frame())
+    assert main(["score", str(path), "--json", "--covariates", "rh,level"]) == 0
+    (series,) = json.loads(capsys.readouterr().out)["series"]
+
+    pairs = frame().rename(columns={"RH": "rh"})
+    found = monitor.score(pairs, covariates=["rh", "level"])
+
+    assert found.series[0]["where"] == series["where"]
+    assert series["where"][0]["sentence"] in str(found)
+    assert "where" not in monitor.score(pairs).series[0]
+    with pytest.raises(ValueError, match="no column 'humidity'"):
+        monitor.score(pairs, covariates=["humidity"])
+
+
+def test_a_report_says_it_as_the_command_does(tmp_path, capsys):
+    path, out = written(tmp_path, frame()), tmp_path / "report.html"
+    assert main(["score", str(path), "--covariates", "rh"]) == 0
+    (line,) = [each for each in capsys.readouterr().out.splitlines() if "rh, right below" in each]
+    sentence = line.partition(": ")[2]
+
+    assert main(["report", str(path), "--covariates", "rh", "--out", str(out)]) == 0
+    assert sentence in out.read_text()
+
+
+def test_pairs_without_times_have_no_hour(tmp_path, capsys):
+    path = written(tmp_path, frame())
+    frame().drop(columns="time").to_csv(path, index=False)
+    assert main(["score", str(path), "--covariates", "hour"]) == 0
+    assert "cannot be judged by hour: no pair has it" in capsys.readouterr().out
+
+
+def test_a_daemon_has_no_column_to_ask_for(tmp_path, capsys):
+    path = tmp_path / "report.html"
+    settings = Path(__file__).parents[2] / "configs" / "default.yaml"
+    told = ["report", "--config", str(settings), "--covariates", "rh", "--out", str(path)]
+    assert main(told) == USAGE
+    assert "for a daemon's pairs it can be hour or level" in capsys.readouterr().err
+
+
+def test_an_expanded_uncertainty_is_another_column_than_u(tmp_path, capsys):
+    path = written(tmp_path, frame())
+
+    assert main(["score", str(path), "--covariates", "U"]) == 65
+    assert "there is no such column; there are sensor, time" in capsys.readouterr().err
+    assert main(["score", str(path), "--covariates", "u"]) == 0
