@@ -231,7 +231,7 @@ GiveUpHours = Annotated[
 
 
 class SinkContext(NamedTuple):
-    """What a sink is opened with besides its settings.
+    """The means with which a sink is opened, besides its settings.
 
     ``connect`` makes a connection to the daemon's broker; ``secrets`` are those that the sink's
     settings name; ``public_url`` is where people reach the pages, empty if unknown. Do not print

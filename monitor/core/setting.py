@@ -40,7 +40,7 @@ def no_contradictions(*_values: object) -> tuple[Contradiction, ...]:
 
 @dataclass(frozen=True)
 class Check:
-    """What a value must be, where a type and a range cannot express it.
+    """A rule for a value that a type and a range cannot express.
 
     ``accept`` returns the value, or raises ValueError that says what to write instead. With
     ``is_whole`` it checks the type too, for values that may be of several types.

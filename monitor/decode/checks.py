@@ -1,4 +1,4 @@
-"""What a payload needs to become an observation, and the closed list of reasons for refusal.
+"""Checks before a payload becomes an observation, and the closed list of reasons for refusal.
 
 Rules of this file: every refusal has a reason from ``REASONS``, a sentence and the place it
 concerns; nothing is swapped, clipped or guessed; a number that passes keeps every later formula

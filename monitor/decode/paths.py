@@ -34,7 +34,7 @@ Step = str | int
 
 
 class Missing:
-    """What a path leads to where there is nothing."""
+    """The content at a path that leads to nothing."""
 
     def __repr__(self) -> str:
         return "missing"

@@ -132,7 +132,7 @@ class Seen(NamedTuple):
 
 
 class Arrival(NamedTuple):
-    """What is known of a message besides its payload.
+    """The facts of a message besides its payload.
 
     ``fields`` are those of its topic; ``received`` is s since 1970 UTC, NaN for a retained message,
     whose arrival is no time of its content; ``units`` are those in which quantities are kept, None

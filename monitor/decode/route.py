@@ -1,4 +1,4 @@
-"""What a decoder knows of a message's source, and what makes a decoder of a format.
+"""A decoder's knowledge of a message's source, and the maker of a format's decoders.
 
 Rules of this file: a format turns bytes into values or records, a mapping turns those into
 observations. A decoder yields what it sees record by record; the content of a message is all of it

@@ -1,4 +1,4 @@
-"""What extensions add to decoding: topics of their own, numbers beside readings, a default u."""
+"""Additions of extensions to decoding: own topics, numbers beside readings, a default u."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OwnTopic(NamedTuple):
 
 
 class Supplement(NamedTuple):
-    """What one extension adds to the router.
+    """One extension's additions to the router.
 
     ``default_u`` is the standard uncertainty of values that state none, in the unit of their
     source, by the number of the source.

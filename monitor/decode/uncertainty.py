@@ -58,7 +58,7 @@ class Claim(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """What a record states of one quantity; not stated is NaN, or None for the distribution."""
+    """A record's statement of one quantity; not stated is NaN, or None for the distribution."""
 
     value: float
     u: float = NAN

@@ -1,4 +1,4 @@
-"""What happens to one message: settings, messages and a clock in, an :class:`Explanation` out.
+"""The way of one message: settings, messages and a clock in, an :class:`Explanation` out.
 
 Rules of this file: the daemon's own parts decide; the explanation looks things up again beside
 them.

@@ -35,7 +35,7 @@ _TOPICS_NAMED: Final = 3
 
 
 class Connection(Protocol):
-    """What the doctor needs to know about the source of messages."""
+    """The doctor's knowledge of the source of messages."""
 
     connected: bool
     status: str
@@ -53,7 +53,7 @@ class Counted(Protocol):
 
 
 class Examined(NamedTuple):
-    """What the doctor examines; ``delays`` are medians by topic filter, s.
+    """The doctor's input; ``delays`` are medians by topic filter, s.
 
     ``notices`` are sentences on what needs attention, such as certificates that expire.
     """

@@ -164,7 +164,7 @@ class Refused(Struct, frozen=True):
 
 
 class Earlier(Struct, frozen=True):
-    """What became of an earlier message."""
+    """The fate of an earlier message."""
 
     topic: str
     outcome: Outcome

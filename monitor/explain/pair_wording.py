@@ -113,7 +113,7 @@ class Miss(NamedTuple):
 
 
 class JoinConditions(NamedTuple):
-    """What a reading and a reference must agree in, and which references concern the sensor."""
+    """Conditions for a pair, and which references concern the sensor."""
 
     match_on: Collection[str]
     concerns: Collection[Concern]

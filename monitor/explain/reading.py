@@ -1,4 +1,4 @@
-"""What the mapping read: each path again, its content, and the kept value.
+"""The mapping's reading, again: each path, its content, and the kept value.
 
 Rules of this file: it shows and never decides; kept values come from the observation that the
 decoder made.

@@ -60,7 +60,7 @@ _EXPANDED_ALONE: Final = f"{NOT_STANDARD}, or call it u if it is a standard unce
 
 
 class _Stated(NamedTuple):
-    """What one row states; numbers are NaN and texts empty where it states nothing."""
+    """The statement of one row; numbers are NaN and texts empty where it states nothing."""
 
     time: str
     kind: str

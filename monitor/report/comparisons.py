@@ -26,7 +26,7 @@ class CompareError(MonitorError):
 
 
 class Comparing(NamedTuple):
-    """What to compare: two ``sensors``, or one before and after a time (without it, its halves)."""
+    """The two sides: two ``sensors``, or one before and after a time (without it, its halves)."""
 
     sensors: Sequence[str]
     quantity: str | None = None

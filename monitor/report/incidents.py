@@ -1,4 +1,4 @@
-"""What a recorded file shows of its sensors: verdicts, and incidents by date.
+"""Verdicts on the sensors of a recorded file, and incidents by date.
 
 An incident is one alert that the daemon would have raised over the file, from its firing to its
 end.
@@ -67,7 +67,7 @@ _FIRST_PAIRS: Final = 12  # a fault that began within these was there from the b
 
 
 class Incident(NamedTuple):
-    """What the daemon would have told of one alert of a file.
+    """The words that the daemon would have had for one alert of a file.
 
     ``pairs`` are those of its series; the alert fired at the pair ``alarm`` and ended before the
     pair ``end``. ``report`` is the newest report, of a past incident the last one under the name

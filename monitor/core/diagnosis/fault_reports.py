@@ -1,4 +1,4 @@
-"""What is known of each series whose alert is pending or fires: the fault, its size, what fixes it.
+"""Reports on series whose alert is pending or fires: the fault, its size, what fixes it.
 
 Reports are derived from the windows and the detector's state, and recomputed for series that
 changed. A verdict takes a millisecond or two, so if many series must be judged at once new alerts

@@ -1,4 +1,4 @@
-"""What an incident keeps from its alarm: when it began, and how its sensor behaved before.
+"""Onsets, kept by incidents from their alarm: when it began, how its sensor behaved before.
 
 An incident begins with a fault's first pair, never after its alarm, and never before the previous
 incident had ended.
@@ -22,7 +22,7 @@ PAIRS_MAX: Final = 512  # the last pairs of a series that a verdict is made from
 
 
 class Onset(NamedTuple):
-    """What an incident keeps from its alarm: times in s UTC.
+    """The facts that an incident keeps from its alarm: times in s UTC.
 
     ``healthy`` is how the errors moved with the level before the fault.
     """

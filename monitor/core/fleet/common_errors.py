@@ -1,4 +1,4 @@
-"""What the sensors of a round share: the reference's error, seen by all of them at once.
+"""The error that the sensors of a round share: the reference's, seen by all of them at once.
 
 Rules of this file: pure functions of the pairs with one reference. A round's common error is a
 robust centre of its sensors' errors, so that a few wrong ones hardly move it. It reveals a
@@ -177,7 +177,7 @@ def _inflation(z: Float, series: Int) -> float:
 
 
 class Nature(NamedTuple):
-    """What is wrong with a reference: an offset, or noise, a standstill, a gain of this ``size``.
+    """The fault of a reference: an offset, or noise, a standstill, a gain of this ``size``.
 
     The size is the standard deviation of its errors, the value it stands at, or its gain; NaN for
     an offset. ``stated`` is the standard deviation that it states.

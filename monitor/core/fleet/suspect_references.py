@@ -211,7 +211,7 @@ def _fired(z: Float, patience: float, share: float) -> str:
 
 
 class Suspicion(NamedTuple):
-    """What the pairs of one reference say about it: ``estimate`` is the sensors' common error.
+    """Suspicion of one reference from its pairs: ``estimate`` is the sensors' common error.
 
     ``since`` when (s UTC), for how many ``sensors``, of which how many ``agree``, and what is wrong
     with it; ``cleared`` are the series that are right among the others; ``until`` is when it ended

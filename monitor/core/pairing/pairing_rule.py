@@ -1,4 +1,4 @@
-"""What a pairing rule is, and what rules are made of: probes, and affected references.
+"""The type of a pairing rule, and the parts of rules: probes, and affected references.
 
 Rules of this file: a probe is one reference looking into one reading buffer. It makes pairs with a
 single reading or with the weighted mean of several; a rule decides which readings belong to it. A

@@ -71,7 +71,7 @@ def _mutually_nearest_newest(
     time: float,
     near: NearestReading | None,
 ) -> list[Row] | None:
-    """Do the same for a reference later than all others: most of the cost of a pair is here."""
+    """Pair with a reference later than all others: most of the cost of a pair is here."""
     times, references, rules = readings.times, join.references, readings.rules
     if near is None:
         if not times or readings.full_readings:

@@ -59,7 +59,7 @@ class Member(NamedTuple):
 
 
 class _Held(NamedTuple):
-    """What is held of one quantity, by sensor and by subject."""
+    """All that is held of one quantity, by sensor and by subject."""
 
     sensors: dict[str, list[ReadingBuffer]]
     subjects: dict[str, list[ReferenceBuffer]]

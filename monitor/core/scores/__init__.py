@@ -1,4 +1,4 @@
-"""What a window of pairs says about a sensor, as numbers: scores of pairs, statistics of windows.
+"""Numbers about a sensor from a window of its pairs: scores of pairs, statistics of windows.
 
 What and why
     A score is one number a pair, lower is better; a statistic is one number a window. Scores are

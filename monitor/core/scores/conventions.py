@@ -1,4 +1,4 @@
-"""What the conventions of metrology and laboratories say of the same pairs.
+"""The same pairs by the conventions of metrology and of laboratories.
 
 Rules of this file: pure functions of columns, no alarm of their own: each limit is meant for one
 look, and applied at every pair it raises false alarms by design (docs/evidence/detection.md has how

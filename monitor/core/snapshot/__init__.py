@@ -1,4 +1,4 @@
-"""What is known of every series at one instant, immutable: all that readers ever see.
+"""All that is known of every series at one instant, immutable: readers see nothing else.
 
 What and why
     A snapshot is columns, one entry a series: statistics, evidence, states, alerts, sentences,

@@ -1,4 +1,4 @@
-"""What extensions add to a snapshot: numbers of series with their help, and their own findings.
+"""Additions of extensions to a snapshot: numbers of series with their help, and own findings.
 
 The house carries an addition by the name of its extension and does not look into it. An
 :class:`Addition` is computed in the steps of a publication, from the same windows and verdicts.
@@ -20,7 +20,7 @@ from monitor.core.steps import Steps
 
 
 class OwnFindings:
-    """What an extension knows of all series; its own pages read it, the house asks for its words.
+    """An extension's findings on all series; its own pages read them, the house asks for its words.
 
     Both methods say nothing unless they are overridden.
     """
@@ -35,7 +35,7 @@ class OwnFindings:
 
 
 class Added(NamedTuple):
-    """What one extension says of all series; each of ``statistics`` has one number a series.
+    """One extension's words on all series; each of ``statistics`` has one number a series.
 
     ``helps`` explain those statistics that are its own; others replace the house's number of the
     same name.
@@ -61,7 +61,7 @@ class FleetFacts(NamedTuple):
 
 
 class Addition(Protocol):
-    """What an extension computes with each snapshot."""
+    """The part of each snapshot that an extension computes."""
 
     @property
     def name(self) -> str:

@@ -51,7 +51,7 @@ _REFERENCES_AT_ONCE: Final = 1024
 
 
 class SnapshotSources(NamedTuple):
-    """What a snapshot is derived from, and its settings."""
+    """The sources of a snapshot, and its settings."""
 
     windows: Windows
     detector: Detector

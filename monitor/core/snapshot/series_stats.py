@@ -1,4 +1,4 @@
-"""What a snapshot shows of each series: its numbers, its evidence, its times, all of one moment.
+"""The columns of a snapshot: numbers, evidence and times of each series, all of one moment.
 
 A series is refreshed when it has changed: everything shown is then read anew, and its published
 statistics are computed again. Until the next refresh it keeps its numbers, which stay correct as

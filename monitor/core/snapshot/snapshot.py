@@ -1,4 +1,4 @@
-"""What the daemon knows at one instant, immutable: the only thing readers ever see.
+"""The daemon's knowledge at one instant, immutable: the only thing readers ever see.
 
 It includes the state of each series, computed for whole columns from evidence, pairs and times.
 """

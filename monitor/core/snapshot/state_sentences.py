@@ -1,4 +1,4 @@
-"""What a state means, in one plain sentence a series.
+"""The meaning of a state, in one plain sentence a series.
 
 A sentence also depends on what is known besides the series' own pairs: its references, its
 messages, the thresholds of the settings. Texts are copied for readers only when one of them has
@@ -26,7 +26,7 @@ BLURRED: Final = "calibration_u_ref_ratio"  # the statistic that a sentence depe
 
 
 class Circumstances(NamedTuple):
-    """What is known besides a series' own pairs; 0 and "" where there is nothing to say.
+    """Facts besides a series' own pairs; 0 and "" where there is nothing to say.
 
     ``uncompared_seconds`` since its last pair, if that is too long; ``rejected`` is the share of
     its messages, if too large; ``suspicion`` is the sentence on its reference; ``beyond`` names the
@@ -107,7 +107,7 @@ def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:
 
 
 class CircumstanceColumns(NamedTuple):
-    """What is known of each series besides its pairs; 0, False or absent for nothing."""
+    """Facts of each series besides its pairs; 0, False or absent for nothing."""
 
     uncompared: Float
     rejected: Float

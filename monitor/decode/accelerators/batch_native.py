@@ -113,7 +113,7 @@ def _rows(batch: MessageBatch, bodies: Sequence[_Body]) -> Rows | None:
 def _read_each(
     batch: MessageBatch, gathered: Gathered, decode: Callable[[bytes], _Body]
 ) -> list[int]:
-    """Do the same message by message."""
+    """Read the bodies message by message."""
     left = []
     messages = zip(batch.places.tolist(), batch.streams, batch.payloads, strict=True)
     for place, stream, payload in messages:

@@ -85,7 +85,7 @@ class Arrays:
         return (times / divisors(times, unit), values, us), counts
 
     def _packed_texts(self, payload: bytes) -> PackedRecords | None:
-        """Do the same where times are texts, which become seconds."""
+        """Pack records whose times are texts, which become seconds."""
         try:
             records = self._written(payload)
         except UNREADABLE:

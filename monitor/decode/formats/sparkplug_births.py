@@ -32,7 +32,7 @@ UNUSED: Final = BirthMetric("", 0)
 
 
 class BirthValues(msgspec.Struct, array_like=True):
-    """What births of a device stated: numbers by metric, and numeric properties by metric."""
+    """Statements of a device's births: numbers by metric, and numeric properties by metric."""
 
     values: dict[str, float] = {}
     properties: dict[str, dict[str, float]] = {}
