@@ -302,13 +302,13 @@ class Router:
     # -- topics -----------------------------------------------------------------------------
 
     def _make_room(self) -> None:
-        """Forget topics and names if too many; never within a batch, which refers to them."""
+        """Drop topics and names if too many; never within a batch, which refers to them."""
         is_full = max(len(self._known), len(self._names)) >= _CACHED_TOPICS_MAX
         if is_full or self._characters >= _CACHED_CHARACTERS_MAX:
             self._characters = 0
             self._numbers, self._known, self._ways = {}, [], _UNKNOWN
             self._names, self._places, self._without_unit = [], {}, {}
-            self._lookup.forget()
+            self._lookup.clear()
 
     def _revise_learned(self) -> None:
         """Accelerate topics whose unit became known; never within a batch: it refers to them.

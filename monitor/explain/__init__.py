@@ -66,8 +66,8 @@ def explain(
     ``most`` is the length to which its lists are cut.
     """
     session = DryRun(settings, now)
-    before = [_earlier(each, session.take(each)) for each in earlier]
-    took = session.take(message)
+    before = [_earlier(each, session.accept(each)) for each in earlier]
+    took = session.accept(message)
     sources = sources_of(settings)
     verdicts = tried(sources, message.topic)
     look = _look(sources, message, session, took, verdicts)

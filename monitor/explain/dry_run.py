@@ -165,8 +165,8 @@ class DryRun:
         self._network: Final = Network(self._plan, self._store)
         self._standing: Final[dict[tuple[int, int], Records]] = {}
 
-    def take(self, message: Message) -> Took:
-        """Take one message and return what became of it."""
+    def accept(self, message: Message) -> Took:
+        """Accept one message and return what became of it."""
         known = self.births.changed
         rows, error = self._router.trace(message.topic, message.payload, self.now)
         if error is not None:

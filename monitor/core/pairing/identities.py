@@ -126,6 +126,6 @@ class Interner(Generic[T]):
             numbers = self._numbers[at]
         return numbers
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop all cached numbers."""
         self._numbers[:] = UNKNOWN

@@ -58,7 +58,7 @@ class Staging:
     def close(self, readings: ReadingBuffer) -> None:
         """Accept no more readings of a buffer; it must have no staged ones."""
         del self._numbers[readings.name], self._buffers[readings.watermark]
-        self._interner.forget()
+        self._interner.clear()
 
     def ingest(self, plain: PlainReadings, received: float, *, may_pair: bool = True) -> Int:
         """Stage the readings that are newer than all others of their buffers and affect no pair.

@@ -208,11 +208,11 @@ class SeriesStates:
 
     def _advise(self, now: StatesInput, changed: Int, explained: Bool) -> Steps[None]:
         """Take the advice of reports; a fault that a wrong reference explains has none."""
-        stale = np.zeros(explained.size, np.bool_)
-        stale[changed] = True
-        stale[: self._explained.size] |= explained[: self._explained.size] != self._explained
+        outdated = np.zeros(explained.size, np.bool_)
+        outdated[changed] = True
+        outdated[: self._explained.size] |= explained[: self._explained.size] != self._explained
         self._advice.grow(explained.size)
-        for part in portions(np.flatnonzero(stale).tolist(), _SERIES_AT_ONCE):
+        for part in portions(np.flatnonzero(outdated).tolist(), _SERIES_AT_ONCE):
             for row in part:
                 judged = now.reports.get(row)
                 advice = "" if judged is None or explained[row] else judged.verdict.advice
@@ -240,10 +240,10 @@ class SeriesStates:
     ) -> Steps[None]:
         """Reword the series whose numbers, state or circumstances changed."""
         known = len(self._states)
-        stale = np.zeros(codes.size, np.bool_)
-        stale[changed] = stale[known:] = True
-        stale[about.changed_since(self._about)] = True
-        others = np.append(codes[:known] != self._codes, stale[known:])
+        outdated = np.zeros(codes.size, np.bool_)
+        outdated[changed] = outdated[known:] = True
+        outdated[about.changed_since(self._about)] = True
+        others = np.append(codes[:known] != self._codes, outdated[known:])
         self._states.grow(codes.size)
         self._sentences.grow(codes.size)
         for row in np.flatnonzero(others).tolist():
@@ -251,7 +251,7 @@ class SeriesStates:
         yield
         is_any, nothing = about.is_any(), np.zeros(codes.size)
         published = [now.shown.statistics.get(name, nothing) for name in _TOLD]
-        for part in portions(np.flatnonzero(stale | others).tolist(), _SENTENCES_AT_ONCE):
+        for part in portions(np.flatnonzero(outdated | others).tolist(), _SENTENCES_AT_ONCE):
             columns = (codes, now.shown.window_pairs, is_any, *published)
             numbers = zip(*(each[part].tolist() for each in columns), strict=True)
             for row, (code, pairs, is_more, *figures) in zip(part, numbers, strict=True):

@@ -81,7 +81,7 @@ class Births:
 
     def begin(self, node: str) -> None:
         """Forget what ``node`` said before: its birth precedes those of its devices."""
-        self._forget(node)
+        self._drop(node)
         self._change(node)
 
     def begin_device(self, node: str, device: str) -> None:
@@ -123,7 +123,7 @@ class Births:
             self._metrics > _METRICS_OF_ALL_MAX and len(self._nodes) > 1
         ):
             oldest = next(each for each in self._nodes if each != node)
-            self._forget(oldest)
+            self._drop(oldest)
             self._change(oldest)
 
     def state(
@@ -201,7 +201,7 @@ class Births:
         self._listed = tuple(self._nodes)
         self._to_note.clear()
 
-    def _forget(self, node: str) -> None:
+    def _drop(self, node: str) -> None:
         if (known := self._nodes.pop(node, None)) is not None:
             self._metrics -= known.metrics
 

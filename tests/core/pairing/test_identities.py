@@ -49,7 +49,7 @@ def test_names_may_be_added_and_what_is_forgotten_is_asked_about_again():
     assert lookup.numbers(names, which(0, 1)).tolist() == [7, 8]
 
     asked.known.update(a=1, b=2)
-    lookup.forget()
+    lookup.clear()
     assert lookup.numbers(names, which(0, 1)).tolist() == [1, 2]
 
 
