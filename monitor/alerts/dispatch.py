@@ -23,7 +23,7 @@ from monitor.alerts.transition import (
     SHOWN,
     Transition,
 )
-from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import AlertChange
 from monitor.journal.failures import JournalError, JournalFullError
 from monitor.journal.journal import JournalAlerts
 from monitor.journal.store import Notification

@@ -20,7 +20,7 @@ from monitor.alerts.transition import (
     Transition,
     transition_id,
 )
-from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import AlertChange
 from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesKey, SeriesName

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import AlertChange
 from monitor.core.formatting import finite
 from monitor.core.model import PAIR, Float, Records
 from monitor.core.pairing.series_rules import SeriesRules

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
-from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import Asked, FaultReport, fault_reports
 from monitor.core.diagnosis.onsets import Onset, at_alarms
 from monitor.core.fleet.suspect_references import Suspect

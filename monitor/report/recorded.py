@@ -17,7 +17,7 @@ import numpy as np
 
 from monitor.core.analysis.remarks import outside, zms_in_bins
 from monitor.core.columns import Columns, in_blocks, pair_columns
-from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import AlertChange
 from monitor.core.formatting import duration, finite, instant
 from monitor.core.model import (
     PAIR,

@@ -17,7 +17,7 @@ from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import LOOKS, Ledger, View
 from monitor.alerts.outlet import LaterError, Outlet
 from monitor.alerts.transition import Transition
-from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference

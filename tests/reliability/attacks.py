@@ -36,8 +36,8 @@ ATTACKS: Final = (
         "late references made everything take minutes",
         "replays start from copies in memory; histories are read in one pass",
         (
-            "core/detector/test_ring_replays.py::test_a_reference_that_is_late_reads_no_history_where_the_window_holds_its_past",
-            "core/detector/test_ring_replays.py::test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits",
+            "core/detector/test_replay_costs.py::test_a_reference_that_is_late_reads_no_history_where_the_window_holds_its_past",
+            "core/detector/test_replay_costs.py::test_an_event_after_all_pairs_reads_no_history_and_leaves_the_same_bits",
             "trial late",
         ),
     ),
@@ -45,8 +45,8 @@ ATTACKS: Final = (
         "a reference whose nearest reading comes after it cost eight times as much",
         "a pair that moves replays a few pairs and reads no history",
         (
-            "core/detector/test_ring_replays.py::test_a_live_reference_never_reads_the_history",
-            "core/detector/test_ring_replays.py::test_a_live_reference_replays_a_few_pairs",
+            "core/detector/test_replay_costs.py::test_a_live_reference_never_reads_the_history",
+            "core/detector/test_replay_costs.py::test_a_live_reference_replays_a_few_pairs",
         ),
     ),
     Row(

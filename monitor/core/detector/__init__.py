@@ -18,9 +18,9 @@ A candidate is confirmed (``accumulation``) by a replay of its last 512 pairs wi
 estimate of autocorrelation. While an alert fires its evidence stands still, and a reverse test
 (``lifecycle``) bets that the fault is gone; a fault that comes back soon after an all-clear must
 stay away for longer than it did. ``replay`` feeds the detector in event order and replays where the
-past changed: what the rings hold (``ring_replays``), from copies of the evidence, else whole
-histories (``full_replays``), in pieces that no epoch cuts (``detector_inputs``). ``thresholds`` are
-plain limits on statistics for those who want them, with no guarantee.
+past changed, from one of the ``evidence_checkpoints``, in pieces that no epoch cuts
+(``detector_inputs``); ``kept_evidence`` is the checkpoint that a journal keeps for the next start.
+``thresholds`` are plain limits on statistics for those who want them, with no guarantee.
 
 Invariants:
 

@@ -71,6 +71,9 @@ class DetectorInputs:
 
 
 _NEVER: Final = np.iinfo(np.int64).max
+_LONG: Final = 512  # pairs of a series that are taken at once
+_SHORT: Final = 32  # where checkpoints are to be close together: among the last ones
+_END: Final = 256
 _EVEN: Final = 16  # pairs of a series that are worth a piece of their own
 
 
@@ -110,8 +113,8 @@ def series_cuts(times: Float, epochs: Float) -> SeriesCuts:
     return SeriesCuts(ranks, epochs[firsts])
 
 
-def epoch_pieces(counts: Int, cuts: Sequence[SeriesCuts], most: int) -> Iterator[EpochPiece]:
-    """Yield the pieces of series with so many pairs each, ``most`` pairs of each at a time."""
+def epoch_pieces(counts: Int, cuts: Sequence[SeriesCuts]) -> Iterator[EpochPiece]:
+    """Yield the pieces of series with so many pairs each; towards their end pieces are short."""
     width = 1 + max((each.ranks.size for each in cuts), default=0)
     ranks = np.full((counts.size, width), _NEVER)
     times = np.full((counts.size, width), np.nan)
@@ -127,6 +130,8 @@ def epoch_pieces(counts: Int, cuts: Sequence[SeriesCuts], most: int) -> Iterator
         some = np.flatnonzero(done < counts)
         if not begins.size and not some.size:
             return
+        last = counts[some] - _END
+        most = np.where(done[some] < last, np.minimum(last - done[some], _LONG), _SHORT)
         until = np.minimum(counts[some], ranks[some, passed[some]])
         size = np.minimum(until - done[some], most)
         if size.size:  # pieces of equal length are cheapest for the detector

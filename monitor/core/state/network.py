@@ -16,9 +16,8 @@ import msgspec
 
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
-from monitor.core.detector.full_replays import AlertChange
 from monitor.core.detector.kept_evidence import KeptEvidence
-from monitor.core.detector.replay import Replayer
+from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.detector.thresholds import Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReports
 from monitor.core.fleet.presence import Eviction, Liveness, Refusals

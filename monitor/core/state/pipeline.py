@@ -17,9 +17,8 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector, Replays
-from monitor.core.detector.full_replays import AlertChange
 from monitor.core.detector.kept_evidence import KeptEvidence
-from monitor.core.detector.replay import Replayer
+from monitor.core.detector.replay import AlertChange, Replayer
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.fleet.presence import Eviction, HeardTimes
 from monitor.core.model import Bool, Event, Float, Int, Records, some_rows
@@ -365,8 +364,8 @@ class Pipeline:
         some |= {row: each.first for row, each in resumed.items()}
         self._step(recalled.without(np.array([*some], dtype=np.int64)))
         most = max(_RECALLED_PAIRS, int(recalled.counts.sum()) // _RECALLED_PORTIONS)
-        for histories in recalled.parts(some, most):
-            self._transitions += replayer.replay_recalled(histories, resumed, fired)
+        for portion in recalled.parts(some, most):
+            self._transitions += replayer.replay_recalled(portion, resumed, fired)
         replayer.taken_back |= fired.difference(recalled.series.tolist())  # no pair is left
 
     def _pairs_of(self, row: int) -> Records:

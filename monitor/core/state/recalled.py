@@ -67,13 +67,10 @@ class Recalled:
         is_other = ~np.isin(self.series, series)
         yield from self._from(np.where(is_other, self._starts, self._stops))
 
-    def parts(self, ranks: Mapping[int, int], most: int) -> Iterator[dict[int, Records]]:
+    def parts(self, ranks: Mapping[int, int], most: int) -> Iterator[Records]:
         """Yield the pairs of some series from a rank on each: of several series at a time."""
         own = np.array([ranks.get(row, -1) for row in self.series.tolist()], dtype=np.int64)
-        starts = np.where(own < 0, self._stops, self._starts + own)
-        for portion in self._from(starts, most):
-            rows, firsts, *_ = grouped(portion)
-            yield dict(zip(rows.tolist(), np.split(portion, firsts[1:]), strict=True))
+        yield from self._from(np.where(own < 0, self._stops, self._starts + own), most)
 
     # -- inside -----------------------------------------------------------------------------
 

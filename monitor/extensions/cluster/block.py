@@ -27,8 +27,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.config.core_plan import with_units
-from monitor.core.detector.full_replays import Checkpoint
 from monitor.core.detector.lifecycle import FIRING
+from monitor.core.detector.replay import Checkpoint
 from monitor.core.model import (
     Int,
     Records,

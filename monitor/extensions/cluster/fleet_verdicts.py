@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from monitor.alerts.ledger import View
-from monitor.core.detector.full_replays import AlertChange
+from monitor.core.detector.replay import AlertChange
 from monitor.core.detector.thresholds import (
     Crossings,
     Judged,
