@@ -133,22 +133,28 @@ def extension(name: str) -> Extension:
 def _of_others() -> tuple[Extension, ...]:
     """Return the extensions that other packages add, in the order of their names.
 
-    One that cannot be loaded is left out, with a warning: help and suggestions go on without it.
+    One that cannot be loaded, or takes a name that is given, is left out, with a warning: help and
+    suggestions go on without it.
     """
-    usable = filter(None, map(_of_another, entry_points(group=GROUP)))
+    given = {name for of, asks in TABLE.items() for name in (of, *asks.settings, *asks.commands)}
+    usable = filter(None, (_of_another(entry, given) for entry in entry_points(group=GROUP)))
     return tuple(sorted(usable, key=lambda each: each.name))
 
 
-def _of_another(entry: EntryPoint) -> Extension | None:
+def _of_another(entry: EntryPoint, given: set[str]) -> Extension | None:
     try:
         described = entry.load()
         reason = f"{described!r} is no {Extension.__module__}.Extension"
     except Exception as error:  # noqa: BLE001 - whatever another's module raises
         described, reason = None, str(error)
     if isinstance(described, Extension):
-        return described
-    what = "the extension %s (%s) is left out: %s; install what it needs, or uninstall its package"
-    _log.warning(what, entry.name, entry.value, reason)
+        names = {described.name, *described.settings, *described.commands}
+        if names.isdisjoint(given):
+            given |= names
+            return described
+        reason = f"another extension has {min(names & given)!r} already"
+    text = "the extension %s (%s) is left out: %s; install what it needs, or uninstall its package"
+    _log.warning(text, entry.name, entry.value, reason)
     return None
 
 

@@ -18,6 +18,10 @@ from monitor.extensions import TABLE, extension
 from monitor.mqtt.publish import BrokerPublisher
 
 PAGE = PROJECT / "docs" / "extensions.md"
+TAKES_DUE = """
+from monitor.extensions import Command, Extension
+EXTENSION = Extension("margin", "", "", {"due": Command("", "")})
+"""
 
 
 @pytest.fixture
@@ -141,6 +145,7 @@ def test_nobody_who_does_not_ask_for_it_gets_it(daemon, package):
     [
         ("import a_library_that_is_missing\n", "No module named 'a_library_that_is_missing'"),
         ("EXTENSION = 'margin'\n", "'margin' is no monitor.extensions.Extension"),
+        (TAKES_DUE, "another extension has 'due' already"),
     ],
 )
 def test_one_that_cannot_be_used_is_named_and_left_out(package, text, reason):
