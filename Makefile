@@ -51,7 +51,7 @@ SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py
     tests/decode/formats tests/decode/test_mapping.py tests/decode/test_units.py \
     tests/config/test_settings.py tests/test_package.py tests/frames/test_pair_frames.py \
     tests/test_notebook.py tests/journal/test_journal.py tests/mqtt/test_connection.py \
-    tests/http/test_service.py tests/alerts/test_webhook.py tests/client/test_client.py
+    tests/http tests/alerts/test_webhook.py tests/client/test_client.py
 
 .PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs generated lock sbom audit always clean
 

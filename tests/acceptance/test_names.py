@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 import pytest
+from harness.http_service import page
 from harness.programs import WAIT_SECONDS, until
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -22,7 +23,6 @@ from monitor.http.metrics import Exposition
 from monitor.http.published import Page
 from monitor.http.service import Service
 from monitor.journal.in_memory import InMemoryStore
-from tests.http.test_service import page
 
 NAMES = [
     "Küche Süd (Fenster)",

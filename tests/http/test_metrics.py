@@ -28,13 +28,7 @@ from monitor.core.verdict import Estimate, Verdict
 from monitor.decode import REASONS
 from monitor.http import metrics
 from monitor.http.documents import verdict_of_row
-from monitor.http.metrics import (
-    ESSENTIAL,
-    METRICS,
-    OTHERS,
-    STATES,
-    Exposition,
-)
+from monitor.http.metrics import ESSENTIAL, METRICS, OTHERS, STATES, Exposition
 from monitor.http.process_metrics import ProcessMetrics
 from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import render
@@ -353,15 +347,6 @@ def test_every_statistic_that_is_computed_live_has_a_metric():
 
     # /api/v1 and the picture alone have them.
     assert live - statistics == {"calibration_coverage_stated", "calibration_z_mean"}
-
-
-def test_the_daemons_own_figures_are_on_the_page():
-    figures = Figures(received=7, committed=5, duplicate=1, rejected={"future": 1}, connected=True)
-    page = render(families(figures)) + ProcessMetrics().render()
-
-    assert value(page, "monitor_messages_received_total") == 7
-    assert value(page, "monitor_messages_rejected_total", reason="future") == 1
-    assert value(page, "monitor_mqtt_connected") == 1
 
 
 if __name__ == "__main__":

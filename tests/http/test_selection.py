@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from harness.yard import fleet
 
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.model import PAIR
@@ -14,13 +15,13 @@ from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import FAULTS
-from monitor.http.selection import SeriesQuery, select
+from monitor.http.selection import ORDERS, WORDS, SeriesQuery, select
 from monitor.journal.in_memory import InMemoryStore
 
 COUNT, WRONG, LENGTH = 1500, 30, 600
 
 
-def fleet(rho, seed):
+def fleet_z(rho, seed):
     """Return z [sensors, pairs] of which the first are wrong from some pair on."""
     chance = np.random.default_rng(seed)
     z = chance.standard_normal((COUNT, LENGTH))
@@ -34,7 +35,7 @@ def fleet(rho, seed):
 
 @pytest.fixture(scope="module", params=[pytest.param(0.0, marks=pytest.mark.long), 0.5])
 def several(request):
-    return [published(fleet(request.param, seed)) for seed in range(7, 12)]
+    return [published(fleet_z(request.param, seed)) for seed in range(7, 12)]
 
 
 @pytest.fixture
@@ -87,3 +88,20 @@ def test_state_stands_before_what_lasts_and_ties_go_by_evidence(seen):
     assert select(level, SeriesQuery(rows=COUNT)).rows.tolist() == plain.tolist()
     evidence = seen.evidence[plain[: states.count("firing")]]
     assert (np.diff(evidence) <= 0.0).all()
+
+
+@pytest.mark.parametrize("order", sorted({*ORDERS, *WORDS}))
+@pytest.mark.parametrize("turned", ["", "-"])
+def test_what_has_no_number_comes_last_in_every_order(order, turned):
+    snapshot = fleet(30)
+    for values in (*snapshot.statistics.values(), snapshot.evidence, snapshot.last_pair):
+        if not np.isfinite(values).all() or order not in WORDS:
+            values[::3] = np.nan
+    chosen = select(snapshot, SeriesQuery(order=order, descending=bool(turned)))
+
+    assert sorted(chosen.rows.tolist()) == list(range(30))
+    if order not in WORDS:
+        keys = ORDERS[order](snapshot)[chosen.rows]
+        known = keys[~np.isnan(keys)]
+        assert np.isnan(keys[known.size :]).all()
+        assert (np.diff(known) <= 0).all() if turned else (np.diff(known) >= 0).all()

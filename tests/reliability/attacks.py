@@ -110,7 +110,7 @@ ATTACKS: Final = (
     Row(
         "a refused method was answered without HEAD among those allowed",
         "`Allow: GET, HEAD`",
-        ("http/test_service.py::test_nothing_can_be_changed",),
+        ("http/test_application.py::test_nothing_can_be_changed",),
     ),
     Row(
         "a deleted log of the journal opened empty without a word",

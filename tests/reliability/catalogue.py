@@ -268,13 +268,13 @@ CATALOGUE: Final = (
     Row(
         "paths that climb",
         "a fixed table of routes; nothing is read from a path",
-        ("http/test_service.py::test_only_the_fixed_routes_exist",),
+        ("http/test_application.py::test_only_the_fixed_routes_exist",),
     ),
     Row(
         "the process lives and does nothing",
         "`/healthz` says 503, systemd's watchdog is no longer fed",
         (
-            "http/test_service.py::test_a_main_loop_that_stalls_is_seen",
+            "http/test_published.py::test_a_main_loop_that_stalls_is_seen",
             "daemon/test_runtime.py::test_a_beat_is_sent_three_times_in_the_time_allowed_and_no_more",
         ),
     ),

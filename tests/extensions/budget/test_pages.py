@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from harness.http_service import get, page
+
 from monitor.core.snapshot.details import Contest
 from monitor.extensions.budget.pages import budget_of
 from tests.extensions.budget.test_documents import contenders
-from tests.http.test_service import get, page, service
+from tests.http.conftest import service
 
 __all__ = ["service"]
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from harness.http_service import get
 
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.extensions.due.command import due_snapshot
 from monitor.http.metrics import Exposition
 from monitor.http.published import Page
 from monitor.report.recorded import read
-from tests.http.test_service import get, service
+from tests.http.conftest import service
 
 __all__ = ["service"]
 
