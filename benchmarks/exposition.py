@@ -1,37 +1,24 @@
-"""What a metrics page costs: ours and prometheus_client's, rendered in turn in one run.
-
-    python benchmarks/exposition.py [--million]
+"""A fleet's page of metrics, and the same page by prometheus_client.
 
 Both render the same samples with the same labels from the same columns: ours by ``Exposition``,
-the other by ``generate_latest`` of a custom collector. CPU seconds of this process, best of several
-turns, numbers new in each turn. The first page, which makes the templates, is told apart.
-The goal (x15) stands beside the figure and is no pass mark by itself.
+the other by ``generate_latest`` of a custom collector.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.http.metrics import (
-    METRICS,
-    OTHERS,
-    STATES,
-    Exposition,
-)
+from monitor.http.metrics import METRICS, OTHERS, STATES
 
 ALERTS = ("offset", "understated", "overstated", "outliers")
-Samples = list[tuple[list[str], float]]
 
 
 def fleet(series: int) -> Snapshot:
@@ -107,54 +94,10 @@ class Reference(Collector):
         return family
 
 
-def cost(work: Callable[[], bytes]) -> float:
-    """Return the CPU seconds of one call."""
-    begin = time.process_time()
-    work()
-    return time.process_time() - begin
-
-
 def samples(page: bytes) -> dict[tuple[str, ...], float]:
+    """Return the numbers of a page by metric and labels."""
     return {
         (each.name, *map(str, sorted(each.labels.items()))): each.value
         for family in text_string_to_metric_families(page.decode())
         for each in family.samples
     }
-
-
-def compare(series: int, turns: int) -> None:
-    now = fleet(series)
-    ours, other, registry = Exposition(), Reference(now), CollectorRegistry()
-    registry.register(other)
-    first = cost(lambda: ours.render(now))
-    costs: list[tuple[float, float]] = []
-    for _ in range(turns):
-        now = other.now = moved(now)
-        costs.append((cost(lambda: ours.render(now)), cost(lambda: generate_latest(registry))))  # noqa: B023 - called at once
-    mine, theirs = map(min, zip(*costs, strict=True))
-    page = ours.render(now)
-    count = sum(not line.startswith(b"#") for line in page.splitlines())
-    print(f"{count:9,} samples  {len(page) / 1e6:6.1f} MB")
-    print(f"  monitor            {mine:8.4f} s  {mine / count * 1e6:6.3f} us a sample")
-    print(f"  its first page     {first:8.4f} s  {first / count * 1e6:6.3f} us a sample")
-    print(f"  prometheus_client  {theirs:8.4f} s  {theirs / count * 1e6:6.3f} us a sample")
-    print(
-        f"  ratio              x{theirs / mine:.1f}  (first page x{theirs / first:.1f}; goal x15)"
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--million", action="store_true", help="also a page of 10^6 samples")
-    arguments = parser.parse_args()
-    small = fleet(50)
-    registry = CollectorRegistry()
-    registry.register(Reference(small))
-    assert samples(Exposition().render(small)) == samples(generate_latest(registry))
-    compare(2_600, 5)
-    if arguments.million:
-        compare(26_000, 3)
-
-
-if __name__ == "__main__":
-    main()

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from engine_rows import START, Source, rounds_of_all
-from exposition import Reference, fleet, moved
+from exposition import Reference, fleet, moved, samples
 from harness.programs import until
 from harness.prometheus import Prometheus
 from prometheus_client import CollectorRegistry, generate_latest, start_http_server
@@ -46,6 +46,7 @@ scrape_configs:
 
 def exposition() -> list[Line]:
     """A page of 10^6 samples, every statistic another number; and with one series in a hundred."""
+    assert _is_the_same(fleet(50))
     now = fleet(SERIES)
     ours, peer, registry = Exposition(), Reference(now), CollectorRegistry()
     registry.register(peer)
@@ -67,6 +68,13 @@ def exposition() -> list[Line]:
         line(Goal("the same, one series in a hundred changed", name, 40, None,
                   "finding what changed, joining lines"), few, theirs, "s"),
     ]  # fmt: skip
+
+
+def _is_the_same(now: Snapshot) -> bool:
+    """Return whether both pages have the same numbers."""
+    registry = CollectorRegistry()
+    registry.register(Reference(now))
+    return samples(Exposition().render(now)) == samples(generate_latest(registry))
 
 
 def _few_moved(now: Snapshot) -> Snapshot:

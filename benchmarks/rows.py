@@ -30,14 +30,6 @@ class Line(NamedTuple):
     ratio: float | None = None
 
 
-class Row(NamedTuple):
-    """A command of the table: measures some lines. ``seconds`` is about what it takes."""
-
-    run: Callable[[], list[Line]]
-    seconds: int
-    words: str
-
-
 def spent(work: Callable[[], object]) -> float:
     """Return the seconds of processor time of one call."""
     began = time.process_time()

@@ -11,14 +11,14 @@ from __future__ import annotations
 import argparse
 import time
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
 
 from monitor.core.analysis import resampling
-from monitor.core.columns import Columns, columns, parts
-from monitor.core.scores import curves, intervals
+from monitor.core.columns import Columns, columns
+from monitor.core.scores import intervals
 from monitor.core.scores.statistics import compute, live_statistics
 from monitor.core.windows.rings import WINDOW
 
@@ -91,30 +91,6 @@ def live_against_passes() -> None:
             )
 
 
-def interval_against_scipy(quick: bool) -> None:  # noqa: FBT001
-    """The live interval of ZMS against scipy.stats.bootstrap's BCa with 10 000 replicates."""
-    many = 64
-    for n, goal in ((1000, 1000), (5000, 8000)):
-        c = fleet(many, n)
-        rows = c.z[:n] ** 2
-        replicates = 1000 if quick else 10_000
-        scale = 10_000 / replicates
-        note = ", scipy scaled up from 1000 replicates" if quick else ""
-        for method in (intervals.saddlepoint_zms, intervals.abc_zms):
-            theirs, ours = paired(
-                lambda rows=rows, r=replicates: stats.bootstrap(
-                    (rows,), np.mean, n_resamples=r, method="BCa"
-                ),
-                lambda c=c, m=method: [m(part) for _, part in parts(c)],
-                turns=3,
-                repeats=(1, 5),
-            )
-            print(
-                f"interval of ZMS, n {n}, {method.__name__}: "
-                f"x{scale * theirs / (ours / many):,.0f} (goal x{goal:,}{note})"
-            )
-
-
 def bca_against_scipy(quick: bool) -> None:  # noqa: FBT001
     """The Monte-Carlo BCa of reports against scipy's at n = 14 000, time and memory."""
     c = fleet(1, 14_000)
@@ -153,100 +129,6 @@ def closeness() -> None:
             print(f"end-point error over the interval's width, n {n}, {errors}: {means}")
 
 
-def by_definition(
-    below: np.ndarray, above: np.ndarray, error: np.ndarray, scales: np.ndarray
-) -> np.ndarray:
-    """Return (bandwidth, miss, excess, deficit) at ``scales``, every pair looked at for each.
-
-    Step by step as the authors' program does it (UQ360 0.2): misses from both ends, excess and
-    deficit at the end on the reference's side, which is told again for each of the two.
-    """
-    off = -error  # reference - value
-    points = np.empty((scales.size, 4))
-
-    def at_its_side(low: np.ndarray, high: np.ndarray, sign: float) -> float:
-        rows = np.zeros(off.size)
-        right, left = np.flatnonzero(off >= 0.0), np.flatnonzero(off < 0.0)
-        rows[right] = np.maximum(sign * (high[right] - off[right]), 0.0)
-        rows[left] = np.maximum(sign * (low[left] + off[left]), 0.0)
-        return float(rows.mean())
-
-    for i, k in enumerate(scales):
-        low, high = k * np.maximum(below, 0.0), k * np.maximum(above, 0.0)
-        held = np.sum((off >= -low) & (off <= high))
-        points[i] = (
-            np.mean([low, high]),
-            1.0 - held / off.size,
-            at_its_side(low, high, 1.0),
-            at_its_side(low, high, -1.0),
-        )
-    return points.T
-
-
-def leanest(
-    below: np.ndarray, above: np.ndarray, error: np.ndarray, scales: np.ndarray
-) -> np.ndarray:
-    """Return the same with the fewest steps over all pairs for each scale."""
-    active, distance = np.where(error > 0.0, below, above), np.abs(error)
-    points = np.empty((scales.size, 4))
-    for i, k in enumerate(scales):
-        spare = k * active - distance
-        excess = np.maximum(spare, 0.0).mean()
-        points[i] = (
-            k * 0.5 * (below.mean() + above.mean()),
-            (spare < 0.0).mean(),
-            excess,
-            excess - spare.mean(),
-        )
-    return points.T
-
-
-def areas(points: Sequence[np.ndarray]) -> tuple[float, float]:
-    """Return the areas in both coordinate systems."""
-    bandwidth, miss, excess, deficit = points
-    steps = float(np.sum(np.diff(bandwidth) * miss[:-1]))
-    return steps, curves.trapezoid_area(excess, deficit)
-
-
-def curve_and_areas(
-    below: np.ndarray, above: np.ndarray, error: np.ndarray, *, nearer: bool = False
-) -> tuple[float, float]:
-    return areas(curves.curve(below, above, error, nearer=nearer)[1:])
-
-
-def curve_against_definition(quick: bool) -> None:  # noqa: FBT001
-    """The characteristics curve with its areas at N = 10 000."""
-    n = 10_000
-    c = fleet(1, n)
-    random = np.random.default_rng(2)
-    below, above = random.uniform(0.5, 2.0, (2, n)) * c.u
-    scales = curves.critical_scales(below, above, c.error)
-    curve = curves.curve(below, above, c.error, nearer=False)
-    sides = ((False, "end on the reference's side"), (True, "nearer end"))
-    costs = {}
-    for nearer, words in sides:
-        ours, sort = paired(
-            lambda nearer=nearer: curve_and_areas(below, above, c.error, nearer=nearer),
-            lambda: np.argsort(scales),
-            repeats=(20, 20),
-        )
-        costs[nearer] = ours
-        print(f"curve with areas, {words}, N {n}: {ours / sort:.1f} argsorts (goal 15)")
-    some = np.sort(scales)[:: 10 if quick else 1]
-    note = ", scaled up from every tenth scale" if quick else ""
-    for rival, words in ((by_definition, "as UQ360 0.2"), (leanest, "fewest steps")):
-        times = n / some.size * cost(lambda rival=rival: rival(below, above, c.error, some))
-        print(
-            f"curve with areas, N {n}, O(N^2) {words}: x{times / costs[False]:,.0f} "
-            f"(goal x2,000 for UQ360's way{note})"
-        )
-    points = by_definition(below, above, c.error, np.sort(scales)[::100])
-    at = np.searchsorted(curve.scale, np.sort(scales)[::100])
-    # UQ360's miss is one pair too high where rounding puts a critical scale off its own band.
-    for axis, theirs, most in zip(curve[1:], points, (1e-12, 1.5 / n, 1e-12, 1e-12), strict=True):
-        assert np.abs(axis[at] - theirs).max() < most
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller rivals, scaled up")
@@ -259,8 +141,6 @@ def main() -> None:
         return
     quick = chosen.quick
     live_against_passes()
-    curve_against_definition(quick)
-    interval_against_scipy(quick)
     bca_against_scipy(quick)
 
 

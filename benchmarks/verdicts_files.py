@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import verdicts_streams as sim
+from alarms_streams import Float, autoregressive, cyclic
 from verdicts_scoring import (
     NEXT,
     WINDOW,
-    Float,
     advised,
     alarms,
     goal,
@@ -34,9 +34,9 @@ def files(scale: float) -> str:
     count, length = max(4, round(20 * scale)), 50_000
     shapes: dict[str, sim.Draw] = {
         **sim.SHAPES,
-        "AR(0.7)": sim.autoregressive(0.7),
-        "AR(0.9)": sim.autoregressive(0.9),
-        "24-pair cycle": sim.cyclic,
+        "AR(0.7)": autoregressive(0.7),
+        "AR(0.9)": autoregressive(0.9),
+        "24-pair cycle": cyclic(24),
     }
     sim.SHAPES.update(shapes)
     rows = []

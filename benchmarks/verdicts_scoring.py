@@ -6,13 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 import scipy
-import verdicts_streams as sim
+from alarms_streams import Float, Int
+from alarms_table import judged as goal
+from alarms_table import table
 
 from monitor.core.detector.detector import Detector
 from monitor.core.verdict import Verdict
-
-Float = sim.Float
-Int = sim.Int
 
 WINDOW = 512
 PATIENCE = 1000.0
@@ -50,17 +49,6 @@ def advised(
     factor = 1.0 if np.isnan(remedy.scale_u) else remedy.scale_u
     after = crps_normal(shift + slope * value - reference, factor * abs(slope) * u)
     return float(crps_normal(value - reference, u).mean()), float(after.mean())
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def goal(value: float, *, atleast: float | None = None, atmost: float | None = None) -> str:
-    wanted = f">= {atleast:g}" if atleast is not None else f"<= {atmost:g}"
-    met = value >= atleast if atleast is not None else value <= (atmost or 0.0)
-    return f"{wanted} {'met' if met else 'MISSED'}"
 
 
 def share(rows: Iterable[bool]) -> float:

@@ -10,11 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
-Draw = Callable[[np.random.Generator, tuple[int, int]], Float]
+from alarms_streams import Draw, Float, autoregressive, normal, student
 
 U = 5.0
 ONSET = 200
@@ -23,36 +19,9 @@ STEP = 3600.0  # seconds between pairs
 BEGAN = 1.7e9
 
 
-# --- errors of mean 0 and standard deviation 1 ---------------------------------------------------
-
-
-def normal(rng: np.random.Generator, shape: tuple[int, int]) -> Float:
-    return rng.standard_normal(shape)
-
-
-def student4(rng: np.random.Generator, shape: tuple[int, int]) -> Float:
-    return rng.standard_t(4, shape) / np.sqrt(2.0)
-
-
-def autoregressive(rho: float) -> Draw:
-    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> Float:
-        z = rng.standard_normal(shape)
-        for t in range(1, shape[1]):
-            z[:, t] = rho * z[:, t - 1] + np.sqrt(1 - rho * rho) * z[:, t]
-        return z
-
-    return draw
-
-
-def cyclic(rng: np.random.Generator, shape: tuple[int, int]) -> Float:
-    phase = rng.uniform(0, 2 * np.pi, (shape[0], 1))
-    wave = 0.7 * np.sin(2 * np.pi * np.arange(shape[1]) / 24 + phase)
-    return wave + np.sqrt(1 - 0.245) * rng.standard_normal(shape)
-
-
 SHAPES: dict[str, Draw] = {
     "normal": normal,
-    "t4": student4,
+    "t4": student(4.0),
     "AR(0.5)": autoregressive(0.5),
 }
 MODELS = ("classical", "predictive")

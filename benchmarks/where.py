@@ -2,7 +2,7 @@
 
     python benchmarks/where.py [SERIES]
 
-Prints three tables for docs/evidence/beyond.md. Series are seeded; SERIES of each kind (400).
+Prints three tables for docs/beyond.md. Series are seeded; SERIES of each kind (400).
 """
 
 from __future__ import annotations
