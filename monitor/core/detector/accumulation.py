@@ -207,9 +207,9 @@ def _learnt(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool)
     one = np.where(counted, np.square(recent[2:] - recent[1:-1]), 0.0)
     two = np.where(counted, np.square(recent[2:] - recent[:-2]), 0.0)
     d1, d2 = np.cumsum(one, axis=0)[-1], np.cumsum(two, axis=0)[-1]
-    seen, spread = whitening.from_differences(d1, d2, counted.sum(axis=0))
-    upper = whitening.clipped(seen - spread, 0.0, whitening.RHO_MAX)
-    lower = whitening.clipped(seen - 2.0 * spread, 0.0, whitening.RHO_MAX)
+    rho, spread = whitening.from_differences(d1, d2, counted.sum(axis=0))
+    upper = whitening.clipped(rho - spread, 0.0, whitening.RHO_MAX)
+    lower = whitening.clipped(rho - 2.0 * spread, 0.0, whitening.RHO_MAX)
     more = upper > known.upper
     return Whitening(
         np.maximum(known.rho, upper),

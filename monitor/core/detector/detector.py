@@ -98,11 +98,11 @@ class Detector:
         counts = np.diff(starts, append=z.size)
         order = np.argsort(-counts, kind="stable")
         series, starts, counts = series[order], starts[order], counts[order]
-        found: list[StateTransition] = []
+        transitions: list[StateTransition] = []
         for few, first, last in rectangles(counts):
             ranks = np.arange(first, last)[:, None]
-            found += self._advance(series[few], starts[few] + ranks, z, first)
-        return sorted(found, key=lambda transition: transition.position)
+            transitions += self._advance(series[few], starts[few] + ranks, z, first)
+        return sorted(transitions, key=lambda transition: transition.position)
 
     def _advance(self, series: Int, positions: Int, z: Float, first: int) -> list[StateTransition]:
         """Apply a rectangle of pairs; before it the batch had ``first`` of each series."""
@@ -161,8 +161,8 @@ class Detector:
         earlier = self._replays.earlier(row, count)
         return earlier.astype(np.float32).astype(np.float64) if self._replays.is_single else earlier
 
-    def _last(self, row: int, seen: int, count: int) -> Float:
-        slots = (seen - np.arange(count, 0, -1)) % self._length
+    def _last(self, row: int, pairs: int, count: int) -> Float:
+        slots = (pairs - np.arange(count, 0, -1)) % self._length
         return self._ring[row, slots].astype(np.float64)
 
     def reset(self, series: Int) -> list[StateTransition]:
@@ -174,10 +174,10 @@ class Detector:
             )
             if state != OK
         ]
-        kept = self._state[series]
+        former = self._state[series]
         fresh = np.zeros(series.size, STATE)
         for name in whitening.LEARNT:
-            fresh[name] = kept[name]
+            fresh[name] = former[name]
         fresh["middle"] = fresh["n"] * whitening.MIDDLE_MOST  # their shape may have changed
         self._state[series] = fresh
         return ended
@@ -230,10 +230,10 @@ class Detector:
     def dumps(self, series: Int) -> list[bytes]:
         """Return what :meth:`dump` does of each series."""
         records = self._state.take(series)  # whole: an index would leave the padding undefined
-        seen = records["seen"].astype(np.int64)
+        pairs = records["seen"].astype(np.int64)
         counts = self._remembered(records)
         most = int(counts.max(initial=0))
-        slots = (seen[:, None] - np.arange(most, 0, -1)) % self._length
+        slots = (pairs[:, None] - np.arange(most, 0, -1)) % self._length
         z = self._ring[series[:, None], slots].astype(np.float64)
         return [
             bytes(record.tobytes() + row[most - count :].tobytes())
@@ -243,9 +243,9 @@ class Detector:
     def bits(self, series: int) -> bytes:
         """Return one series' state without padding: its record, and the last z at lag FAR."""
         record = self._state[[series]]
-        seen = int(record["seen"][0])
+        pairs = int(record["seen"][0])
         fields = [record[name].tobytes() for name in STATE.names or ()]
-        return b"".join([*fields, self._last(series, seen, min(seen, whitening.FAR)).tobytes()])
+        return b"".join([*fields, self._last(series, pairs, min(pairs, whitening.FAR)).tobytes()])
 
     def load(self, series: int, state: bytes) -> None:
         """Set one series' state to what :meth:`dump` returned, bit for bit."""

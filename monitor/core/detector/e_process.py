@@ -86,7 +86,7 @@ class EvidenceBlock:
         patience: Float,
         path: Int,
         systematic: Float,
-        kept: float,
+        retained: float,
     ) -> None:
         self.systematic = systematic
         self.positions = positions
@@ -109,7 +109,7 @@ class EvidenceBlock:
         self.family = records["family"].astype(np.int64)
         self.total = e_values.total_of(e_values.families_of(self.evidence))
         self.discounted = records["discounted"].copy()
-        self.kept = kept
+        self.kept = retained
         self.changes: list[StateChange] = []
         self._learn(records, earlier)
         self.bets = self._bets(records)

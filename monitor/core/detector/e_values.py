@@ -87,9 +87,9 @@ def z_bets(
     _, upper, lower, flat = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
     x = clipped((z - upper * previous) / scale, -CLIP, CLIP)
-    kept = upper * upper
-    x_plain = (z - upper * previous) / np.sqrt(1.0 - kept)
-    power = (1.0 - kept) / (1.0 + kept)
+    squared = upper * upper
+    x_plain = (z - upper * previous) / np.sqrt(1.0 - squared)
+    power = (1.0 - squared) / (1.0 + squared)
     is_declared = systematic > 0.0
     by_chance = 1.0 - systematic * systematic
     bias = BIAS_TOLERATED + explained(systematic)

@@ -108,22 +108,22 @@ class EvidenceKeeper:
             for row, time, number, path, share, record in every
         ]
 
-    def resumable(self, kept: KeptEvidence, up_to: UpTo) -> Resumed | None:
+    def resumable(self, note: KeptEvidence, up_to: UpTo) -> Resumed | None:
         """Return the state to continue from; None if its grounds differ or there are too few pairs.
 
         All existing pairs must have been counted.
         """
-        state = _decode(kept.body)
-        if state.grounds != self._grounds_of(kept.series) or len(state.record) != STATE.itemsize:
+        state = _decode(note.body)
+        if state.grounds != self._grounds_of(note.series) or len(state.record) != STATE.itemsize:
             return None
         record = np.frombuffer(state.record, STATE)[0]
-        rank = up_to(kept.series, kept.time, state.id)
+        rank = up_to(note.series, note.time, state.id)
         first = rank - max(self._apart.remembered(record), 1)
         if first < 0:
             return None
-        self._times[kept.series] = kept.time
-        self._came[kept.series] -= rank
-        return Resumed(kept.time, state, first, rank)
+        self._times[note.series] = note.time
+        self._came[note.series] -= rank
+        return Resumed(note.time, state, first, rank)
 
     def _grounds_of(self, row: int) -> bytes:
         rules = self._rules[row]
@@ -144,5 +144,5 @@ def _machine() -> bytes:
     detector = Detector(np.full(_PROBED_SERIES, 20.0), covers)
     series = np.arange(_PROBED_SERIES)
     detector.advance(series, _PROBED_PAIRS * series, z)
-    told = repr((np.__version__, STATE.descr)).encode()
-    return b"".join([told, *map(detector.bits, series.tolist())])
+    versions = repr((np.__version__, STATE.descr)).encode()
+    return b"".join([versions, *map(detector.bits, series.tolist())])

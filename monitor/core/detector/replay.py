@@ -187,9 +187,9 @@ class Replayer:
         stands = (since == np.inf) | is_copied & (times < since)
         return self.keeper.made(some[stands], times[stands], ids[stands], records[stands])
 
-    def resumable(self, kept: Iterable[KeptEvidence], up_to: UpTo) -> dict[int, Resumed]:
+    def resumable(self, notes: Iterable[KeptEvidence], up_to: UpTo) -> dict[int, Resumed]:
         """Return the states that can be resumed, by row; for ``up_to`` see :data:`.UpTo`."""
-        states = {each.series: self.keeper.resumable(each, up_to) for each in kept}
+        states = {each.series: self.keeper.resumable(each, up_to) for each in notes}
         return {row: each for row, each in states.items() if each is not None}
 
     # -- the evidence of one series ---------------------------------------------------------

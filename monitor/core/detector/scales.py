@@ -124,14 +124,14 @@ class Scales:
     def _ceilings(steps: Float, n: Float, fixed: Float | float) -> Float:
         """Return both ceilings of series, [2, k]."""
         counted = np.maximum(n, 1.0)
-        seen = steps / counted
+        ratios = steps / counted
         error = np.sqrt(KURTOSIS / counted)
         least = 1.0 + SURE * error
-        local = np.maximum(seen[0], 1.0)
+        local = np.maximum(ratios[0], 1.0)
         known = n > KNOWN
-        offset = np.where(known & (seen > least), seen, 1.0).max(axis=0)
-        spread = np.where(known & (seen > least * local), seen / local, 1.0).max(axis=0)
-        spare = np.maximum(1.0 - SPARE_TOLERATED - fixed - seen[0] * (1.0 + error[0]), 0.0)
+        offset = np.where(known & (ratios > least), ratios, 1.0).max(axis=0)
+        spread = np.where(known & (ratios > least * local), ratios / local, 1.0).max(axis=0)
+        spare = np.maximum(1.0 - SPARE_TOLERATED - fixed - ratios[0] * (1.0 + error[0]), 0.0)
         span = 2.0 * n[0] / SPARE_PAIRS
         square = span * span
         slow = np.minimum(SPARE_WEIGHT * (spare * spare), SLOW_MOST)
@@ -141,7 +141,7 @@ class Scales:
         """Take one series' pairs in plain numbers; fill the ceilings before them and after each."""
         block, before = self._block[:, 0].tolist(), self._before[:, 0].tolist()
         steps, n = self._steps[:, 0].tolist(), self._n[:, 0].tolist()
-        seen: list[list[float]] = [[*steps, *n]]
+        sums: list[list[float]] = [[*steps, *n]]
         b2, b8, b32, b128 = block
         for count, value in enumerate(x, age + 1):
             b2, b8, b32, b128 = b2 + value, b8 + value, b32 + value, b128 + value
@@ -159,17 +159,17 @@ class Scales:
                     n[i] = n[i] * _FADES[i] + 1.0
                 before[i], block[i] = block[i], 0.0
             b2, b8, b32, b128 = block
-            seen.append([*steps, *n])
+            sums.append([*steps, *n])
         self._block[:, 0], self._before[:, 0] = (b2, b8, b32, b128), before
         self._steps[:, 0], self._n[:, 0] = steps, n
-        both = np.array(seen).T
+        both = np.array(sums).T
         ceilings = self._ceilings(both[:SCALES], both[SCALES:], self._fixed)
         known[:, :, 0] = ceilings[:, np.arange(age, age + len(x) + 1) // 2 - age // 2].T
 
     def _advance_long(self, x: Float, age: int, column: int) -> Float:
         """Take many pairs of one series; return the ceilings before them and after each."""
         evens = 2 * np.arange(age // 2, (age + x.size) // 2 + 1)
-        seen = np.empty((2 * SCALES, evens.size))
+        grown = np.empty((2 * SCALES, evens.size))
         parts = (self._before, self._steps, self._n)
         for i, length in enumerate(LENGTHS):
             held = float(self._block[i, column])
@@ -192,10 +192,10 @@ class Scales:
                 steps.append(step_sum)
                 counts.append(n)
             done = evens // length - age // length
-            seen[i], seen[SCALES + i] = np.array(steps)[done], np.array(counts)[done]
+            grown[i], grown[SCALES + i] = np.array(steps)[done], np.array(counts)[done]
             for part, last in zip(parts, (before, step_sum, n), strict=True):
                 part[i, column] = last
-        ceilings = self._ceilings(seen[:SCALES], seen[SCALES:], self._fixed[column])
+        ceilings = self._ceilings(grown[:SCALES], grown[SCALES:], self._fixed[column])
         return ceilings[:, np.arange(age, age + x.size + 1) // 2 - age // 2].T
 
 

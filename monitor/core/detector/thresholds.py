@@ -135,17 +135,17 @@ class Thresholds:
 
     def crossings(self) -> Crossings:
         """Return which series are beyond which threshold, for :meth:`recall`."""
-        found: Crossings = []
+        crossings: Crossings = []
         for name, state in self._states.items():
             for row in state.crossed().tolist():
                 since, who = float(state.since[row]), self._names[row]
                 at = None if np.isnan(since) else since
-                found.append((name, who.sensor, who.quantity, at, bool(state.active[row])))
+                crossings.append((name, who.sensor, who.quantity, at, bool(state.active[row])))
         for (name, sensor, quantity), (since, active) in self._recalled.items():
             if name in self._states:
                 at = None if np.isnan(since) else since
-                found.append((name, sensor, quantity, at, active))
-        return found
+                crossings.append((name, sensor, quantity, at, active))
+        return crossings
 
     def recall(self, crossings: Crossings) -> None:
         """Load crossings; those of series that are not registered yet apply once they are."""
@@ -171,24 +171,24 @@ class Thresholds:
             if self._baselines[key][1] >= since:
                 del self._baselines[key]
 
-    def judge(self, seen: Judged) -> dict[str, Bool]:
+    def judge(self, facts: Judged) -> dict[str, Bool]:
         """Return for each threshold which series are beyond it for long enough."""
-        self._names = seen.names
-        return {each.name: self._judge(each, seen) for each in self._thresholds}
+        self._names = facts.names
+        return {each.name: self._judge(each, facts) for each in self._thresholds}
 
-    def _judge(self, threshold: Threshold, seen: Judged) -> Bool:
+    def _judge(self, threshold: Threshold, facts: Judged) -> Bool:
         state = self._states[threshold.name]
-        self._grow(state, threshold, seen.names)
-        judged = state.meant & seen.shown & (seen.pairs >= threshold.pairs_min)
-        values = self._values(threshold, seen, judged)
+        self._grow(state, threshold, facts.names)
+        judged = state.meant & facts.shown & (facts.pairs >= threshold.pairs_min)
+        values = self._values(threshold, facts, judged)
         with np.errstate(invalid="ignore"):
             below, above = threshold.limits
             beyond = judged & ((values > above) | (values < below))
             back = threshold.hysteresis
             within = (values <= above - back * abs(above)) | np.isinf(above)
             within &= (values >= below + back * abs(below)) | np.isinf(below)
-        since = np.where(beyond, np.fmin(state.since, seen.last_pair), np.nan)
-        lasting = beyond & (seen.last_pair - since >= threshold.for_hours * 3600.0)
+        since = np.where(beyond, np.fmin(state.since, facts.last_pair), np.nan)
+        lasting = beyond & (facts.last_pair - since >= threshold.for_hours * 3600.0)
         active = judged & np.isfinite(values) & (lasting | (state.active & ~within))
         same = np.array_equal(since, state.since, equal_nan=True)
         self.changed += not (same and np.array_equal(active, state.active))
@@ -208,37 +208,37 @@ class Thresholds:
         state.since = np.concatenate([state.since, np.array([since for since, _ in before])])
         state.active = np.concatenate([state.active, np.array([active for _, active in before])])
 
-    def _values(self, threshold: Threshold, seen: Judged, judged: Bool) -> Float:
-        values = seen.statistics.get(threshold.statistic)
+    def _values(self, threshold: Threshold, facts: Judged, judged: Bool) -> Float:
+        values = facts.statistics.get(threshold.statistic)
         if values is None:
             return np.full(judged.size, np.nan)
         if threshold.against == "expected":
-            return over_expected(threshold.statistic, seen.statistics)
+            return over_expected(threshold.statistic, facts.statistics)
         if threshold.against == "baseline":
-            usual = self._of_first_pairs(threshold, seen, judged)
+            usual = self._of_first_pairs(threshold, facts, judged)
             return over_usual(threshold.statistic, values, usual)
         if threshold.against == "fleet_median":
-            usual = _of_their_like(values, seen.names, judged)
+            usual = _of_their_like(values, facts.names, judged)
             return over_usual(threshold.statistic, values, usual)
         return values
 
-    def _of_first_pairs(self, threshold: Threshold, seen: Judged, judged: Bool) -> Float:
+    def _of_first_pairs(self, threshold: Threshold, facts: Judged, judged: Bool) -> Float:
         """Return the statistic over each series' first pairs, looked up once."""
         base = np.full(judged.size, np.nan)
         ready = judged & (
-            seen.pairs >= min(threshold.baseline_pairs, int(seen.pairs.max(initial=0)))
+            facts.pairs >= min(threshold.baseline_pairs, int(facts.pairs.max(initial=0)))
         )
         for row in np.flatnonzero(ready).tolist():
             key = (row, threshold.statistic, threshold.baseline_pairs)
-            found, newest = self._baselines.get(key), float(seen.last_pair[row])
-            if found is None and self._sought.get(key) != newest:
-                found = seen.baseline(*key)
-                if np.isfinite(found[0]):
-                    self._baselines[key] = found
+            baseline, newest = self._baselines.get(key), float(facts.last_pair[row])
+            if baseline is None and self._sought.get(key) != newest:
+                baseline = facts.baseline(*key)
+                if np.isfinite(baseline[0]):
+                    self._baselines[key] = baseline
                     self._sought.pop(key, None)
                 else:
                     self._sought[key] = newest
-            base[row] = np.nan if found is None else found[0] or np.nan
+            base[row] = np.nan if baseline is None else baseline[0] or np.nan
         return base
 
 

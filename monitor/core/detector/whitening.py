@@ -102,8 +102,8 @@ def learnt_from(
     above = spread * np.minimum(UPPER_PAIRS / (n + 20.0), 1.0)
     known = n >= 1.0
     counted = np.maximum(n_far, 1.0)
-    seen = 1.0 - (d1 / np.maximum(n, 1.0)) / np.maximum(far / counted, TINY)
-    most = np.where(n_far >= FAR_KNOWN, seen + FAR_SPREAD / np.sqrt(counted), 1.0)
+    estimate = 1.0 - (d1 / np.maximum(n, 1.0)) / np.maximum(far / counted, TINY)
+    most = np.where(n_far >= FAR_KNOWN, estimate + FAR_SPREAD / np.sqrt(counted), 1.0)
     contradicted = shrunk - 2.0 * spread > most
     rho, upper, lower = (
         np.where(known, clipped(rows, 0.0, RHO_MAX), 0.0)

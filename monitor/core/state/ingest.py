@@ -145,10 +145,10 @@ class Ingest:
         Series are admitted in the order in which they appear in the batch.
         """
         _, firsts = np.unique(plain.which[places], return_index=True)
-        found = {}
+        buffers = {}
         for at in places[np.sort(firsts)].tolist():
-            found[int(plain.which[at])] = self._buffer_of(plain.reading(at))
-        return found
+            buffers[int(plain.which[at])] = self._buffer_of(plain.reading(at))
+        return buffers
 
     def _ingest_one(self, observation: Observation) -> str:
         """Ingest any observation; return ``accepted``, ``duplicate`` or why it is refused."""

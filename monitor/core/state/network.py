@@ -227,12 +227,12 @@ class Network:
             self.liveness.first_reading[row] = each.since
         self.liveness.drain_new()
 
-    def restore(self, kept: Iterable[tuple[float, Sequence[Durable]]]) -> None:
+    def restore(self, stored: Iterable[tuple[float, Sequence[Durable]]]) -> None:
         """Restore observations from a journal, in batches with their time of arrival.
 
         :meth:`recall` restores their pairs.
         """
-        names, batches = self.registry.keys, iter(kept)
+        names, batches = self.registry.keys, iter(stored)
         with self.pairing.recalling():
             while portion := list(islice(batches, _RESTORED_BATCHES)):
                 unpacked = [(received, unpack(batch, names)) for received, batch in portion]
@@ -248,16 +248,16 @@ class Network:
         self._begun_again.clear()
 
     def recall(
-        self, pairs: Records, kept: Sequence[KeptEvidence] = (), *, is_resumed: bool = False
+        self, pairs: Records, notes: Sequence[KeptEvidence] = (), *, is_resumed: bool = False
     ) -> None:
         """Load the pairs that a journal kept: all changes in the order they were made.
 
-        Evidence continues from what was ``kept`` of it. ``is_resumed``: evidence that is marked as
+        Evidence continues from its ``notes``. ``is_resumed``: evidence that is marked as
         disturbed is loaded afterwards.
         """
         standing = event_order(pairs)
         self.pairing.recall(pairs, standing, self.registry.keys)
-        self._pipeline.recall(pairs, standing, kept, is_resumed=is_resumed)
+        self._pipeline.recall(pairs, standing, notes, is_resumed=is_resumed)
 
     def keep_evidence(self, most: int) -> list[KeptEvidence]:
         """Return the evidence of at most so many series, to be made durable.

@@ -136,11 +136,11 @@ class Pipeline:
                 self._apply_waiting()
 
     def recall(
-        self, pairs: Records, standing: Int, kept: Sequence[KeptEvidence], *, is_resumed: bool
+        self, pairs: Records, standing: Int, notes: Sequence[KeptEvidence], *, is_resumed: bool
     ) -> None:
         """Apply the pairs at the places ``standing`` (in event order) of those a journal kept.
 
-        Evidence continues from what was ``kept`` of it. ``is_resumed``: evidence that is not up to
+        Evidence continues from its ``notes``. ``is_resumed``: evidence that is not up to
         date is loaded afterwards.
         """
         gone = self._context.eviction.evicted
@@ -151,7 +151,7 @@ class Pipeline:
         for portion, firsts in recalled.ends(windows.length + 1):  # one more has left the ring
             self._follow(windows.recall(portion, firsts))
         if not is_resumed:
-            self._replay_recalled(recalled, [each for each in kept if each.series not in gone])
+            self._replay_recalled(recalled, [each for each in notes if each.series not in gone])
         self._recalled = None
 
     def keep_evidence(self, whole: Bool, most: int) -> list[KeptEvidence]:
@@ -220,17 +220,17 @@ class Pipeline:
         ``rejected`` is the share of messages of each series' sensor that could not be used.
         """
         work = self._stages.derived.steps(now, self._context.names(), rejected, judged_most)
-        found = yield from with_each(work, lambda: self.stages)
-        return replace(found, gone=frozenset(self._context.eviction.evicted))
+        snapshot = yield from with_each(work, lambda: self.stages)
+        return replace(snapshot, gone=frozenset(self._context.eviction.evicted))
 
     def drain_transitions(self) -> list[AlertChange]:
         """Return the changes of alerts that the last snapshot shows, in the order they were found.
 
         Changes found after a series was evaluated are left for the next snapshot.
         """
-        found, self._transitions = self._transitions, []
+        transitions, self._transitions = self._transitions, []
         shown: list[AlertChange] = []
-        for at, change in enumerate(found):
+        for at, change in enumerate(transitions):
             is_shown = at < self._looked_at[change.series]
             (shown if is_shown else self._transitions).append(change)
         self._looked_at[:] = 0
@@ -239,8 +239,8 @@ class Pipeline:
     def drain_taken_back(self) -> frozenset[int]:
         """Return the series whose alert should never have fired, given the past as it is now."""
         replayer = self.stages.replayer
-        found, replayer.taken_back = frozenset(replayer.taken_back), set()
-        return found
+        taken_back, replayer.taken_back = frozenset(replayer.taken_back), set()
+        return taken_back
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ class Pipeline:
         self._transitions += self.stages.replayer.replay_disturbed(rows.tolist())
         self._looked_at[rows] = len(self._transitions)
 
-    def _replay_recalled(self, recalled: Recalled, kept: Sequence[KeptEvidence]) -> None:
+    def _replay_recalled(self, recalled: Recalled, notes: Sequence[KeptEvidence]) -> None:
         """Compute the evidence of all series from their pairs, which are in memory here.
 
         Series with epochs are replayed, and series whose past changed before: only replays make
@@ -359,7 +359,7 @@ class Pipeline:
         for row in {*recalled.late().tolist(), *fired.intersection(recalled.series.tolist())}:
             replayer.disturb(row, -math.inf)
         replayer.keeper.count(recalled.series, recalled.counts)
-        resumed = replayer.resumable(kept, recalled.up_to)
+        resumed = replayer.resumable(notes, recalled.up_to)
         some = dict.fromkeys(replayer.disturbed, 0)
         some |= {row: each.first for row, each in resumed.items()}
         self._step(recalled.without(np.array([*some], dtype=np.int64)))
