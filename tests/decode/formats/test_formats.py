@@ -76,14 +76,38 @@ def decode(name, payload):
 # -- the page -------------------------------------------------------------------------------------
 
 
+PAGE = (CONFIGS.parent / "docs" / "formats.md").read_text(encoding="utf-8")
+
+
 def test_the_settings_on_the_page_of_formats_can_be_used():
-    page = (CONFIGS.parent / "docs" / "formats.md").read_text()
-    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    examples = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
     shown = {parse(each.encode(), "f").sources[0].decoder for each in examples}
 
     assert shown == set(DECODERS)
-    assert all(f"\n## {name}\n" in page for name in DECODERS)
+    assert all(f"\n## {name}\n" in PAGE for name in DECODERS)
+
+
+ROW = re.compile(r"(?m)^\| `(\{.*\})` \| `(\{.*\})` \| (.*\d.*) \|$")
+
+
+@pytest.mark.parametrize(("payload", "entry", "becomes"), ROW.findall(PAGE))
+def test_each_form_of_uncertainty_becomes_what_the_page_says(payload, entry, becomes):
+    mapping = f"{{time: arrival, series: [{entry}]}}"
+    source = f"{{topic: 'x/{{sensor}}', kind: reading, decoder: json, map: {mapping}}}"
+    reference = "{topic: 'ref/{subject}/{quantity}', kind: reference}"
+    mapped = parse(f"sources: [{source}, {reference}]".encode(), "f")
+    (reading,) = router_of(mapped).decode("x/s", payload.encode(), RECEIVED)
+    stated = f"u = {reading.u:.4g}"
+    if math.isfinite(reading.lower):
+        stated = f"[{reading.lower:g}, {reading.upper:g}], p = {reading.p:g}"
+    value = "" if "value:" in entry else f"{reading.value:g}, "
+
+    assert becomes == value + stated + ", marked as assumed" * reading.assumed
+
+
+def test_the_page_of_formats_has_every_form_of_uncertainty():
+    assert len(ROW.findall(PAGE)) == 9
 
 
 # -- hostile payloads -----------------------------------------------------------------------------
