@@ -17,7 +17,7 @@ import sys
 import time
 import zlib
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,8 +59,6 @@ def main() -> int:
             taken(browser, f"{url}/", "fleet.png", full_page=True)
             series = {"x": 0, "y": 0, "width": 1280, "height": 1222}
             taken(browser, f"{url}/series/cart-03/mass", "series.png", full_page=True, clip=series)
-            phone = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5}
-            taken(browser, f"{url}/", "phone.png", context=phone)
             browser.close()
     finally:
         demo.terminate()
@@ -68,13 +66,9 @@ def main() -> int:
     return 0
 
 
-def taken(
-    browser: Browser, url: str, name: str, context: dict[str, Any] | None = None, **options: object
-) -> None:
+def taken(browser: Browser, url: str, name: str, **options: object) -> None:
     """Take one picture."""
-    tab = browser.new_context(
-        **(context or {"viewport": {"width": 1280, "height": 800}})
-    ).new_page()
+    tab = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     tab.goto(url, wait_until="domcontentloaded")
     tab.wait_for_timeout(1500.0)
     shot = tab.screenshot(**options)  # type: ignore[arg-type]

@@ -34,8 +34,7 @@ class Mqtt(Section):
     port: Port = setting(1883, "Port of the broker; 8883 is usual with TLS.")
     protocol: Literal["5", "3.1.1"] = setting("5", 'Version of MQTT, "5" or "3.1.1", in quotes.')
     client_id: Word | None = setting(
-        None,
-        "Client identifier, different for each daemon; null for one that the journal keeps.",
+        None, "Client identifier, different for each daemon; null for one that the journal keeps."
     )
     username: Annotated[str, Field(min_length=1, max_length=1024)] | None = setting(
         None, "User name at the broker; null for none."
@@ -82,10 +81,7 @@ class Mqtt(Section):
     )
     websocket_path: (
         Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^/[!-~]*$")] | None
-    ) = setting(
-        None,
-        "Path of the broker's WebSocket, such as /mqtt; null for plain MQTT.",
-    )
+    ) = setting(None, "Path of the broker's WebSocket, such as /mqtt; null for plain MQTT.")
     tls: Annotated[Tls, Derived(_tls_contradictions)] | None = setting(
         None, "TLS; null for an unencrypted connection, {} to trust the system's CA certificates."
     )

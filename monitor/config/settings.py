@@ -102,12 +102,10 @@ class Settings(Section):
         (), "Sensors that a reference applies to, besides the sensor that has its subject's name."
     )
     places: Annotated[tuple[Place, ...], Field(max_length=100_000, strict=False)] = setting(
-        (),
-        "Where sensors are, for areas with a radius or a site.",
+        (), "Where sensors are, for areas with a radius or a site."
     )
     places_file: File | None = setting(
-        None,
-        "CSV file of places, with the columns sensor, latitude, longitude, site.",
+        None, "CSV file of places, with the columns sensor, latitude, longitude, site."
     )
     pairing: Pairing = setting(Pairing(), "How references are paired with readings.")
     windows: Windows = setting(Windows(), "The window of pairs from which statistics are computed.")

@@ -169,10 +169,8 @@ def commented(text: str) -> str:
                 seen.add((model, key))
                 meaning = model.model_fields[key].description or ""
                 begin = f"{mark}{indent}# "
-                lines += textwrap.wrap(
-                    meaning, 100, initial_indent=begin, subsequent_indent=begin,
-                    break_on_hyphens=False,
-                )  # fmt: skip
+                rows = textwrap.wrap(meaning, 100 - len(begin), break_on_hyphens=False)
+                lines += [begin + row for row in rows]
         lines.append(line)
     return "\n".join(lines) + "\n"
 

@@ -34,15 +34,13 @@ class ReferenceCertificate(Section):
 
     path: File = Field(description="Digital calibration certificate (DCC 3.x, XML).")
     valid_for: Annotated[str, AfterValidator(_valid_for)] | None = setting(
-        None,
-        "How long it is valid, such as 12mo, 1y, 26w or 90d; null for what it says itself.",
+        None, "How long it is valid, such as 12mo, 1y, 26w or 90d; null for what it says itself."
     )
     valid_until: Annotated[str, AfterValidator(_valid_until)] | None = setting(
         None, "Its last day, such as 2027-03-01, instead of valid_for."
     )
     result: Annotated[str, Field(max_length=200)] = setting(
-        "",
-        "Name or type (refType) of the result that is meant, if there are several.",
+        "", "Name or type (refType) of the result that is meant, if there are several."
     )
 
     def contradictions(self) -> Iterator[Contradiction]:

@@ -126,8 +126,7 @@ class ClusterLog(Section):
         le=100_000,
     )
     properties_file: File | None = setting(
-        None,
-        "File of further librdkafka properties, key=value a line; null for none.",
+        None, "File of further librdkafka properties, key=value a line; null for none."
     )
     acknowledge_seconds: float = setting(
         30.0,
@@ -141,8 +140,7 @@ class ClusterBridge(Section):
     """The bridges, which copy messages from the broker to the log."""
 
     share: Word | None = setting(
-        None,
-        "Name of the shared subscription of several bridges; null for a single one.",
+        None, "Name of the shared subscription of several bridges; null for a single one."
     )
     metrics_port: int | None = setting(
         None,

@@ -20,8 +20,7 @@ class TypedReference(Section):
     sensor: Glob = setting("*", "Pattern of the sensors.")
     quantity: Glob = setting("*", "Pattern of the quantities.")
     u: Annotated[float, Field(gt=0, le=1e15)] | None = setting(
-        None,
-        "Standard uncertainty of the typed values; null if it is negligible.",
+        None, "Standard uncertainty of the typed values; null if it is negligible."
     )
     minimum: float = setting(-1e6, "Smallest number that can be typed.", ge=-1e15, le=1e15)
     maximum: float = setting(1e6, "Largest number that can be typed.", ge=-1e15, le=1e15)
@@ -36,10 +35,7 @@ class TypedReference(Section):
 class HomeAssistant(Section):
     """MQTT discovery: every sensor becomes a device in Home Assistant."""
 
-    discovery_topic: Prefix = setting(
-        "homeassistant",
-        "Home Assistant's discovery prefix.",
-    )
+    discovery_topic: Prefix = setting("homeassistant", "Home Assistant's discovery prefix.")
     references: Annotated[tuple[TypedReference, ...], Field(max_length=100, strict=False)] = (
         setting(
             (),
@@ -53,12 +49,10 @@ class Verdicts(Section):
     """Current verdicts as retained MQTT messages, one per series."""
 
     prefix: Prefix | None = setting(
-        None,
-        "Topic prefix, such as monitor, different for each daemon; null publishes nothing.",
+        None, "Topic prefix, such as monitor, different for each daemon; null publishes nothing."
     )
     home_assistant: HomeAssistant | None = setting(
-        None,
-        "Every sensor as a device in Home Assistant; null for none, {} for the defaults.",
+        None, "Every sensor as a device in Home Assistant; null for none, {} for the defaults."
     )
 
     def contradictions(self) -> Iterator[Contradiction]:

@@ -32,8 +32,7 @@ class WatchedCovariate(Section):
     )
     unit: Unit = setting("", "Its unit, for display.")
     field: Path = setting(
-        "",
-        "Path of the number, as in map; empty if the payload itself is the number.",
+        "", "Path of the number, as in map; empty if the payload itself is the number."
     )
     topic: Topic | None = setting(
         None,
@@ -44,8 +43,7 @@ class WatchedCovariate(Section):
         "", "With topic, path of the number's time; empty for the time of arrival."
     )
     max_age_seconds: Annotated[float, Field(ge=0, le=604_800)] | None = setting(
-        None,
-        "How much older than its reading a number may be; null means 3600 with topic, else 0.",
+        None, "How much older than its reading a number may be; null means 3600 with topic, else 0."
     )
 
     @property
