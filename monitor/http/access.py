@@ -97,9 +97,9 @@ def access_of(web_config: str | None, host: str, *, is_local: bool, allow_remote
 
 def read_web_config(file: Path) -> Access:
     """Read a web configuration file; names in it start from its folder. Raises AccessError."""
-    found = _parsed(file)
-    tls = None if found.tls_server_config is None else _context(found.tls_server_config, file)
-    return Access(tls, {name: hash_.encode() for name, hash_ in found.basic_auth_users.items()})
+    config = _parsed(file)
+    tls = None if config.tls_server_config is None else _context(config.tls_server_config, file)
+    return Access(tls, {name: hash_.encode() for name, hash_ in config.basic_auth_users.items()})
 
 
 def certificate_of(file: Path) -> Path | None:
@@ -129,14 +129,14 @@ def _parsed(file: Path) -> WebConfiguration:
 
 def _mistakes(error: ValidationError) -> str:
     """Return the mistakes without the values, which may be secret."""
-    told = []
+    flaws = []
     for each in error.errors(include_input=False, include_url=False, include_context=False):
         place = ".".join(str(step) for step in each["loc"] if step != "[key]")
         is_hash = each["type"] == "string_pattern_mismatch" and each["loc"][0] == "basic_auth_users"
         known = "is not known here; remove it"
-        what = {"extra_forbidden": known}.get(each["type"], each["msg"].lower())
-        told.append(f"{place}: {'must be a bcrypt hash of cost 4 to 14' if is_hash else what}")
-    return "; ".join(told)
+        reason = {"extra_forbidden": known}.get(each["type"], each["msg"].lower())
+        flaws.append(f"{place}: {'must be a bcrypt hash of cost 4 to 14' if is_hash else reason}")
+    return "; ".join(flaws)
 
 
 def _context(tls: TlsServer, file: Path) -> ssl.SSLContext:

@@ -140,10 +140,10 @@ async def unpaired(shared: Published, page: Page) -> Sequence[str] | None:
         return ()
     shared.requests.request_doctor()
     try:
-        found = await _evaluated(shared, lambda page: page.doctor or None, _GLANCE_SECONDS)
+        report = await _evaluated(shared, lambda page: page.doctor or None, _GLANCE_SECONDS)
     except HTTPException:
         return None
-    return found["pairing"]
+    return report["pairing"]
 
 
 async def opponents(shared: Published, quantity: str, a: str, b: str) -> Contenders:
@@ -162,10 +162,10 @@ async def opponents(shared: Published, quantity: str, a: str, b: str) -> Contend
     wanted = list(dict.fromkeys(each for each in (first, b) if each))
     if not wanted or not set(wanted) <= set(pairs):
         raise unknown_series()
-    found = await contenders(shared, Contest(quantity, None, tuple(wanted)))
-    if len(found.names) < len(wanted):
+    sides = await contenders(shared, Contest(quantity, None, tuple(wanted)))
+    if len(sides.names) < len(wanted):
         raise HTTPException(404, "one of them has no pairs yet; /doctor says why")
-    return found if [name.sensor for name in found.names] == wanted else found.turned()
+    return sides if [name.sensor for name in sides.names] == wanted else sides.turned()
 
 
 @asynccontextmanager
@@ -183,8 +183,8 @@ async def turn(lock: asyncio.Lock) -> AsyncIterator[None]:
 
 
 def _busy() -> HTTPException:
-    said = "the daemon is busy and has not made this yet; ask again in a few seconds"
-    return HTTPException(503, said, {"Retry-After": "3"})
+    detail = "the daemon is busy and has not made this yet; ask again in a few seconds"
+    return HTTPException(503, detail, {"Retry-After": "3"})
 
 
 async def _evaluated(
@@ -193,11 +193,11 @@ async def _evaluated(
     """Return what ``look`` finds on the page once the data's thread has put it there."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + (WAIT_SECONDS if seconds is None else seconds)
-    while (found := look(shown_page(shared))) is None:
+    while (value := look(shown_page(shared))) is None:
         if loop.time() > deadline:
             raise _busy()
         await asyncio.sleep(_LOOK_SECONDS)
-    return found
+    return value
 
 
 def json_answer(request: Request, content: Mapping[str, Any]) -> Response:
@@ -209,11 +209,11 @@ def gzipped(
     request: Request, body: bytes, media_type: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return ``body``, gzipped if the reader accepts it and it is worthwhile."""
-    told = {"Vary": "Accept-Encoding", **(headers or {})}
+    fields = {"Vary": "Accept-Encoding", **(headers or {})}
     if len(body) >= _PACK_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
         body = gzip.compress(body, compresslevel=1, mtime=0)
-        told["Content-Encoding"] = "gzip"
-    return Response(body, headers=told, media_type=media_type)
+        fields["Content-Encoding"] = "gzip"
+    return Response(body, headers=fields, media_type=media_type)
 
 
 def attachment(name: str) -> str:

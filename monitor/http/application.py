@@ -250,11 +250,11 @@ class Secured:
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = list(message["headers"])
-                told = {name.lower() for name, _ in headers}
+                present = {name.lower() for name, _ in headers}
                 headers += [
                     (name.encode(), value.encode())
                     for name, value in SECURITY.items()
-                    if name.encode() not in told
+                    if name.encode() not in present
                 ]
                 message = {**message, "headers": headers}
             await send(message)
@@ -281,7 +281,7 @@ def _add_refusals(app: FastAPI, renderer: Renderer) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def mistake(request: Request, error: RequestValidationError) -> Response:
-        told = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
+        flaws = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
         return refused(
-            request, 422, f"the address asks for something impossible: {'; '.join(told)}", None
+            request, 422, f"the address asks for something impossible: {'; '.join(flaws)}", None
         )

@@ -99,13 +99,13 @@ def alerts(now: Snapshot) -> list[models.Alert]:
 
 
 def history(
-    told: Iterable[Transition], most: int, sensor: str = "", quantity: str = ""
+    changes: Iterable[Transition], most: int, sensor: str = "", quantity: str = ""
 ) -> list[models.Transition]:
     """Return the last ``most`` changes of alerts, the newest first: of all series, or of some."""
-    those = (
-        each for each in told if sensor in ("", each.sensor) and quantity in ("", each.quantity)
+    wanted = (
+        each for each in changes if sensor in ("", each.sensor) and quantity in ("", each.quantity)
     )
-    return [cast("models.Transition", transition(each)) for each in islice(those, most)]
+    return [cast("models.Transition", transition(each)) for each in islice(wanted, most)]
 
 
 def pairs(detail: Detail, most: int) -> list[models.Pair]:
@@ -126,7 +126,7 @@ def pairs_csv(detail: Detail, most: int) -> str:
     table.writerow(CSV_COLUMNS)
     name = detail.name
     for each in reversed(pairs(detail, most)):
-        told = map(safe_cell, (name.sensor, name.quantity, name.unit))
+        cells = map(safe_cell, (name.sensor, name.quantity, name.unit))
         by = each["stated_by"]
         u = None if by == "interval" else each["u"]
         interval = (each["lower"], each["upper"], round(1.0 - each["p"], 12))
@@ -138,7 +138,7 @@ def pairs_csv(detail: Detail, most: int) -> str:
             each["reference_time"],
             each["crps_stated"],
         )
-        table.writerow([instant(each["time"], "microseconds"), *told, *stated, *rest])
+        table.writerow([instant(each["time"], "microseconds"), *cells, *stated, *rest])
     return out.getvalue()
 
 
@@ -166,12 +166,12 @@ def ucc(detail: Detail, axes: str) -> models.Ucc:
     )
     document["pairs"] = int(detail.pairs.value.size)
     document["statistics"] = {name: finite(values[0]) for name, values in statistics.items()}
-    found = ucc_plots.characteristics(detail.pairs, float(statistics["scale_optimal"][0]))
-    if found is not None:
-        document["curve"] = _points(found.points, across, up)
-        document["constant"] = _points(found.constant, across, up)
-        document["stated"] = _points(found.stated, across, up)[0]
-        document["optimal"] = _points(found.optimal, across, up)[0]
+    curves = ucc_plots.characteristics(detail.pairs, float(statistics["scale_optimal"][0]))
+    if curves is not None:
+        document["curve"] = _points(curves.points, across, up)
+        document["constant"] = _points(curves.constant, across, up)
+        document["stated"] = _points(curves.stated, across, up)[0]
+        document["optimal"] = _points(curves.optimal, across, up)[0]
     return document
 
 
@@ -214,11 +214,11 @@ def conventional(detail: Detail) -> models.Conventions:
     return document
 
 
-def occasion(found: Occasion) -> models.Occasion:
+def occasion(event: Occasion) -> models.Occasion:
     """Return all pairs of one occasion, in all series."""
     listed: list[models.NamedPair] = []
-    if found.pairs is not None:
-        pairs = _pairs(found.pairs, found.origins, found.stated_by)
+    if event.pairs is not None:
+        pairs = _pairs(event.pairs, event.origins, event.stated_by)
         listed = [
             models.NamedPair(
                 **pair,
@@ -229,24 +229,24 @@ def occasion(found: Occasion) -> models.Occasion:
                 quadratic=scores["quadratic"],
                 interval=scores["interval"],
             )
-            for name, pair, scores in zip(found.names, pairs, scored(found), strict=True)
+            for name, pair, scores in zip(event.names, pairs, scored(event), strict=True)
         ]
         listed.sort(key=lambda each: (each["quantity"], each["crps"] is None, each["crps"] or 0.0))
     quantities = dict.fromkeys(each["quantity"] for each in listed)
-    said = [_nearest([each for each in listed if each["quantity"] == of]) for of in quantities]
-    return models.Occasion(key=found.key, time=found.time, sentences=said, pairs=listed)
+    sentences = [_nearest([each for each in listed if each["quantity"] == of]) for of in quantities]
+    return models.Occasion(key=event.key, time=event.time, sentences=sentences, pairs=listed)
 
 
-def scored(found: Occasion) -> list[dict[str, float | None]]:
+def scored(event: Occasion) -> list[dict[str, float | None]]:
     """Return the three scores of each pair by the density of its sensor."""
-    if found.pairs is None:
+    if event.pairs is None:
         return []
     columns = {}
-    hats = np.array([density == "tophat" for density in found.densities], dtype=np.bool_)
+    hats = np.array([density == "tophat" for density in event.densities], dtype=np.bool_)
     for name in ("crps", "quadratic"):
-        normal, tophat = (SCORES[f"{name}{hat}"].rows(found.pairs) for hat in ("", "_tophat"))
+        normal, tophat = (SCORES[f"{name}{hat}"].rows(event.pairs) for hat in ("", "_tophat"))
         columns[name] = np.where(hats, tophat, normal)
-    columns["interval"] = SCORES["interval"].rows(found.pairs)
+    columns["interval"] = SCORES["interval"].rows(event.pairs)
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [{name: finite(value) for name, value in zip(columns, row, strict=True)} for row in rows]
 

@@ -73,8 +73,8 @@ def _drift(detail: Detail) -> dict[tuple[str, str], str]:
         return {}
     verdict = detail.fault_report.verdict
     drawing = signal_plots.drift_plot(detail.pairs, detail.name.unit, verdict)
-    said = f"{detail.name.sensor} {verdict.sentence}. {_DRIFT}"
-    return {("Where the drift leads.", said): drawing} if drawing else {}
+    caption = f"{detail.name.sensor} {verdict.sentence}. {_DRIFT}"
+    return {("Where the drift leads.", caption): drawing} if drawing else {}
 
 
 def score_figures(
@@ -82,22 +82,22 @@ def score_figures(
 ) -> list[Figure]:
     """Return plots of each other mean score against accuracy's, a dot per sensor (A Fig. 4)."""
     first, *others = dict.fromkeys(score_of(profile, density) for profile in PROFILES)
-    found = []
+    figures = []
     for name in others:
         line = correlation(means[first], means[name])
         words = (f"mean {WORDS[first]}", f"mean {WORDS[name]}")
-        told = _together(line, len(names))
+        summary = _together(line, len(names))
         drawn = plots.scatter(means[first], means[name], words, names)
-        reading = f"Lower is better in both; the line is the least-squares one. {told}"
-        found.append(Figure(f"{words[1].capitalize()}.", reading, Markup(drawn)))  # noqa: S704
-    return found
+        reading = f"Lower is better in both; the line is the least-squares one. {summary}"
+        figures.append(Figure(f"{words[1].capitalize()}.", reading, Markup(drawn)))  # noqa: S704
+    return figures
 
 
 def _together(line: Correlation, sensors: int) -> str:
     if not np.isfinite(line.spearman):
         return "No rank correlation: the scores do not differ."
-    told = f"Rank correlation {line.spearman:.2f} over {sensors} sensors"
-    return f"{told}, p = {line.p:.2g}." if sensors >= P_VALUE_SENSORS else f"{told}."
+    text = f"Rank correlation {line.spearman:.2f} over {sensors} sensors"
+    return f"{text}, p = {line.p:.2g}." if sensors >= P_VALUE_SENSORS else f"{text}."
 
 
 def zeta_figure(zms: Float, rce: Float, names: Sequence[str]) -> Figure:
@@ -106,26 +106,26 @@ def zeta_figure(zms: Float, rce: Float, names: Sequence[str]) -> Figure:
     return Figure("Right on average, asked in two ways.", _ZETAS, Markup(drawn))  # noqa: S704
 
 
-def comparison_figures(told: Mapping[str, Any]) -> dict[str, Any]:
+def comparison_figures(duel: Mapping[str, Any]) -> dict[str, Any]:
     """Return lines, sentences and the drawing of a comparison's document.
 
     Raw curves are overlaid only where values and references are shared.
     """
-    rows = [(f"mean {WORDS[name]}", each) for name, each in told["scores"].items()]
-    found, drawing = told["uncertainty"], Markup()
-    savings = [_saving(what, told["savings"].get(name)) for name, what in SAVINGS.items()]
-    if found is not None:
-        shared = found["measure"] == "auucc"
-        rows.append((_MEASURES[found["measure"]], found if shared else _rounded(found)))
-        at = f"width saved over a constant uncertainty, {100.0 * told['miss']:g} % missed"
-        saved = {"first": found["saved_at_first"], "second": found["saved_at_second"]}
+    rows = [(f"mean {WORDS[name]}", each) for name, each in duel["scores"].items()]
+    curve, drawing = duel["uncertainty"], Markup()
+    savings = [_saving(what, duel["savings"].get(name)) for name, what in SAVINGS.items()]
+    if curve is not None:
+        shared = curve["measure"] == "auucc"
+        rows.append((_MEASURES[curve["measure"]], curve if shared else _rounded(curve)))
+        at = f"width saved over a constant uncertainty, {100.0 * duel['miss']:g} % missed"
+        saved = {"first": curve["saved_at_first"], "second": curve["saved_at_second"]}
         rows.append((at, _rounded(saved | {"difference": None, "p": None})))
-        savings.append(_saving(f"width at {100.0 * told['miss']:g} % missed", found["width_saved"]))
-    if found is not None and shared and told["curves"] is not None:
+        savings.append(_saving(f"width at {100.0 * duel['miss']:g} % missed", curve["width_saved"]))
+    if curve is not None and shared and duel["curves"] is not None:
         curves = [
             Curve(
                 *(
-                    np.array([point[axis] for point in told["curves"][side]])
+                    np.array([point[axis] for point in duel["curves"][side]])
                     for axis in Curve._fields
                 )
             )
@@ -143,12 +143,12 @@ def _rounded(numbers: Mapping[str, Any]) -> dict[str, float | None]:
     }
 
 
-def _saving(what: str, saved: float | None) -> str:
+def _saving(label: str, saved: float | None) -> str:
     if saved is None:
         return ""
     if not round(saved, 6):
-        return f"{what}: the same in both"
-    return f"{what}: {100.0 * abs(saved):.3g} % {'less' if saved >= 0.0 else 'more'} in the first"
+        return f"{label}: the same in both"
+    return f"{label}: {100.0 * abs(saved):.3g} % {'less' if saved >= 0.0 else 'more'} in the first"
 
 
 def block_figure(c: Columns, score: str, unit: str, *, timed: bool) -> Figure:

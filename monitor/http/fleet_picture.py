@@ -61,9 +61,9 @@ def spread_of(z_mean: Float, zms: Float) -> Float:
 
 def dot(name: SeriesName, known: tuple[str, str], at: tuple[float, float], href: str) -> Dot:
     """Return a dot; ``known`` are state and sentence, ``at`` offset and spread."""
-    state, said = known
+    state, sentence = known
     place = f"offset {at[0]:+.2f} u, spread {at[1]:.2f} u".replace("-", "\N{MINUS SIGN}")
-    title = f"{name.sensor} {name.quantity}, {state_word(state)}: {said} ({place})"
+    title = f"{name.sensor} {name.quantity}, {state_word(state)}: {sentence} ({place})"
     return Dot(name, title, href, state, *at)
 
 

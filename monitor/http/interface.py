@@ -137,18 +137,18 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
         ] = "json",
     ) -> Response:
         """The pairs in the window of a series."""
-        found = await answers.detail(shared, SeriesKey(sensor, quantity))
+        detail = await answers.detail(shared, SeriesKey(sensor, quantity))
         if format == "csv":
-            text = documents.pairs_csv(found, limit)
+            text = documents.pairs_csv(detail, limit)
             headers = {"Content-Disposition": attachment(f"{sensor}_{quantity}.csv")}
             return answers.gzipped(request, text.encode(), "text/csv; charset=utf-8", headers)
         content = models.Pairs(
             sensor=sensor,
             quantity=quantity,
-            unit=found.name.unit,
-            time=found.time,
-            total=found.total,
-            pairs=documents.pairs(found, limit),
+            unit=detail.name.unit,
+            time=detail.time,
+            total=detail.total,
+            pairs=documents.pairs(detail, limit),
         )
         return json_answer(request, content)
 
@@ -160,14 +160,14 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
         axes: Literal["bandwidth-miss", "excess-deficit"] = "bandwidth-miss",
     ) -> Response:
         """The uncertainty characteristics curve of a series."""
-        found = await answers.detail(shared, SeriesKey(sensor, quantity))
-        return json_answer(request, documents.ucc(found, axes))
+        detail = await answers.detail(shared, SeriesKey(sensor, quantity))
+        return json_answer(request, documents.ucc(detail, axes))
 
     @router.get("/series/{sensor}/{quantity}/conventions", responses=described(models.Conventions))
     async def conventional(request: Request, sensor: Name, quantity: Name) -> Response:
         """En numbers, ISO 13528 bands, Westgard's rules and the data of a Levey-Jennings chart."""
-        found = await answers.detail(shared, SeriesKey(sensor, quantity))
-        return json_answer(request, documents.conventional(found))
+        detail = await answers.detail(shared, SeriesKey(sensor, quantity))
+        return json_answer(request, documents.conventional(detail))
 
     @router.get("/events/{key:path}", responses=described(models.Occasion))
     async def events(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
@@ -207,8 +207,8 @@ def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -
         """Sensors of one quantity, ranked by their scores on the events that all of them saw."""
         now = shown_page(shared).snapshot
         contest = Contest(quantity or usual_quantity(now), group, tuple(sensor or ()))
-        found = await answers.contenders(shared, contest)
-        return json_answer(request, await rankings.table(found, profile))
+        contenders = await answers.contenders(shared, contest)
+        return json_answer(request, await rankings.table(contenders, profile))
 
 
 def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
@@ -232,8 +232,8 @@ def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache
     ) -> Response:
         """Two sensors on their common events, or one sensor before and after."""
         quantity = quantity or usual_quantity(shown_page(shared).snapshot)
-        found = await answers.opponents(shared, quantity, a, b)
-        return json_answer(request, await rankings.comparison(found, profile, miss, at))
+        opponents = await answers.opponents(shared, quantity, a, b)
+        return json_answer(request, await rankings.comparison(opponents, profile, miss, at))
 
 
 def _add_troubles(router: APIRouter, shared: Published) -> None:

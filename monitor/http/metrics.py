@@ -243,9 +243,9 @@ def _families(
         if values is not None:
             yield name, metric.help, [_Column(values, shown)]
     # A series that is no longer compared loses its numbers and keeps its alerts.
-    told, paged = shown | snapshot.alerts.get(REFERENCE_STALE, shown), snapshot.paged
+    reported, paged = shown | snapshot.alerts.get(REFERENCE_STALE, shown), snapshot.paged
     # One that is silent because its messages are refused keeps the alert that says so.
-    refused = told | (every & snapshot.alerts.get(REJECTED_SHARE, told))
+    refused = reported | (every & snapshot.alerts.get(REJECTED_SHARE, reported))
     others: dict[str, Iterable[_Column]] = {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],
@@ -255,13 +255,13 @@ def _families(
         "monitor_alert_active": (
             _Column(
                 active.view(np.uint8),
-                refused if alert == REJECTED_SHARE else told,
+                refused if alert == REJECTED_SHARE else reported,
                 b',alert="%b"' % escape(alert).encode(),
             )
             for alert, active in snapshot.alerts.items()
         ),
-        **_estimates(snapshot, told),
-        "monitor_alert_page": [] if paged is None else [_Column(paged.view(np.uint8), told)],
+        **_estimates(snapshot, reported),
+        "monitor_alert_page": [] if paged is None else [_Column(paged.view(np.uint8), reported)],
     }
     for name, columns in others.items():
         yield name, OTHERS[name], columns

@@ -169,13 +169,13 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
         told_of = (each for each in page.history if (each.sensor, each.quantity) == key)
         fired = [each.time for each in told_of if each.fires]
         profile = now.profiles[row] if now.profiles else "balanced"
-        (told,) = lines(now, [row])
+        (line,) = lines(now, [row])
         values: dict[str, Any] = {
             "name": detail.name,
             "entry": entry,
             "fragments": [each.fragments(now, row) for each in now.additions.values()],
             "said": rendering.after_name(entry["sentence"]),
-            "line": told,
+            "line": line,
             "detail": detail,
             "shown": PAIRS_MAX,
             "figures": figures(detail, score_of(profile, detail.density), fired),
@@ -191,15 +191,15 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
 
     @router.get("/events/{key:path}")
     async def event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
-        found = await answers.occasion_answer(shared, key)
-        occasion = documents.occasion(found)
+        answer = await answers.occasion_answer(shared, key)
+        occasion = documents.occasion(answer)
         listed = [{**each, "href": rendering.series_href(each)} for each in occasion["pairs"]]
-        told = {**occasion, "pairs": listed}
+        document = {**occasion, "pairs": listed}
         values = {
             "key": key,
-            "told": told,
-            "drawings": rendering.drawings(found),
-            "time": found.time,
+            "told": document,
+            "drawings": rendering.drawings(answer),
+            "time": answer.time,
         }
         return answers.gzipped(request, renderer.text("event.html", values).encode(), answers.HTML)
 
@@ -217,8 +217,8 @@ def _add_ranking(
         now = shown_page(shared).snapshot
         names = names_shown(now)
         contest = Contest(quantity or usual_quantity(now), group or None)
-        found = await answers.contenders(shared, contest)
-        table = await rankings.table(found, profile)
+        contenders = await answers.contenders(shared, contest)
+        table = await rankings.table(contenders, profile)
         for each in table["series"]:
             each["href"] = series_path(each["sensor"], each["quantity"])
         values = {
@@ -229,7 +229,7 @@ def _add_ranking(
             "groups": sorted({name.group for name in names}),
             "profiles": PROFILES,
             "drawings": rendering.scatters(table),
-            "time": found.time,
+            "time": contenders.time,
         }
         text = renderer.text("ranking.html", values)
         return answers.gzipped(request, text.encode(), answers.HTML)
@@ -249,11 +249,11 @@ def _add_comparison(
     ) -> Response:
         now = shown_page(shared).snapshot
         quantity = quantity or usual_quantity(now)
-        found = await answers.opponents(shared, quantity, a, b)
-        told = await rankings.comparison(found, profile, miss, None)
-        sensors = [name.sensor for name in found.names]
+        opponents = await answers.opponents(shared, quantity, a, b)
+        document = await rankings.comparison(opponents, profile, miss, None)
+        sensors = [name.sensor for name in opponents.names]
         values = {
-            "told": told,
+            "told": document,
             "a": sensors[0],
             "b": sensors[1] if len(sensors) == 2 else "",
             "sensors": sorted(
@@ -262,10 +262,10 @@ def _add_comparison(
             "profiles": PROFILES,
             "links": [(each, series_path(each, quantity)) for each in sensors],
             "usual_miss": MISS,
-            "query": {"quantity": quantity, "profile": told["profile"], "miss": miss}
+            "query": {"quantity": quantity, "profile": document["profile"], "miss": miss}
             | dict(zip("ab", sensors, strict=False)),
-            "time": found.time,
-            **comparison_figures(told),
+            "time": opponents.time,
+            **comparison_figures(document),
         }
         text = renderer.text("compare.html", values)
         return answers.gzipped(request, text.encode(), answers.HTML)

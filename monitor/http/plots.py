@@ -41,9 +41,9 @@ class Marks(NamedTuple):
     fired: tuple[float, ...] = ()
 
 
-def empty(what: str) -> str:
+def empty(message: str) -> str:
     """Return the placeholder of a drawing."""
-    return f'<p class="empty">{escape(what)}</p>'
+    return f'<p class="empty">{escape(message)}</p>'
 
 
 def too_few(needed: int, there: int) -> str:
@@ -95,12 +95,12 @@ def rolling_score(c: Columns, score: str, unit: str, *, timed: bool = True) -> s
     entry = SCORES[score]
     if c.value.size < ROLLING or entry.expected is None:
         return too_few(ROLLING, c.value.size)
-    seen, told = (_rolling(function(c)) for function in (entry.rows, entry.expected))
+    observed, expected = (_rolling(function(c)) for function in (entry.rows, entry.expected))
     time = c.time[ROLLING - 1 :]
-    y = robust_axis(np.concatenate([seen, told, [0.0]]), axis_label("mean score", unit))
+    y = robust_axis(np.concatenate([observed, expected, [0.0]]), axis_label("mean score", unit))
     chart = Chart(f"mean of the last {ROLLING} scores over time", time_axis(c, timed=timed), y)
-    chart.line(time, told, "expected")
-    chart.line(time, seen, "seen")
+    chart.line(time, expected, "expected")
+    chart.line(time, observed, "seen")
     return chart.render()
 
 
@@ -111,7 +111,7 @@ def coverage_by_level(c: Columns) -> str:
     widened for an uncertain reference as they are.
     """
     reach = scipy.special.ndtri(0.5 + 0.5 * LEVELS)
-    seen = np.mean(np.abs(c.z) <= reach[:, None], axis=1)
+    observed = np.mean(np.abs(c.z) <= reach[:, None], axis=1)
     axis = svg.number_axis(0.0, 1.0, margin=0.0)
     chart = Chart(
         "share of references inside the stated interval, by level",
@@ -122,7 +122,7 @@ def coverage_by_level(c: Columns) -> str:
     low, high = (scipy.special.bdtrik(tail, c.z.size, LEVELS) / c.z.size for tail in _TAILS)
     chart.area(LEVELS, low, np.minimum(high, 1.0), "chance")
     chart.line(np.array([0.0, 1.0]), np.array([0.0, 1.0]), "expected")
-    chart.line(LEVELS, seen, "seen")
+    chart.line(LEVELS, observed, "seen")
     lower, upper = c.widened
     held = (lower <= c.reference) & (c.reference <= upper)
     chart.mark(float(c.p.mean()), float(held.mean()), "stated", "as stated")
@@ -137,10 +137,10 @@ def zms_plot(c: Columns, unit: str) -> str:
     if np.ptp(c.u) == 0.0:
         return empty("It states the same u in every pair.")
     parts = _in_bins(c, c.u, bins)
-    seen, interval = zms(parts), saddlepoint_zms(parts)
+    observed, interval = zms(parts), saddlepoint_zms(parts)
     low, high = (np.where(end > 0.0, end, np.nan) for end in (interval.lower, interval.upper))
-    seen = np.where(seen > 0.0, seen, np.nan)
-    shown = np.concatenate([seen, low, high])
+    observed = np.where(observed > 0.0, observed, np.nan)
+    shown = np.concatenate([observed, low, high])
     shown = np.clip(shown[np.isfinite(shown)], 1 / 64, 64)
     number = np.arange(1.0, bins + 1.0)
     means = parts.mean(parts.u)
@@ -150,7 +150,7 @@ def zms_plot(c: Columns, unit: str) -> str:
     chart = Chart("ZMS in bins of the stated u", x, svg.powers(least, most, "ZMS"))
     chart.level(0.0, "zero")
     chart.bars(number, np.log2(low), np.log2(high), "whisker")
-    chart.dots(number, np.log2(seen), "seen")
+    chart.dots(number, np.log2(observed), "seen")
     return chart.render()
 
 
@@ -239,16 +239,16 @@ def by_blocks(c: Columns, score: str, unit: str, *, timed: bool = True) -> str:
     if c.value.size < 2 * _BLOCKS or entry.expected is None:
         return too_few(2 * _BLOCKS, c.value.size)
     parts = in_blocks(c, _BLOCKS)
-    seen, told = (parts.mean(function(parts)) for function in (entry.rows, entry.expected))
+    observed, expected = (parts.mean(function(parts)) for function in (entry.rows, entry.expected))
     rows, ends = entry.rows(parts), parts.starts + parts.counts - 1
-    spread = np.sqrt(np.maximum(parts.mean(rows * rows) - seen * seen, 0.0) / parts.counts)
+    spread = np.sqrt(np.maximum(parts.mean(rows * rows) - observed * observed, 0.0) / parts.counts)
     middle = 0.5 * (parts.time[parts.starts] + parts.time[ends])
-    low, high = seen - 2.0 * spread, seen + 2.0 * spread
-    y = robust_axis(np.concatenate([low, high, told]), axis_label("mean score", unit))
+    low, high = observed - 2.0 * spread, observed + 2.0 * spread
+    y = robust_axis(np.concatenate([low, high, expected]), axis_label("mean score", unit))
     chart = Chart(f"mean score of {_BLOCKS} blocks in time", time_axis(c, timed=timed), y)
     chart.bars(middle, low, high, "whisker")
-    chart.line(middle, told, "expected")
-    chart.dots(middle, seen, "seen")
+    chart.line(middle, expected, "expected")
+    chart.dots(middle, observed, "seen")
     return chart.render()
 
 
@@ -270,9 +270,9 @@ def sparkline(z: Float) -> str:
 # -- inside --------------------------------------------------------------------------------------
 
 
-def axis_label(what: str, unit: str) -> str:
+def axis_label(name: str, unit: str) -> str:
     """Return the label of an axis."""
-    return f"{what} / {unit}" if unit else what
+    return f"{name} / {unit}" if unit else name
 
 
 def time_axis(c: Columns, *, timed: bool) -> svg.Axis:

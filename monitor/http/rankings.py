@@ -54,76 +54,76 @@ def usual_quantity(now: Snapshot) -> str:
     return min(counts, key=lambda quantity: (-counts[quantity], quantity), default="")
 
 
-def table(found: Contenders, profile: Profile) -> dict[str, Any]:
+def table(rivals: Contenders, profile: Profile) -> dict[str, Any]:
     """Return the ranking of contenders as a document."""
-    found, others = _of_one_unit(found)
-    units = {name.unit for name in found.names}
+    rivals, others = _of_one_unit(rivals)
+    units = {name.unit for name in rivals.names}
     document: dict[str, Any] = {
-        "quantity": found.contest.quantity,
+        "quantity": rivals.contest.quantity,
         "unit": units.pop() if len(units) == 1 else "",
         "profile": profile,
-        "density": found.density,
-        "time": found.time,
-        "primary": score_of(profile, found.density),
-        "left_out": found.left_out,
+        "density": rivals.density,
+        "time": rivals.time,
+        "primary": score_of(profile, rivals.density),
+        "left_out": rivals.left_out,
         "level": LEVEL,
         "other_units": [{"sensor": name.sensor, "unit": name.unit} for name in others],
     }
-    ranked = _ranked(found, profile)
+    ranked = _ranked(rivals, profile)
     if ranked is None:
         nothing: dict[str, Any] = {"events": 0, "block": 1, "replicates": 0, "seed": 0}
         nothing |= {"sentence": "", "series": [], "together": []}
         nothing |= {"not_compared": [], "not_compared_sentence": ""}
-        return document | nothing | {"without": [name.sensor for name in found.names]}
-    zetas = _zetas(found)
-    kept = [found.names[row] for row in ranked.common.kept.tolist()]
+        return document | nothing | {"without": [name.sensor for name in rivals.names]}
+    zetas = _zetas(rivals)
+    names = [rivals.names[row] for row in ranked.common.kept.tolist()]
     aside = sorted(zip(ranked.common.seen.tolist(), ranked.common.left_out.tolist(), strict=True))
     return document | {
-        "sentence": told(ranked, [name.sensor for name in kept]),
-        "together": _together(ranked, found.density),
+        "sentence": told(ranked, [name.sensor for name in names]),
+        "together": _together(ranked, rivals.density),
         "events": ranked.events,
         "block": ranked.block,
         "replicates": ranked.replicates,
         "seed": ranked.seed,
         "series": [
-            _line(kept[row], ranked, row)
+            _line(names[row], ranked, row)
             | {name: finite(zeta[ranked.common.kept[row]]) for name, zeta in zetas.items()}
             for row in ranked.best_first.tolist()
         ],
         "without": [],
         "not_compared": [
             {
-                "sensor": found.names[row].sensor,
-                "quantity": found.names[row].quantity,
+                "sensor": rivals.names[row].sensor,
+                "quantity": rivals.names[row].quantity,
                 "events": events,
             }
             for events, row in aside
         ],
-        "not_compared_sentence": left_out_sentence(ranked, [each.sensor for each in found.names]),
+        "not_compared_sentence": left_out_sentence(ranked, [each.sensor for each in rivals.names]),
     }
 
 
-def _of_one_unit(found: Contenders) -> tuple[Contenders, list[SeriesName]]:
+def _of_one_unit(rivals: Contenders) -> tuple[Contenders, list[SeriesName]]:
     """Return the contenders in the unit that most have, and the names of the others."""
-    counts = Counter(name.unit for name in found.names)
+    counts = Counter(name.unit for name in rivals.names)
     usual = max(counts, key=lambda unit: counts[unit], default="")
-    is_kept = np.array([is_same_unit(name.unit, usual) for name in found.names], np.bool_)
-    if is_kept.all() or found.pairs is None:
-        return found, []
-    kept = replace(
-        found,
-        names=tuple(compress(found.names, is_kept)),
-        pairs=found.pairs.take(np.flatnonzero(is_kept)),
-        event=found.event[np.repeat(is_kept, found.pairs.counts)],
+    is_kept = np.array([is_same_unit(name.unit, usual) for name in rivals.names], np.bool_)
+    if is_kept.all() or rivals.pairs is None:
+        return rivals, []
+    comparable = replace(
+        rivals,
+        names=tuple(compress(rivals.names, is_kept)),
+        pairs=rivals.pairs.take(np.flatnonzero(is_kept)),
+        event=rivals.event[np.repeat(is_kept, rivals.pairs.counts)],
     )
-    return kept, [*compress(found.names, ~is_kept)]
+    return comparable, [*compress(rivals.names, ~is_kept)]
 
 
-def _zetas(found: Contenders) -> dict[str, Float]:
+def _zetas(rivals: Contenders) -> dict[str, Float]:
     """Return where 0 and 1 lie in the intervals of RCE and ZMS, over each window (B-17)."""
-    if found.pairs is None:
+    if rivals.pairs is None:
         return {}
-    return {"zeta_zms": zms_interval(found.pairs).zeta, "zeta_rce": abc_rce(found.pairs).zeta}
+    return {"zeta_zms": zms_interval(rivals.pairs).zeta, "zeta_rce": abc_rce(rivals.pairs).zeta}
 
 
 def _together(ranked: Ranking, density: Density) -> list[dict[str, Any]]:
@@ -139,43 +139,43 @@ def _together(ranked: Ranking, density: Density) -> list[dict[str, Any]]:
 
 
 def comparison(
-    found: Contenders, profile: Profile, miss: float, at: float | None
+    rivals: Contenders, profile: Profile, miss: float, at: float | None
 ) -> dict[str, Any]:
     """Return two contenders side by side as a document; one alone: two parts of its window."""
-    names = [name.sensor for name in found.names]
+    names = [name.sensor for name in rivals.names]
     halves = ("before", "since") if at is not None else ("first half", "second half")
     labels = names if len(names) == 2 else [f"{names[0]} ({half})" for half in halves]
-    unit = found.names[0].unit
-    sides = Sides(labels[0], labels[1], unit, found.density, profile, miss)
-    units = [name.unit for name in found.names]
+    unit = rivals.names[0].unit
+    sides = Sides(labels[0], labels[1], unit, rivals.density, profile, miss)
+    units = [name.unit for name in rivals.names]
     is_one_unit = is_same_unit(units[0], units[-1])
-    if found.pairs is None or not is_one_unit:
+    if rivals.pairs is None or not is_one_unit:
         duel = None
     elif len(names) == 2:
-        duel = of_two(found.pairs, found.event, sides.scores, seed=SEED, miss=miss)
+        duel = of_two(rivals.pairs, rivals.event, sides.scores, seed=SEED, miss=miss)
     else:
-        duel = of_parts(found.pairs, at, sides.scores, seed=SEED, miss=miss)
-    told = compared(duel, sides)
+        duel = of_parts(rivals.pairs, at, sides.scores, seed=SEED, miss=miss)
+    document = compared(duel, sides)
     if not is_one_unit:
         (first, other), (unit, another) = names, units
         why = f"{first} is in {unit} and {other} in {another}, so they are not compared; give both"
-        told["sentences"] = [f"{why} one unit in the settings (unit of their sources)."]
-    return {"quantity": found.contest.quantity, "time": found.time, **told}
+        document["sentences"] = [f"{why} one unit in the settings (unit of their sources)."]
+    return {"quantity": rivals.contest.quantity, "time": rivals.time, **document}
 
 
-def _ranked(found: Contenders, profile: Profile) -> Ranking | None:
-    if found.pairs is None or len(found.names) < 2:
+def _ranked(rivals: Contenders, profile: Profile) -> Ranking | None:
+    if rivals.pairs is None or len(rivals.names) < 2:
         return None
-    content = blake2b(found.event.tobytes(), digest_size=4)
-    content.update(found.pairs.value.tobytes())
+    content = blake2b(rivals.event.tobytes(), digest_size=4)
+    content.update(rivals.pairs.value.tobytes())
     few, many = _REPLICATES
     return ranking(
-        found.pairs,
-        found.event,
+        rivals.pairs,
+        rivals.event,
         seed=int.from_bytes(content.digest(), "little"),
         profile=profile,
-        density=found.density,
-        replicates=min(many, max(few, _DRAWN // len(found.names))),
+        density=rivals.density,
+        replicates=min(many, max(few, _DRAWN // len(rivals.names))),
     )
 
 
@@ -203,23 +203,23 @@ class RankingCache:
         self._made: dict[tuple[Contest, Profile], dict[str, Any]] = {}
 
     async def comparison(
-        self, found: Contenders, profile: Profile | None, miss: float, at: float | None
+        self, rivals: Contenders, profile: Profile | None, miss: float, at: float | None
     ) -> dict[str, Any]:
         """Return two contenders side by side."""
         async with turn(self._lock):
-            return await asyncio.to_thread(comparison, found, profile or found.profile, miss, at)
+            return await asyncio.to_thread(comparison, rivals, profile or rivals.profile, miss, at)
 
-    async def table(self, found: Contenders, wanted: Profile | None = None) -> dict[str, Any]:
+    async def table(self, rivals: Contenders, wanted: Profile | None = None) -> dict[str, Any]:
         """Return the ranking of contenders, a kept one if it still holds.
 
         Without ``wanted``, by the profile of their settings.
         """
-        profile = wanted or found.profile
+        profile = wanted or rivals.profile
         async with turn(self._lock):
-            key = (found.contest, profile)
+            key = (rivals.contest, profile)
             made = self._made.pop(key, None)
-            if made is None or made["time"] != found.time:
-                made = await asyncio.to_thread(table, found, profile)
+            if made is None or made["time"] != rivals.time:
+                made = await asyncio.to_thread(table, rivals, profile)
             self._made[key] = made
             while len(self._made) > _KEPT:
                 del self._made[next(iter(self._made))]

@@ -119,8 +119,8 @@ def changes(page: Page) -> Changes:
     return Changes(_side(began, page), _side(ended, page), more=len(late) >= SHOWN)
 
 
-def _side(found: Sequence[Transition], page: Page) -> AlertTally:
-    alerts = list({(each.sensor, each.quantity, each.alert): each for each in found}.values())
+def _side(transitions: Sequence[Transition], page: Page) -> AlertTally:
+    alerts = list({(each.sensor, each.quantity, each.alert): each for each in transitions}.values())
     return AlertTally(len(alerts), tuple(_change(each, page) for each in alerts[:NAMED]))
 
 
@@ -154,11 +154,11 @@ def after_name(sentence: str) -> str:
 
 def statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
     """Return the metrics of one series: name, number, meaning."""
-    found = []
+    rows = []
     for metric, (name, meaning) in metrics_of(now).items():
         value = finite(statistic(now, name)[row])
-        found.append((metric, "absent" if value is None else _told(metric, value), meaning))
-    return found
+        rows.append((metric, "absent" if value is None else _told(metric, value), meaning))
+    return rows
 
 
 def _told(metric: str, value: float) -> str:
@@ -170,8 +170,8 @@ def dead_letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
     """Return the newest dead letters, of one sensor or (if empty) of all."""
     page = shared.page()
     letters = () if page is None else page.dead_letters
-    found = [each for each in letters if documents.concerns(each, sensor)]
-    return [{**documents.dead_letter(letter)} for letter in found[:PAIRS_SHOWN]]
+    matched = [each for each in letters if documents.concerns(each, sensor)]
+    return [{**documents.dead_letter(letter)} for letter in matched[:PAIRS_SHOWN]]
 
 
 class HistoryFilter(NamedTuple):
@@ -195,7 +195,7 @@ def alert_history(
     page: Page, only: HistoryFilter, sensor: str = "", quantity: str = ""
 ) -> list[dict[str, Any]]:
     """Return the last changes of alerts, each with the address of its series if it is of one."""
-    told = (each for each in page.history if only.fits(each))
+    chosen = (each for each in page.history if only.fits(each))
     return [
         {
             **each,
@@ -204,7 +204,7 @@ def alert_history(
             else "",
             "when": each["time"][:19].replace("T", " "),
         }
-        for each in documents.history(told, HISTORY_SHOWN, sensor, quantity)
+        for each in documents.history(chosen, HISTORY_SHOWN, sensor, quantity)
     ]
 
 
@@ -222,16 +222,16 @@ def series_href(of: models.NamedPair | models.Alert | models.Transition) -> str:
     return series_path(of["sensor"], of["quantity"])
 
 
-def drawings(found: Occasion) -> list[tuple[str, Markup]]:
+def drawings(event: Occasion) -> list[tuple[str, Markup]]:
     """Return one drawing per quantity, the best CRPS on top."""
-    drawings, crps = [], [each["crps"] or 0.0 for each in documents.scored(found)]
-    for quantity in sorted({name.quantity for name in found.names}):
-        rows = [at for at, name in enumerate(found.names) if name.quantity == quantity]
+    drawings, crps = [], [each["crps"] or 0.0 for each in documents.scored(event)]
+    for quantity in sorted({name.quantity for name in event.names}):
+        rows = [at for at, name in enumerate(event.names) if name.quantity == quantity]
         rows.sort(key=lambda at: crps[at])
-        if found.pairs is not None:
-            names = [found.names[at].sensor for at in rows]
-            part = found.pairs.take(np.array(rows))
-            drawn = plots.occasion_plot(part, names, found.names[rows[0]].unit)
+        if event.pairs is not None:
+            names = [event.names[at].sensor for at in rows]
+            part = event.pairs.take(np.array(rows))
+            drawn = plots.occasion_plot(part, names, event.names[rows[0]].unit)
             drawings.append((quantity, Markup(drawn)))  # noqa: S704 - it escapes its words
     return drawings
 
@@ -296,8 +296,8 @@ def address(query: SeriesQuery) -> str:
         "figures": "all" if query.figures else "",
     }
     usual = {"sort": "state", "page": 1, "rows": ROWS}
-    told = urlencode({key: value for key, value in fields.items() if value != usual.get(key, "")})
-    return f"/?{told}" if told else "/"
+    given = urlencode({key: value for key, value in fields.items() if value != usual.get(key, "")})
+    return f"/?{given}" if given else "/"
 
 
 class Renderer:
@@ -346,19 +346,19 @@ class Renderer:
             self._page = page
             self._changes = changes(page)
             self._fleets.clear()
-        found = self._fleets.get(query)
-        if found is None:
+        rendered = self._fleets.get(query)
+        if rendered is None:
             while len(self._fleets) >= _KEPT:
                 del self._fleets[next(iter(self._fleets))]
-            found = self._fleets[query] = self._fleet(page, query)
-        return found
+            rendered = self._fleets[query] = self._fleet(page, query)
+        return rendered
 
     def _fleet(self, page: Page, query: SeriesQuery) -> Rendered:
         chosen = select(page.snapshot, query)
         template = self._templates.get_template("line.html")
-        found = lines(page.snapshot, chosen.rows.tolist())
+        listed = lines(page.snapshot, chosen.rows.tolist())
         above: dict[str, Any] = {"selection": chosen, "query": query, "not_ready": page.not_ready}
         above["changes"] = self._changes
-        rows = {each.key: template.render(each=each, figures=query.figures) for each in found}
+        rows = {each.key: template.render(each=each, figures=query.figures) for each in listed}
         mark = hashlib.blake2b("".join(rows.values()).encode(), digest_size=12).hexdigest()
         return Rendered(rows, self.text("summary.html", above), chosen, mark)

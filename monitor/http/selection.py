@@ -144,20 +144,20 @@ def _severity(now: Snapshot) -> Float:
 
 def error_shown(now: Snapshot) -> Float:
     """Return the error beside each sentence: the one it names, else the window's mean."""
-    said = statistic(now, "error_now")
-    return np.where(np.isfinite(said), said, statistic(now, "calibration_bias"))
+    stated = statistic(now, "error_now")
+    return np.where(np.isfinite(stated), stated, statistic(now, "calibration_bias"))
 
 
 def statistic(now: Snapshot, name: str) -> Float:
     """Return a statistic of every series, NaN where it has none, and for those that stopped."""
-    found: Float = np.where(now.withdrawn, np.nan, now.statistics.get(name, np.nan))
-    return found
+    values: Float = np.where(now.withdrawn, np.nan, now.statistics.get(name, np.nan))
+    return values
 
 
 def evidence_shown(now: Snapshot) -> Float:
     """Return the evidence of every series, NaN for those that stopped."""
-    found: Float = np.where(now.withdrawn, np.nan, now.evidence)
-    return found
+    values: Float = np.where(now.withdrawn, np.nan, now.evidence)
+    return values
 
 
 def leading(now: Snapshot, row: int) -> str:
@@ -168,11 +168,11 @@ def leading(now: Snapshot, row: int) -> str:
 def of_leading(now: Snapshot, ending: str) -> Float:
     """Return ``score_{leading}_{ending}`` of every series."""
     profiles = np.array(now.profiles or ("balanced",) * len(now.names))
-    found = np.full(len(now.names), np.nan)
+    values = np.full(len(now.names), np.nan)
     for profile in PROFILES:
         score = score_of(profile, "normal")
-        found = np.where(profiles == profile, statistic(now, f"score_{score}_{ending}"), found)
-    return found
+        values = np.where(profiles == profile, statistic(now, f"score_{score}_{ending}"), values)
+    return values
 
 
 def score_ratio(now: Snapshot) -> Float:

@@ -23,7 +23,7 @@ from monitor.http.selection import SeriesQuery
 
 STREAM_SECONDS: Final = 25.0
 _LOOK_SECONDS: Final = 0.1
-SeenMark = Annotated[str, Query(max_length=64)]
+SeenMark = Annotated[str, Query(alias="seen", max_length=64)]
 _HELLO: Final = b": hello\n\n"
 _TOO_MANY: Final = "too many pages are live; this one is right but will not update"
 
@@ -34,8 +34,8 @@ def stream_routes(shared: Published, renderer: Renderer, streams_max: int) -> AP
     streams = Streams(streams_max)
 
     @router.get("/fleet")
-    async def fleet(query: PageQuery, seen: SeenMark = "") -> EventStream:
-        return streams.open(_fleet(shared, renderer, query, seen))
+    async def fleet(query: PageQuery, mark: SeenMark = "") -> EventStream:
+        return streams.open(_fleet(shared, renderer, query, mark))
 
     @router.get("/page")
     async def page() -> EventStream:
@@ -111,25 +111,25 @@ async def _published(shared: Published) -> AsyncIterator[bytes]:
 
 
 async def _fleet(
-    shared: Published, renderer: Renderer, query: SeriesQuery, seen: str
+    shared: Published, renderer: Renderer, query: SeriesQuery, mark: str
 ) -> AsyncIterator[bytes]:
     """Yield the lines that changed, the order if it changed, and the content above them.
 
-    The reader already has the lines with the mark ``seen``. Of warnings only the mark is sent.
+    The reader already has the lines with the mark ``mark``. Of warnings only the mark is sent.
     """
     sent: dict[str, str] = {}
     async for page in _pages(shared):
         shown = renderer.fleet(page, query)
-        if not sent and shown.mark == seen:
+        if not sent and shown.mark == mark:
             sent = shown.rows
         changed = {key: row for key, row in shown.rows.items() if sent.get(key) != row}
         content: dict[str, object] = {"time": _told(page), "summary": shown.summary}
         content["rows"] = changed
         content["mark"] = shown.mark
         content["title"] = fleet_title(shown.selection)
-        found = await unpaired(shared, page)
-        if found is not None:
-            content["warnings"] = warnings_mark(page.notices, found)
+        pairing = await unpaired(shared, page)
+        if pairing is not None:
+            content["warnings"] = warnings_mark(page.notices, pairing)
         if list(sent) != list(shown.rows):
             content["order"] = list(shown.rows)
         sent = shown.rows

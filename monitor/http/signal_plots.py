@@ -79,18 +79,18 @@ def fitted_in_words(c: Columns, unit: str) -> str:
     )
 
 
-def drift_plot(c: Columns, unit: str, found: Verdict) -> str:
+def drift_plot(c: Columns, unit: str, drift: Verdict) -> str:
     """Return errors over time, the fitted drift, and when it leaves its tolerance.
 
     Empty if the verdict is not a drift with a rate.
     """
-    rate = found.slope_per_day.value
-    if found.state != FAULT or found.fault != "drift" or not math.isfinite(rate * found.last):
+    rate = drift.slope_per_day.value
+    if drift.state != FAULT or drift.fault != "drift" or not math.isfinite(rate * drift.last):
         return ""
-    began = found.began if math.isfinite(found.began) else float(c.time[0])
-    ends = np.array([began, found.due if math.isfinite(found.due) else found.last])
-    level = np.array([found.level_at(float(end)) for end in ends])
-    bounds = np.array([found.tolerance, -found.tolerance])
+    began = drift.began if math.isfinite(drift.began) else float(c.time[0])
+    ends = np.array([began, drift.due if math.isfinite(drift.due) else drift.last])
+    level = np.array([drift.level_at(float(end)) for end in ends])
+    bounds = np.array([drift.tolerance, -drift.tolerance])
     shown = np.concatenate([c.error, level, bounds[np.isfinite(bounds)]])
     across = svg.times(float(min(c.time.min(), began)), float(max(c.time.max(), ends[1])))
     chart = Chart(
@@ -104,8 +104,8 @@ def drift_plot(c: Columns, unit: str, found: Verdict) -> str:
     chart.level(0.0, "zero")
     chart.dots(c.time, c.error, "hit")
     chart.line(ends, level, "fit")
-    now, low, high = (np.array([each]) for each in (found.last, found.level[1], found.level[2]))
+    now, low, high = (np.array([each]) for each in (drift.last, drift.level[1], drift.level[2]))
     chart.bars(now, low, high, "whisker")
-    chart.moment(found.due, "fault", "due")
-    chart.moment(found.last, "epoch", "now")
+    chart.moment(drift.due, "fault", "due")
+    chart.moment(drift.last, "epoch", "now")
     return chart.render()

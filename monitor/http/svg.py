@@ -299,12 +299,12 @@ def _told(axis: Axis) -> str:
 
 def _beside(x: float, y: float, gap: float) -> list[Place]:
     """Return where a label near a point may stand, the best place first."""
-    found = [
+    places = [
         (x + side * gap, y + up, "start" if side > 0 else "end")
         for up in (-7.0, 4.0, 15.0, -20.0, 28.0)
         for side in (1.0, -1.0)
     ]
-    return found if x < 0.75 * WIDTH else sorted(found, key=lambda place: place[2])
+    return places if x < 0.75 * WIDTH else sorted(places, key=lambda place: place[2])
 
 
 def _joined(points: Sequence[tuple[str, str]]) -> str:

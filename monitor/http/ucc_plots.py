@@ -48,13 +48,13 @@ def characteristics(c: Columns, scale: float) -> Characteristics | None:
         )
 
 
-def ucc_plot(found: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:
+def ucc_plot(curves: Characteristics | None, unit: str, axes: str = "bandwidth-miss") -> str:
     """Return the uncertainty characteristics curve and that of a constant band."""
-    if found is None:
+    if curves is None:
         return empty("No value lies within its own interval: there is no band to stretch.")
     across, up = axes.split("-")
-    lines = [(getattr(each, across), getattr(each, up)) for each in found[:2]]
-    dots = [(getattr(each, across), getattr(each, up)) for each in found[2:4]]
+    lines = [(getattr(each, across), getattr(each, up)) for each in curves[:2]]
+    dots = [(getattr(each, across), getattr(each, up)) for each in curves[2:4]]
     label = axis_label({"bandwidth": "mean half-width", "excess": "mean excess"}[across], unit)
     y = (
         svg.number_axis(0.0, 1.0, "miss rate", margin=0.0)
@@ -67,7 +67,7 @@ def ucc_plot(found: Characteristics | None, unit: str, axes: str = "bandwidth-mi
     draw(*lines[1], "expected")
     draw(*lines[0], "seen")
     for (at_x, at_y), kind, label in zip(dots, ("stated", "best"), ("k = 1", "k*"), strict=True):
-        word = f"{label} = {found.scale:.2g}" if kind == "best" else label
+        word = f"{label} = {curves.scale:.2g}" if kind == "best" else label
         chart.mark(float(at_x[0]), float(at_y[0]), kind, word)
     return chart.render()
 
