@@ -144,5 +144,5 @@ def _state(path: Path) -> tuple[object, ...]:
             head = file.read(32)
     except OSError:
         head = b""
-    found = path.stat()
-    return found.st_mtime_ns, found.st_size, found.st_ino, head
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size, status.st_ino, head

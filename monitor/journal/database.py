@@ -126,12 +126,12 @@ class Database:
 
     def delete(self, table: str, where: str, *values: object) -> None:
         """Delete rows."""
-        found = self.connection.execute(
+        sums = self.connection.execute(
             f"select count(*), coalesce(sum(crc), 0) from {table} where {where}", values
         ).fetchone()
-        if found[0]:
+        if sums[0]:
             self.connection.execute(f"delete from {table} where {where}", values)
-            self.checksums.drop(table, *found)
+            self.checksums.drop(table, *sums)
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -161,12 +161,12 @@ class Database:
 
     def whole(self, table: str, *, bodies: bool = True) -> Iterator[Row]:
         """Yield all rows, as :meth:`read` does; raises JournalDamagedError if some are missing."""
-        found = Checksums.empty()
+        sums = Checksums.empty()
         for row, crc in self._checked(table, "", (), bodies=bodies):
-            found.add(table, (crc,))
+            sums.add(table, (crc,))
             yield row
-        if found.tables[table] != self.checksums.tables[table]:
-            had, wanted = found.tables[table][0], self.checksums.tables[table][0]
+        if sums.tables[table] != self.checksums.tables[table]:
+            had, wanted = sums.tables[table][0], self.checksums.tables[table][0]
             raise JournalDamagedError(
                 self.path, f"{table}: {had} rows are there, {wanted} were written"
             )
@@ -177,7 +177,7 @@ class Database:
         It takes a third of the time of reading them by :meth:`whole`, and a long journal has
         millions. False may also mean that a row cannot be read.
         """
-        db, found = self.connection, Checksums.empty()
+        db, sums = self.connection, Checksums.empty()
         db.text_factory = str
         try:
             cursor = db.execute(TABLES[table].query(table, (), ""))
@@ -185,12 +185,12 @@ class Database:
                 crcs = [row_crc(table, row[:-1]) for row in rows]
                 if crcs != [row[-1] for row in rows]:
                     return False
-                found.add(table, crcs)
+                sums.add(table, crcs)
         except UNREADABLE:
             return False
         finally:
             db.text_factory = text_of
-        return found.tables[table] == self.checksums.tables[table]
+        return sums.tables[table] == self.checksums.tables[table]
 
     def _checked(
         self, table: str, where: str, values: Sequence[object], *, bodies: bool
@@ -240,12 +240,12 @@ class Database:
 
     def _read_checksums(self) -> Checksums:
         try:
-            found = read_checksums(self.connection)
+            checksums = read_checksums(self.connection)
         except UNREADABLE as error:
             raise cannot_use(self.path, error) from error
-        if found is None:
+        if checksums is None:
             raise JournalDamagedError(self.path, "the seal, which says what it holds, is damaged")
-        return found
+        return checksums
 
     def copy(self) -> bytes:
         """Return the content of the file as of the last transaction."""
@@ -267,10 +267,10 @@ def _end(db: sqlite3.Connection, path: Path, note: LogEndNote) -> None:
 def _file_at(path: Path) -> tuple[int, int] | None:
     """Return which file is at a path, None if there is none that can be seen."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def text_of(raw: bytes) -> str:

@@ -199,8 +199,8 @@ def _is_page_size(page: int) -> bool:
 def _has_sums(content: bytes, words: str) -> bool:
     if len(content) < _HEADER:
         return False
-    found = _sums(np.frombuffer(content[:24], dtype=words), (0, 0))
-    return found == struct.unpack_from(">2I", content, 24)
+    sums = _sums(np.frombuffer(content[:24], dtype=words), (0, 0))
+    return sums == struct.unpack_from(">2I", content, 24)
 
 
 def _sums(words: Words, sums: Sums) -> Sums:

@@ -206,8 +206,8 @@ class InMemoryStore:
 
     def pairs_of_each(self, series: Sequence[int], since: float = -math.inf) -> dict[int, Records]:
         """Return what :meth:`pairs_of` does of each series, from an event time on."""
-        found = {row: self.pairs_of(row) for row in series}
-        return {row: pairs[np.searchsorted(pairs["time"], since) :] for row, pairs in found.items()}
+        whole = {row: self.pairs_of(row) for row in series}
+        return {row: pairs[np.searchsorted(pairs["time"], since) :] for row, pairs in whole.items()}
 
     def changes_of(self, series: int) -> int:
         """Return how many changes of pairs of one series there are."""
@@ -235,8 +235,8 @@ class InMemoryStore:
 
     def forget(self, *, observations_before: float, pairs_before: float) -> bool:
         """Drop observations that arrived before a time, and pairs older than an event time."""
-        kept = [each for each in self._observations if each[0] >= observations_before]
-        self._observations = kept
+        remaining = [each for each in self._observations if each[0] >= observations_before]
+        self._observations = remaining
         changes = self.pairs()
         young = np.flatnonzero(changes["time"] >= pairs_before)
         first = int(young[0]) if young.size else changes.size
@@ -270,8 +270,8 @@ class InMemoryStore:
         packed = PackedPairs(PAIR)
         packed.append(self.pairs())
         image = msgspec.structs.asdict(self._image(packed.dump()))
-        kept = self._covariates.tobytes()
-        return _encode(WholeImage(**image, covariates=kept, evidence=self.evidence()))
+        covariates = self._covariates.tobytes()
+        return _encode(WholeImage(**image, covariates=covariates, evidence=self.evidence()))
 
     def _image(self, pairs: tuple[int, dict[str, bytes]]) -> Image:
         return Image(

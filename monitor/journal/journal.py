@@ -96,8 +96,8 @@ class Journal:
 
     def events(self) -> list[Event]:
         """Return every event, by time."""
-        found = [Event(*row) for row in self._database.whole("events")]
-        return sorted(found, key=lambda event: (event.time, event.sensor, event.event, event.note))
+        events = [Event(*row) for row in self._database.whole("events")]
+        return sorted(events, key=lambda event: (event.time, event.sensor, event.event, event.note))
 
     def collocations(self) -> list[Collocation]:
         """Return every collocation, by sensor, subject and start."""
@@ -110,8 +110,8 @@ class Journal:
         """
         for time, table in (("received", "observations"), ("newest", "pairs")):
             last = f"select {time} from {table} order by batch desc limit 1"
-            for (found,) in self._database.rows(last):
-                return float(found)
+            for (newest,) in self._database.rows(last):
+                return float(newest)
         return -math.inf
 
     def totals(self) -> dict[str, int]:
@@ -120,16 +120,16 @@ class Journal:
 
     def note(self, name: str) -> bytes:
         """Return the last note of a name, empty if there is none."""
-        found = [body for _, body in self._database.read("notes", "name = ?", (name,))]
-        return found[0] if found else b""
+        bodies = [body for _, body in self._database.read("notes", "name = ?", (name,))]
+        return bodies[0] if bodies else b""
 
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
         """Return the newest dead letters that are kept, newest first."""
         newest = "id in (select id from dead_letters order by id desc limit ?)"
-        found = [
+        letters = [
             DeadLetter(*row[1:]) for row in self._database.read("dead_letters", newest, (limit,))
         ]
-        return found[::-1]
+        return letters[::-1]
 
     def contents(self) -> str:
         """Return in words how much is in it; many pairs are not read for that."""
@@ -163,14 +163,14 @@ class Journal:
 
     def changes_of(self, series: int) -> int:
         """Return how many changes of pairs of one series there are; large batches are not read."""
-        found = 0
+        count = 0
         for batch, *_, places in list(self._database.whole("pairs", bodies=False)):
             if places is None:
-                found += int(np.count_nonzero(self._batch("pairs", batch)["series"] == series))
+                count += int(np.count_nonzero(self._batch("pairs", batch)["series"] == series))
             else:
                 _, first, stop = _place(np.frombuffer(places, dtype=PLACE), series)
-                found += stop - first
-        return found
+                count += stop - first
+        return count
 
     def covariates_of(self, series: int) -> Records:
         """Return the numbers beside the pairs of one series in the order they were made."""
@@ -178,7 +178,7 @@ class Journal:
 
     def _of_series(self, table: str, wanted: Int, since: float = -math.inf) -> Records:
         """Return the rows of some series from an event time on; every batch is read once."""
-        found = [np.zeros(0, dtype=ROWS[table])]
+        parts = [np.zeros(0, dtype=ROWS[table])]
         database = self._database
         # A row that removes a pair has the pair's time, so that both are read, or neither.
         for batch, newest, *_, places in list(database.whole(table, bodies=False)):
@@ -186,12 +186,12 @@ class Journal:
                 continue
             if places is None:
                 rows = self._batch(table, batch)
-                found.append(rows[np.isin(rows["series"], wanted)])
+                parts.append(rows[np.isin(rows["series"], wanted)])
             else:
                 known = np.frombuffer(places, dtype=PLACE)
                 there = wanted[np.isin(wanted, known["series"][:-1])]
-                found += [self._part(table, batch, known, row) for row in there.tolist()]
-        rows = np.concatenate(found)
+                parts += [self._part(table, batch, known, row) for row in there.tolist()]
+        rows = np.concatenate(parts)
         return rows if since == -math.inf else rows[rows["time"] >= since]
 
     def _batch(self, table: str, batch: int) -> Records:
@@ -213,8 +213,8 @@ class Journal:
         """Return all standing pairs that a reference made which can be revised."""
         made = self._database.read("made", "reference = ?", (signed_64(reference_id),))
         nothing = np.zeros(0, dtype=ROWS["pairs"])
-        found = [nothing, *(self._batch("pairs", batch) for _, batch in list(made))]
-        rows = np.concatenate(found)
+        parts = [nothing, *(self._batch("pairs", batch) for _, batch in list(made))]
+        rows = np.concatenate(parts)
         ids = rows["id"][rows["reference_id"] == np.uint64(reference_id)]
         standing = in_event_order(rows[np.isin(rows["id"], ids)])
         return standing[standing["reference_id"] == np.uint64(reference_id)]
@@ -224,8 +224,8 @@ class Journal:
         if not identity:
             return []
         rows = self._database.read("revisions", "identity = ?", (identity,))
-        found = ((subject, quantity) for _, _, subject, quantity, *_ in rows)
-        return sorted(each for each in found if each != ("", ""))
+        names = ((subject, quantity) for _, _, subject, quantity, *_ in rows)
+        return sorted(each for each in names if each != ("", ""))
 
     def revisions(self, reference_ids: Collection[int]) -> dict[int, int]:
         """Return the highest revision that came of each reference; those not known are left out."""
@@ -279,14 +279,14 @@ def _place(places: Records, series: int) -> tuple[int, int, int]:
 class JournalAlerts:
     """The transitions of alerts in an open file, and how far each sink has been notified of them.
 
-    The newest ``kept`` transitions are kept, and the last one of each alert that is active. What is
+    The newest ``retained`` transitions stay, and the last one of each alert that is active. What is
     recorded is durable, as in a store, from which this is apart because a block of the cluster has
     no sinks: its driver notifies.
     """
 
-    def __init__(self, database: Database, kept: int) -> None:
+    def __init__(self, database: Database, retained: int) -> None:
         self._database: Final = database
-        self._kept: Final = kept
+        self._kept: Final = retained
 
     def record(self, notifications: Sequence[Notification], delivered: Mapping[str, int]) -> None:
         """Make transitions durable, and how far sinks are, in one transaction.
@@ -315,14 +315,14 @@ class JournalAlerts:
 
         A repair may have lost the last ones themselves, but not how far the sinks were.
         """
-        found = [seq for seq, _ in self._read("order by seq desc limit 1")]
+        newest = [seq for seq, _ in self._read("order by seq desc limit 1")]
         standing = (seq for *_, seq in self._database.read("standing"))
-        return max([*found, *standing, *self.delivered().values()], default=0)
+        return max([*newest, *standing, *self.delivered().values()], default=0)
 
     def after(self, seq: int, limit: int) -> list[bytes]:
         """Return the first transitions after a number, oldest first."""
-        found = self._read("where seq > ? order by seq limit ?", seq, limit)
-        return [body for _, body in found]
+        rows = self._read("where seq > ? order by seq limit ?", seq, limit)
+        return [body for _, body in rows]
 
     def newest(self, limit: int) -> list[bytes]:
         """Return the last transitions, newest first."""
@@ -337,7 +337,7 @@ class JournalAlerts:
         """Return for each sink the last transition that needs nothing more."""
         return dict(self._database.read("deliveries"))
 
-    def _read(self, which: str, *values: int) -> list[tuple[int, bytes]]:
+    def _read(self, clause: str, *values: int) -> list[tuple[int, bytes]]:
         """Return some transitions, oldest first."""
-        where = f"seq in (select seq from transitions {which})"
+        where = f"seq in (select seq from transitions {clause})"
         return [(seq, body) for seq, body in self._database.read("transitions", where, values)]

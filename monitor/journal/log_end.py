@@ -163,17 +163,17 @@ def check_end(path: Path) -> None:
     except OSError:
         return
     try:
-        found = end_of(log)
+        end = end_of(log)
     finally:
         os.close(log)
-    if found is None:
+    if end is None:
         return
     name = wal_of(path).name
-    newer = (found.salt - noted.salt) % (1 << 32)
+    newer = (end.salt - noted.salt) % (1 << 32)
     damage = ""
-    if found[:2] == noted[:2]:
-        if found.pages < noted.pages:
-            damage = f"was truncated: {found.pages} pages of {noted.pages} are left"
+    if end[:2] == noted[:2]:
+        if end.pages < noted.pages:
+            damage = f"was truncated: {end.pages} pages of {noted.pages} are left"
     elif not 0 < newer < _NEWER_MOST:
         damage = "is another journal's, or an earlier one"
     if damage and _is_marked_open(path):
@@ -228,5 +228,5 @@ def _noted(path: Path) -> LogEnd | None:
         return None
     if len(body) != _NOTE.size:
         return None
-    *found, crc = _NOTE.unpack(body)
-    return LogEnd(*found) if zlib.crc32(body[:-4]) == crc else None
+    *fields, crc = _NOTE.unpack(body)
+    return LogEnd(*fields) if zlib.crc32(body[:-4]) == crc else None

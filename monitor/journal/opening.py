@@ -97,8 +97,8 @@ def prepare(db: sqlite3.Connection, path: Path, *, log_was_empty: bool, may_upgr
         check_log(db, path)
     if not _has_the_tables_of(db, version):
         raise JournalDamagedError(path, "the journal's tables are not as they were created")
-    if (found := _integrity(db)) != "ok":
-        raise JournalDamagedError(path, f"the journal is damaged ({' '.join(found.split())})")
+    if (report := _integrity(db)) != "ok":
+        raise JournalDamagedError(path, f"the journal is damaged ({' '.join(report.split())})")
     if version != SCHEMA_VERSION and not may_upgrade:
         raise JournalFormError(
             path,
@@ -122,10 +122,10 @@ def _integrity(db: sqlite3.Connection) -> str:
     """
     (usual,) = db.execute("pragma cache_size").fetchone()
     db.execute(f"pragma cache_size = -{_CHECKED_KIB}")
-    (found,) = db.execute("pragma integrity_check(1)").fetchone()
+    (report,) = db.execute("pragma integrity_check(1)").fetchone()
     db.execute(f"pragma cache_size = {usual}")
     db.execute("pragma shrink_memory")
-    return str(found)
+    return str(report)
 
 
 def refuse_foreign(path: Path) -> None:
@@ -137,10 +137,10 @@ def refuse_foreign(path: Path) -> None:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)) as db:
             db.text_factory = bytes
-            found = db.execute("select name from sqlite_master where type = 'table'").fetchall()
+            tables = db.execute("select name from sqlite_master where type = 'table'").fetchall()
     except UNREADABLE:
         return
-    names = [name.decode("utf-8", "replace") for (name,) in found]
+    names = [name.decode("utf-8", "replace") for (name,) in tables]
     if names and _OURS.isdisjoint(names):
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         raise JournalFormError(
@@ -276,10 +276,10 @@ def refuse_busy(path: Path) -> None:
         return
     try:
         asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, _FIRST_LOCK, _LOCKS, 0)
-        found = fcntl.fcntl(number, fcntl.F_OFD_GETLK, asked)
+        lock = fcntl.fcntl(number, fcntl.F_OFD_GETLK, asked)
     finally:
         os.close(number)
-    if struct.unpack(_FLOCK, found)[0] != fcntl.F_UNLCK:
+    if struct.unpack(_FLOCK, lock)[0] != fcntl.F_UNLCK:
         raise JournalBusyError(path)
 
 

@@ -78,8 +78,8 @@ class Repair(NamedTuple):
 
     def sentences(self) -> list[str]:
         """Return it in words."""
-        kept = ", ".join(f"{count} {table}" for table, count in self.kept.items() if count)
-        lines = [f"the damaged file is kept as {self.aside}", f"kept: {kept or 'nothing'}"]
+        rescued = ", ".join(f"{count} {table}" for table, count in self.kept.items() if count)
+        lines = [f"the damaged file is kept as {self.aside}", f"kept: {rescued or 'nothing'}"]
         if self.lost is None:
             lines.append("lost: unknown, the seal that says how much there was is damaged too")
         else:
@@ -108,19 +108,19 @@ def repair(path: Path, stamp: str) -> Repair:
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.repair.", dir=path.parent) as folder:
         new = Path(folder, path.name)
         write_through(new, empty_journal())
-        kept, wanted = _salvage(path, new, Path(folder))
+        saved, wanted = _salvage(path, new, Path(folder))
         aside = move_aside(path, f"corrupt.{stamp}")
         put_in_place(new, path)
     lost = (
         None
         if wanted is None
         else {
-            table: max(0, rows - kept[table])
+            table: max(0, rows - saved[table])
             for table, (rows, _) in wanted.tables.items()
             if table != "evidence"
         }
     )
-    return Repair(kept, lost, transactions, is_log_lost, aside)
+    return Repair(saved, lost, transactions, is_log_lost, aside)
 
 
 def _salvage(path: Path, new: Path, folder: Path) -> tuple[dict[str, int], Checksums | None]:
@@ -129,16 +129,16 @@ def _salvage(path: Path, new: Path, folder: Path) -> tuple[dict[str, int], Check
         target.execute("begin immediate")
         damaged = _readable(path, folder)
         wanted = None
-        kept = Checksums.empty()
+        sums = Checksums.empty()
         if damaged is not None:
             with closing(damaged):
                 with suppress(*UNREADABLE):
                     wanted = read_checksums(damaged)
-                kept = _Salvage(damaged, target).run()
-        kept.totals.update(wanted.totals if wanted is not None else {})
-        write_checksums(target, kept)
+                sums = _Salvage(damaged, target).run()
+        sums.totals.update(wanted.totals if wanted is not None else {})
+        write_checksums(target, sums)
         target.execute("commit")
-    return {table: rows for table, (rows, _) in kept.tables.items()}, wanted
+    return {table: rows for table, (rows, _) in sums.tables.items()}, wanted
 
 
 class _Salvage:
@@ -222,14 +222,14 @@ def _readable(path: Path, folder: Path) -> sqlite3.Connection | None:
     shutil.copyfile(path, copy)
     if wal_of(path).exists():
         shutil.copyfile(wal_of(path), wal_of(copy))
-    found = _connect(copy, path)
-    if found is None:
+    connection = _connect(copy, path)
+    if connection is None:
         first = bytearray(empty_journal()[:_PAGE])
         first[28:32] = (copy.stat().st_size // _PAGE).to_bytes(4, "big")  # how many pages there are
         with copy.open("r+b") as file:
             file.write(first)
-        found = _connect(copy, path)
-    return found
+        connection = _connect(copy, path)
+    return connection
 
 
 def _connect(copy: Path, path: Path) -> sqlite3.Connection | None:
@@ -264,19 +264,19 @@ def sound_rows(db: sqlite3.Connection, table: str) -> Iterator[tuple[Row, Row]]:
     query = form.query(table, form.blobs, "")
     keys = form.columns[: form.keys]
     back = query.rpartition(" order by ")[0] + " order by " + ", ".join(f"{k} desc" for k in keys)
-    seen: set[Row] = set()
+    walked: set[Row] = set()
     for walk in (query, back):
-        if (yield from _walk(db, table, walk, seen)):
+        if (yield from _walk(db, table, walk, walked)):
             return
-    if form.keys == 1 and seen and all(isinstance(key[0], int) for key in seen):
+    if form.keys == 1 and walked and all(isinstance(key[0], int) for key in walked):
         one = form.query(table, form.blobs, f"{keys[0]} = ?")
-        for number in _between(seen):
-            yield from _walk(db, table, one, seen, number)
+        for number in _between(walked):
+            yield from _walk(db, table, one, walked, number)
 
 
-def _between(seen: set[Row]) -> Iterator[int]:
+def _between(walked: set[Row]) -> Iterator[int]:
     """Yield the numbers that are missing, some thousands at most."""
-    numbers = sorted(int(key[0]) for key in seen)
+    numbers = sorted(int(key[0]) for key in walked)
     missing = 0
     for low, high in pairwise(numbers):
         for number in range(low + 1, high):
@@ -287,17 +287,17 @@ def _between(seen: set[Row]) -> Iterator[int]:
 
 
 def _walk(
-    db: sqlite3.Connection, table: str, query: str, seen: set[Row], *values: int
+    db: sqlite3.Connection, table: str, query: str, walked: set[Row], *values: int
 ) -> Generator[tuple[Row, Row], None, bool]:
     """Yield sound rows not seen before; return whether the end was reached."""
     form = TABLES[table]
     try:
-        for found in db.execute(query, values):
+        for record in db.execute(query, values):
             width = len(form.columns)
-            row, crc, blobs = found[:width], found[width], found[width + 1 :]
+            row, crc, blobs = record[:width], record[width], record[width + 1 :]
             key = row[: form.keys]
-            if key not in seen and _is_sound(table, form, row, crc, blobs):
-                seen.add(key)
+            if key not in walked and _is_sound(table, form, row, crc, blobs):
+                walked.add(key)
                 yield row, blobs
     except UNREADABLE:
         return False

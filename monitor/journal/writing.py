@@ -50,20 +50,20 @@ class KeptTimes:
         rows = list(database.read("evidence", bodies=False))
         self.keep([KeptEvidence(series, time, b"") for series, time, _ in rows])
 
-    def keep(self, kept: Sequence[KeptEvidence]) -> None:
+    def keep(self, evidence: Sequence[KeptEvidence]) -> None:
         """Note what is written."""
-        lacking = max((each.series for each in kept), default=-1) + 2 - self._times.size
+        lacking = max((each.series for each in evidence), default=-1) + 2 - self._times.size
         if lacking > 0:
             self._times = np.append(self._times, np.full(lacking, -np.inf))
-        for series, time, _ in kept:
+        for series, time, _ in evidence:
             self._times[series] = max(time, self._times[series])
-        self.dropped[:] = {*self.dropped}.difference(each.series for each in kept)
+        self.dropped[:] = {*self.dropped}.difference(each.series for each in evidence)
 
     def drop_before(self, pairs: Records) -> None:
         """Delete the evidence of series whose pairs up to its time change."""
         series = pairs["series"]
-        kept = self._times[np.minimum(series, self._times.size - 1)]
-        void = np.flatnonzero(pairs["time"] <= kept)
+        until = self._times[np.minimum(series, self._times.size - 1)]
+        void = np.flatnonzero(pairs["time"] <= until)
         for row in np.unique(series[void]).tolist():
             self._database.delete("evidence", "series = ?", row)
             self.dropped.append(row)
@@ -105,9 +105,9 @@ class Writer:
         self._replace_notes(batch.notes)
         self._database.checksums.totals.update(batch.totals)
 
-    def _replace_evidence(self, kept: Sequence[KeptEvidence]) -> None:
-        self.kept.keep(kept)
-        for series, time, body in kept:
+    def _replace_evidence(self, evidence: Sequence[KeptEvidence]) -> None:
+        self.kept.keep(evidence)
+        for series, time, body in evidence:
             self._database.delete("evidence", "series = ?", series)
             self._database.insert("evidence", [(series, _real(time), zlib.crc32(body))], (body,))
 
@@ -136,15 +136,15 @@ class Writer:
     def _drop_events(self, sensor: str) -> None:
         """Drop the oldest events of a sensor that has too many, and the evidence after them."""
         too_many = "sensor = ? order by time desc, event desc, note desc limit -1 offset ?"
-        which = (sensor, EVENTS_MAX)
+        values = (sensor, EVENTS_MAX)
         times = [
             time
-            for (time,) in self._database.rows(f"select time from events where {too_many}", *which)
+            for (time,) in self._database.rows(f"select time from events where {too_many}", *values)
         ]
         if times:
             self._drop_evidence(sensor, times[-1])
             oldest = f"rowid in (select rowid from events where {too_many})"
-            self._database.delete("events", oldest, *which)
+            self._database.delete("events", oldest, *values)
 
     def _drop_evidence(self, sensor: str, since: float) -> None:
         theirs = "time >= ? and series in (select row from series where sensor = ?)"
@@ -189,12 +189,12 @@ class Writer:
         return int(number)
 
     def _insert_dead_letters(self, letters: Sequence[DeadLetter]) -> None:
-        first, kept = self._next("dead_letters"), letters[-self._dead_letters_kept :]
+        first, newest = self._next("dead_letters"), letters[-self._dead_letters_kept :]
         self._database.insert(
             "dead_letters",
-            [(first + at, _real(letter[0]), *letter[1:]) for at, letter in enumerate(kept)],
+            [(first + at, _real(letter[0]), *letter[1:]) for at, letter in enumerate(newest)],
         )
-        last = first + len(kept) - 1
+        last = first + len(newest) - 1
         self._database.delete("dead_letters", "id <= ?", last - self._dead_letters_kept)
 
     # -- revisions --------------------------------------------------------------------------
