@@ -203,21 +203,21 @@ def _read_connack(reader: Reader, version: Version) -> Connack:
         raise MalformedError("CONNACK has reserved flags set")
     if version == Version.V3_1_1:
         return Connack(bool(flags), CONNACK_311.get(code, code | 0x80))
-    found = read_properties(reader, primitives.CONNACK)
+    properties = read_properties(reader, primitives.CONNACK)
     return Connack(
         bool(flags),
         code,
-        found.text(primitives.REASON_STRING),
-        found.number(primitives.SERVER_KEEP_ALIVE),
+        properties.text(primitives.REASON_STRING),
+        properties.number(primitives.SERVER_KEEP_ALIVE),
     )
 
 
 def _read_suback(reader: Reader, version: Version) -> Suback:
-    packet_id, said = _read_id(reader), ""
+    packet_id, reason = _read_id(reader), ""
     if version == Version.V5:
-        found = read_properties(reader, primitives.SUBACK)
-        said = found.text(primitives.REASON_STRING)
-    return Suback(packet_id, tuple(reader.rest()), said)
+        properties = read_properties(reader, primitives.SUBACK)
+        reason = properties.text(primitives.REASON_STRING)
+    return Suback(packet_id, tuple(reader.rest()), reason)
 
 
 def _read_unsuback(reader: Reader, version: Version) -> Unsuback:

@@ -97,10 +97,10 @@ def tls_context(tls: Tls) -> ssl.SSLContext:
     except (OSError, ssl.SSLError) as error:
         files = [Path(each) for each in (tls.ca_file, tls.cert_file, tls.key_file) if each]
         missing = ", ".join(str(each) for each in files if not each.exists())
-        what = f"({', '.join(map(str, files))}): {error}"
+        reason = f"({', '.join(map(str, files))}): {error}"
         if missing:
-            what = f"cannot be found: {missing}"
+            reason = f"cannot be found: {missing}"
         raise SourceRefusedError(
-            BAD_SETTINGS, f"the TLS files {'' if missing else 'cannot be used '}{what}"
+            BAD_SETTINGS, f"the TLS files {'' if missing else 'cannot be used '}{reason}"
         ) from error
     return context

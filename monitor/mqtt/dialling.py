@@ -75,12 +75,12 @@ def _connected(to: _Address, seconds: float) -> socket.socket:
 
 def _addresses(host: str, port: int, seconds: float) -> list[_Address]:
     """Return the addresses of a host; raises OSError, and ValueError for what is no name."""
-    found: list[_Address] = []
+    addresses: list[_Address] = []
     errors: list[Exception] = []
 
     def ask() -> None:
         try:
-            found.extend(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            addresses.extend(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except (OSError, ValueError) as error:
             errors.append(error)
 
@@ -91,4 +91,4 @@ def _addresses(host: str, port: int, seconds: float) -> list[_Address]:
         raise TimeoutError(f"no answer in time to what the address of {host} is")
     if errors:
         raise errors[0]
-    return found
+    return addresses

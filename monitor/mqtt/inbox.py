@@ -105,10 +105,10 @@ def all_of(rows: Bools) -> Bools:
     wrong = rows.size - np.count_nonzero(rows)
     if wrong > len(rows):
         return np.asarray(rows.all(axis=1))
-    found = np.ones(len(rows), dtype=np.bool_)
+    mask = np.ones(len(rows), dtype=np.bool_)
     if wrong:
-        found[np.flatnonzero(~rows) // rows.shape[1]] = False
-    return found
+        mask[np.flatnonzero(~rows) // rows.shape[1]] = False
+    return mask
 
 
 def payloads_of(payloads: Sequence[bytes]) -> Payloads:
@@ -288,9 +288,9 @@ def inbox_of(messages: Sequence[InboxMessage], generation: int) -> Inbox:
         return messages if messages.generation == generation else Inbox(generation, ())
     own = [message for message in messages if message.generation == generation]
     topics = topics_of([message.topic for message in own])
-    found = Inbox(generation, topics.names)
-    found.numbers.frombytes(topics.which.tobytes())
-    found.payloads = Payloads([message.payload for message in own])
-    found.flags = bytearray(message.flags for message in own)
-    found.mids = bytearray(b"".join(message.mid or NO_MID for message in own))
-    return found
+    inbox = Inbox(generation, topics.names)
+    inbox.numbers.frombytes(topics.which.tobytes())
+    inbox.payloads = Payloads([message.payload for message in own])
+    inbox.flags = bytearray(message.flags for message in own)
+    inbox.mids = bytearray(b"".join(message.mid or NO_MID for message in own))
+    return inbox

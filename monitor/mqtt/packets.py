@@ -177,7 +177,7 @@ REASONS: Final[Mapping[int, str]] = {
 CONNACK_311: Final[Mapping[int, int]] = {0: 0x00, 1: 0x84, 2: 0x85, 3: 0x88, 4: 0x86, 5: 0x87}
 
 
-def reason_text(code: int, said: str = "") -> str:
-    """Return a code in words, with what the broker ``said``, fit for a line of a log."""
+def reason_text(code: int, stated: str = "") -> str:
+    """Return a code in words, with what the broker ``stated``, fit for a line of a log."""
     words = REASONS.get(code, f"reason code {code:#04x}")
-    return f"{words} ({said[:_SAID_CHARACTERS_MAX]!r})" if said else words
+    return f"{words} ({stated[:_SAID_CHARACTERS_MAX]!r})" if stated else words

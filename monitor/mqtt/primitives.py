@@ -57,10 +57,10 @@ class Reader:
 
     def varint(self) -> int:
         """Return a variable byte integer."""
-        found = varint_at(self._data, self._at)
-        if found is None:
+        parsed = varint_at(self._data, self._at)
+        if parsed is None:
             raise MalformedError("a packet ends within a variable byte integer")
-        value, self._at = found
+        value, self._at = parsed
         return value
 
     def binary(self) -> bytes:
@@ -96,12 +96,12 @@ def dump_varint(value: int) -> bytes:
     """Return a variable byte integer; raises ValueError beyond 268 435 455."""
     if not 0 <= value <= VARINT_MAX:
         raise ValueError(f"{value} does not fit a variable byte integer")
-    found = bytearray()
+    octets = bytearray()
     while True:
         value, low = divmod(value, 128)
-        found.append(low | (_MORE if value else 0))
+        octets.append(low | (_MORE if value else 0))
         if not value:
-            return bytes(found)
+            return bytes(octets)
 
 
 def dump_binary(data: bytes) -> bytes:
@@ -189,16 +189,16 @@ _WIDTHS: Final = {SESSION_EXPIRY: 4, RECEIVE_MAXIMUM: 2, MAXIMUM_PACKET_SIZE: 4}
 def read_properties(reader: Reader, packet: int) -> Properties:
     """Return the properties that come next in a packet of some type."""
     inside = Reader(reader.take(reader.varint()))
-    found = Properties()
+    properties = Properties()
     while inside.has_more:
         identifier = inside.varint()
         read, packets = _PROPERTIES.get(identifier, (_BYTE, ()))
         if packet not in packets:
             raise MalformedError(f"property {identifier:#04x} does not belong to its packet")
-        if identifier in found and identifier != USER_PROPERTY:
+        if identifier in properties and identifier != USER_PROPERTY:
             raise MalformedError(f"property {identifier:#04x} appears twice in a packet")
-        found[identifier] = read(inside)
-    return found
+        properties[identifier] = read(inside)
+    return properties
 
 
 def dump_properties(numbers: Mapping[int, int]) -> bytes:

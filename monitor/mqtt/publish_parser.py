@@ -63,14 +63,14 @@ class TopicIndex:
 
     def find(self, data: bytes, starts: Int, stops: Int) -> Int | None:
         """Return the numbers of the topics at some places of ``data``, None if any is new."""
-        found = self._up_to_date().find(data, starts, stops)
-        left = np.flatnonzero(found == NOBODY)
+        numbers = self._up_to_date().find(data, starts, stops)
+        left = np.flatnonzero(numbers == NOBODY)
         spans = zip(starts[left].tolist(), stops[left].tolist(), strict=True)
         others = [self._numbers.get(data[start:stop], NOBODY) for start, stop in spans]
         if NOBODY in others:
             return None
-        found[left] = others
-        return found
+        numbers[left] = others
+        return numbers
 
     def _up_to_date(self) -> _Table:
         table, count = self._table, len(self.names)
@@ -114,9 +114,9 @@ class _Table:
         is_whole = (starts <= last) & (lengths <= self.width)
         words = octets_at(data, np.minimum(starts, last), self.width).view(np.uint64)
         words &= _WORD_MASKS[np.where(is_whole, lengths, 0), : self._count]
-        found = self._cells[self._cells_of(words)]
-        is_found = all_of(self._words[found] == words)
-        return np.where(is_found & is_whole, found, NOBODY)
+        numbers = self._cells[self._cells_of(words)]
+        is_found = all_of(self._words[numbers] == words)
+        return np.where(is_found & is_whole, numbers, NOBODY)
 
     def _cells_of(self, words: Words) -> Int:
         mixed = words @ _FACTORS[: self._count]
@@ -187,8 +187,8 @@ def _starts(data: bytes, octets: Octets) -> Int:
     Their lengths take one or two bytes each. Most are found by columns, the others by stepping from
     each packet to the next.
     """
-    found = _chain(octets)
-    start, first, last = int(found[-1]), data[0], len(data) - _HEADER_BYTES
+    chain = _chain(octets)
+    start, first, last = int(chain[-1]), data[0], len(data) - _HEADER_BYTES
     starts: list[int] = []
     while start <= last and data[start] == first:
         length, body = data[start + 1], start + 2
@@ -201,7 +201,7 @@ def _starts(data: bytes, octets: Octets) -> Int:
             break
         starts.append(start)
         start = body + length
-    return np.append(found[:-1], [*starts, start])
+    return np.append(chain[:-1], [*starts, start])
 
 
 def _chain(octets: Octets) -> Int:

@@ -26,17 +26,17 @@ _log: Final = logging.getLogger("monitor")
 class PublishingThread(ABC):
     """Publishes from :meth:`start` to :meth:`stop`; what, subclasses say in :meth:`_rounds`.
 
-    ``what`` is for the log; ``connect`` opens a connection. ``_published`` counts what the broker
+    ``name`` is for the log; ``connect`` opens a connection. ``_published`` counts what the broker
     acknowledged, ``_lost`` what was on its way when a connection was lost.
     """
 
-    def __init__(self, what: str, connect: Callable[[], BrokerPublisher]) -> None:
-        self._what: Final = what
+    def __init__(self, name: str, connect: Callable[[], BrokerPublisher]) -> None:
+        self._what: Final = name
         self._connect: Final = connect
         self._published = self._lost = 0
         self._connected = False
         self._stopping: Final = threading.Event()
-        self._thread: Final = threading.Thread(target=self._run, name=what, daemon=True)
+        self._thread: Final = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         """Begin to connect and publish."""

@@ -82,14 +82,14 @@ class Receiver:
 
     def _split(self, data: bytes) -> list[Control]:
         """Take packets off the front of ``data``; an incomplete one waits for more."""
-        found: list[Control] = []
+        controls: list[Control] = []
         self._wanted = _HEADER_BYTES_MIN
         start, before = self._take_columns(data), -1
         while start > before:
             before = self._take_publishes(data, start)
-            start = self._take_other(data, before, found)
+            start = self._take_other(data, before, controls)
         self._keep(data[start:])
-        return found
+        return controls
 
     def _take_columns(self, data: bytes) -> int:
         """Take the messages at the front of a large read; return the place after them.
@@ -99,16 +99,16 @@ class Receiver:
         id_bytes = ID_BYTES[data[0]] if len(data) >= ENOUGH_BYTES else None
         if id_bytes is None:
             return 0
-        kept, has_properties = self._payload_bytes_kept, self._has_properties
-        found = parse_publishes(data, self._topics, id_bytes, kept, has_properties=has_properties)
-        if found is None:
+        limit, has_properties = self._payload_bytes_kept, self._has_properties
+        parsed = parse_publishes(data, self._topics, id_bytes, limit, has_properties=has_properties)
+        if parsed is None:
             return 0
         inbox = self.inbox
-        inbox.numbers.frombytes(found.numbers.tobytes())
-        inbox.payloads.add(found.payloads)
-        inbox.flags += data[:1] * len(found.numbers)
-        inbox.mids += found.mids
-        return found.stop
+        inbox.numbers.frombytes(parsed.numbers.tobytes())
+        inbox.payloads.add(parsed.payloads)
+        inbox.flags += data[:1] * len(parsed.numbers)
+        inbox.mids += parsed.mids
+        return parsed.stop
 
     def _take_publishes(self, data: bytes, start: int) -> int:
         """Take the complete messages at a place; return the place after them."""
@@ -156,7 +156,7 @@ class Receiver:
 
     def _take_large(self, data: bytes, start: int, body: int, stop: int) -> int:
         """Take a message once the part that is kept has arrived; the rest is dropped."""
-        first, kept = data[start], self._payload_bytes_kept
+        first, limit = data[start], self._payload_bytes_kept
         id_bytes = ID_BYTES[first] or 0
         head = body + 2
         if len(data) >= head:
@@ -168,9 +168,9 @@ class Receiver:
             data, body, stop, id_bytes, has_properties=self._has_properties
         )
         after_id = topic_stop + id_bytes
-        if payload - after_id > kept:
+        if payload - after_id > limit:
             payload = after_id  # its properties alone exceed what is kept
-        cut = min(stop, payload + kept)
+        cut = min(stop, payload + limit)
         if len(data) < cut:
             self._wanted = cut - start
             return start

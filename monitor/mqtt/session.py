@@ -214,7 +214,7 @@ class Session:
             try:
                 data = self._wire.receive()
             except EndedError:
-                self._lost(self._ended_by("the broker hung up", said=False))
+                self._lost(self._ended_by("the broker hung up", is_stated=False))
                 return
             except OSError as error:
                 self._lost(plain_reason(error))
@@ -254,7 +254,7 @@ class Session:
             case Disconnect():
                 reason = reason_text(packet.code, packet.said)
                 if packet.code == SESSION_TAKEN_OVER:
-                    reason = self._ended_by(reason, said=True)
+                    reason = self._ended_by(reason, is_stated=True)
                 self._lost(reason)
             case Pingresp():
                 self._confirmations.answered()
@@ -268,8 +268,8 @@ class Session:
     def _on_connack(self, answer: Connack) -> None:
         self._is_answered = True
         if answer.code >= FAILURE:
-            said = reason_text(answer.code, answer.said)
-            self._drop(f"the broker refuses: {said}; check user, password and client_id")
+            reason = reason_text(answer.code, answer.said)
+            self._drop(f"the broker refuses: {reason}; check user, password and client_id")
             return
         if not answer.session_present:
             self._confirmations.session_lost()
@@ -322,7 +322,7 @@ class Session:
             self._refused = SourceRefusedError(BAD_SETTINGS, sentence)
         self._drop(sentence)
 
-    def _ended_by(self, reason: str, *, said: bool) -> str:
+    def _ended_by(self, reason: str, *, is_stated: bool) -> str:
         """Count the end of a connection if another client may have taken over the session.
 
         A reset by the network does not count. Returns ``reason`` with the name of that client: MQTT
@@ -330,13 +330,13 @@ class Session:
         """
         now = self._monotonic()
         is_soon = self.connected and now - self._up_since <= TAKEOVER_SOON_SECONDS
-        if not said and not is_soon:
+        if not is_stated and not is_soon:
             return reason
         name = repr(self._settings.client_id)
-        if self._takeovers.note(now, said=said):
+        if self._takeovers.note(now, is_stated=is_stated):
             doubt = (
                 ""
-                if said
+                if is_stated
                 else f" (the broker does not say so, but hung up {TAKEOVERS_MAX} times within "
                 f"{TAKEOVER_WINDOW_SECONDS:.0f} s, soon after it let this client in; if no other "
                 "client does, look at the broker's log)"
@@ -346,7 +346,7 @@ class Session:
                 f"another client uses the client id {name}: they take the session from each "
                 f"other; stop it, or set another mqtt.client_id{doubt}",
             )
-        if said:
+        if is_stated:
             return f"another client with the client id {name} took the session over ({reason})"
         if self._takeovers.are_several(now):
             return (

@@ -51,16 +51,16 @@ class Encryption:
             self._incoming.write(data)
         else:
             self._incoming.write_eof()
-        found: list[bytes] = []
+        parts: list[bytes] = []
         try:
             while part := self._tls.read(RECORD_BYTES):
-                found.append(part)
+                parts.append(part)
             self.has_ended = True
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLEOFError:
             self.has_ended = True
-        return b"".join(found)
+        return b"".join(parts)
 
     def not_after(self) -> float | None:
         """Return when the peer's certificate expires, in s since 1970 UTC."""

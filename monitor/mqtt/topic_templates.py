@@ -66,8 +66,8 @@ class Template:
 
     def match(self, topic: str) -> dict[str, str] | None:
         """Return the fields of ``topic`` as written, None if it does not match the template."""
-        found = self.pattern.fullmatch(topic)
-        return None if found is None else found.groupdict()
+        matched = self.pattern.fullmatch(topic)
+        return None if matched is None else matched.groupdict()
 
 
 class Topics(Sequence[str]):
@@ -116,8 +116,8 @@ def topics_of(topics: Sequence[str]) -> Topics:
     if isinstance(topics, Topics):
         return topics
     places: dict[str, int] = {}
-    which = [places.setdefault(topic, len(places)) for topic in topics]
-    return Topics(list(places), np.array(which, dtype=np.int64))
+    numbers = [places.setdefault(topic, len(places)) for topic in topics]
+    return Topics(list(places), np.array(numbers, dtype=np.int64))
 
 
 def valid_name(name: str) -> bool:

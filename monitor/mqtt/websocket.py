@@ -58,26 +58,26 @@ class WebSocket:
             raise WebSocketError("the peer hung up during the WebSocket handshake")
         return self._is_agreed
 
-    def no_answer(self, what: str) -> WebSocketError:
+    def no_answer(self, problem: str) -> WebSocketError:
         """Return the error of a peer that did not answer the request."""
-        return WebSocketError(f"{what}; {_RIGHT_PORT}")
+        return WebSocketError(f"{problem}; {_RIGHT_PORT}")
 
     def unwrap(self, data: bytes) -> bytes:
         """Return the content of the frames in ``data``, ``b""`` at the end; raises WebSocketError.
 
         Pings are answered with the next :meth:`to_send`.
         """
-        found: list[bytes] = []
+        parts: list[bytes] = []
         try:
             self._connection.receive_data(data or None)
             for event in self._connection.events():
                 if isinstance(event, BytesMessage):
-                    found.append(bytes(event.data))
+                    parts.append(bytes(event.data))
                 else:
                     self._control(event)
         except (RemoteProtocolError, LocalProtocolError) as error:
             raise WebSocketError(f"the peer does not speak WebSocket: {error}") from error
-        return b"".join(found)
+        return b"".join(parts)
 
     def wrap(self, data: bytes) -> None:
         """Queue ``data`` for sending."""
@@ -86,9 +86,9 @@ class WebSocket:
 
     def to_send(self) -> bytes:
         """Return the frames to send to the peer."""
-        found = bytes(self._out)
+        data = bytes(self._out)
         self._out.clear()
-        return found
+        return data
 
     def _control(self, event: Event) -> None:
         """Act on a frame that carries no MQTT; raises WebSocketError."""

@@ -216,8 +216,8 @@ def _upgraded(dialled: Dialled, encryption: Encryption | None, frames: WebSocket
         try:
             data = dialled.receive()
         except OSError as error:
-            what = error.strerror or error
-            raise frames.no_answer(f"no answer to a WebSocket: {what}") from error
+            reason = error.strerror or error
+            raise frames.no_answer(f"no answer to a WebSocket: {reason}") from error
         if not data:
             raise frames.no_answer("the peer hung up on a WebSocket")
         if encryption is not None:
