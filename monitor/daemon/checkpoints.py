@@ -121,10 +121,10 @@ _log: Final = logging.getLogger("monitor")
 
 def save_evidence(network: Network, store: Store) -> int:
     """Save the evidence of a portion of the series; return of how many."""
-    kept = network.keep_evidence(PORTION)
-    if kept:
-        store.append(Batch(evidence=kept))
-    return len(kept)
+    evidence = network.keep_evidence(PORTION)
+    if evidence:
+        store.append(Batch(evidence=evidence))
+    return len(evidence)
 
 
 def save_all_evidence(network: Network, store: Store) -> None:

@@ -41,7 +41,7 @@ class Stamp(NamedTuple):
 def stamps_of(topics: Sequence[str], decoded: Decoded, step: int) -> list[Stamp]:
     """Return the event times of every ``step``th reading or reference."""
     plain, others = decoded.observations.plain, decoded.observations.others
-    found = []
+    stamps = []
     for at in range(0, len(decoded.sources), step):
         time = math.nan
         if at < len(plain):
@@ -49,8 +49,8 @@ def stamps_of(topics: Sequence[str], decoded: Decoded, step: int) -> list[Stamp]
         elif isinstance(other := others[at - len(plain)], Reading | Reference):
             time = other.time
         if math.isfinite(time):
-            found.append(Stamp(topics[decoded.sources[at]], time))
-    return found
+            stamps.append(Stamp(topics[decoded.sources[at]], time))
+    return stamps
 
 
 class Delays:
@@ -182,8 +182,8 @@ class ClockGuard:
         elif abs(step) > STEP_SECONDS:
             where = "ahead" if step > 0.0 else "back"
             self._voices.clear()
-            what = f"it jumped {where} by {duration(step)}"
-            self._come_into_doubt(what, self._reckoned, STEP_SECONDS)
+            why = f"it jumped {where} by {duration(step)}"
+            self._come_into_doubt(why, self._reckoned, STEP_SECONDS)
         else:
             self._reckoned = offset
         return self.now
@@ -223,8 +223,8 @@ class ClockGuard:
             self._come_into_doubt(f"it says {instant(wall, 'seconds')}", best - self._monotonic)
         elif wall < self._newest - NEAR_SECONDS:
             behind = duration(self._newest - wall)
-            what = f"it is {behind} before the newest message in the journal"
-            self._come_into_doubt(what, best - self._monotonic)
+            why = f"it is {behind} before the newest message in the journal"
+            self._come_into_doubt(why, best - self._monotonic)
         elif wall - self._newest <= SOON_SECONDS:
             self._is_agreed = True
 
@@ -238,8 +238,8 @@ class ClockGuard:
                 self._is_confirmed = True
         elif self._are_credible(ahead, near):
             behind = duration(median_low(ahead) - self._wall)
-            what = f"{len(ahead)} of the last {len(self._voices)} topics are {behind} ahead of it"
-            self._come_into_doubt(what, median_low(ahead))
+            why = f"{len(ahead)} of the last {len(self._voices)} topics are {behind} ahead of it"
+            self._come_into_doubt(why, median_low(ahead))
 
     def _are_credible(self, ahead: list[float], near: int) -> bool:
         """Return whether times ahead of the wall clock put it in doubt, against those near it."""
@@ -275,8 +275,8 @@ class ClockGuard:
         elif self._monotonic - self._contradicted >= PATIENCE_SECONDS:
             self._trust_anew(is_agreed=False)
 
-    def _come_into_doubt(self, what: str, reckoned: float, tolerance: float = NEAR_SECONDS) -> None:
-        self.doubt = f"this machine's clock is in doubt: {what}"
+    def _come_into_doubt(self, why: str, reckoned: float, tolerance: float = NEAR_SECONDS) -> None:
+        self.doubt = f"this machine's clock is in doubt: {why}"
         self.doubts += 1
         self._reckoned, self._tolerance = reckoned, tolerance
         self._contradicted = self._monotonic
@@ -291,12 +291,12 @@ class ClockGuard:
         self._is_confirmed, self._is_agreed = False, is_agreed
 
 
-def _put(kept: OrderedDict[str, float], topic: str, number: float) -> None:
+def _put(numbers: OrderedDict[str, float], topic: str, number: float) -> None:
     """Keep a number for a topic among those of the last topics."""
-    kept[topic] = number
-    kept.move_to_end(topic)
-    if len(kept) > TOPICS_MAX:
-        kept.popitem(last=False)
+    numbers[topic] = number
+    numbers.move_to_end(topic)
+    if len(numbers) > TOPICS_MAX:
+        numbers.popitem(last=False)
 
 
 def decode_guarded(

@@ -138,14 +138,14 @@ class Intake:
         outcome = self._network.observe(decoded.observations, received)
         for at, reason in outcome.refused:
             decoded.refused.append((decoded.sources[at], refusal(reason)))
-        kept = _sort(decoded.observations, outcome)
-        added = self._added(decoded, kept, outcome, received)
+        parts = _sort(decoded.observations, outcome)
+        added = self._added(decoded, parts, outcome, received)
         counted = self._count(len(topics), decoded, outcome, added.repeated)
         self._note_refusals(topics, decoded)
         self._note_delays(topics, decoded, received)
         return Batch(
             received=received,
-            observations=[*kept.measured, *outcome.waiting.values(), *added.samples],
+            observations=[*parts.measured, *outcome.waiting.values(), *added.samples],
             pairs=outcome.pairs,
             covariates=added.beside,
             series=outcome.series,
@@ -153,8 +153,8 @@ class Intake:
                 _dead(topics[at], payloads[at], received, refused) for at, refused in counted
             ],
             totals=self.counts.totals(),
-            events=kept.events,
-            collocations=kept.collocations,
+            events=parts.events,
+            collocations=parts.collocations,
             notes={
                 **self._notes(received),
                 **held.notes,
@@ -163,13 +163,13 @@ class Intake:
         )
 
     def _added(
-        self, decoded: Decoded, kept: _Sorted, outcome: Outcome, received: float
+        self, decoded: Decoded, parts: _Sorted, outcome: Outcome, received: float
     ) -> Addendum:
         """Return what the listeners add to a batch, together."""
         if not self.listeners:
             return NOTHING
-        measured = [*kept.measured, *outcome.begun]
-        taken = Taken(decoded, measured, kept.events, outcome.pairs, received)
+        measured = [*parts.measured, *outcome.begun]
+        taken = Taken(decoded, measured, parts.events, outcome.pairs, received)
         each = [listener.prepare(taken) for listener in self.listeners]
         return Addendum(
             [sample for one in each for sample in one.samples],
@@ -237,7 +237,7 @@ class Intake:
         counts.received += messages
         counts.committed += fates.count(_COMMITTED)
         counts.duplicate += fates.count(_DUPLICATE)
-        kept: list[tuple[int, Rejected]] = []
+        refusals: list[tuple[int, Rejected]] = []
         letters: Counter[int | str] = Counter()
         for at, refused in decoded.refused:
             if fates[at] == _REJECTED:
@@ -249,9 +249,9 @@ class Intake:
             whose = refused.reason if refused.reason == RETAINED else at
             letters[whose] += 1
             if letters[whose] <= _DEAD_LETTERS_A_MESSAGE:
-                kept.append((at, refused))
+                refusals.append((at, refused))
         counts.check()
-        return kept
+        return refusals
 
 
 def _fates(messages: int, decoded: Decoded, outcome: Outcome) -> bytearray:
@@ -334,7 +334,7 @@ def _sort(batch: Observed, outcome: Outcome) -> _Sorted:
 
 
 def _dead(topic: str, payload: bytes, received: float, refused: Rejected) -> DeadLetter:
-    kept = bytes(payload[:_DEAD_LETTER_BYTES])
+    head = bytes(payload[:_DEAD_LETTER_BYTES])
     return DeadLetter(
-        received, topic[:_TOPIC_CHARACTERS], refused.reason, refused.detail, refused.where, kept
+        received, topic[:_TOPIC_CHARACTERS], refused.reason, refused.detail, refused.where, head
     )

@@ -345,19 +345,19 @@ class ReloadingDaemon:
     def reload(self) -> bool:
         """Read the settings again; return whether to continue with them."""
         try:
-            found = read_settings(self._path)
-            self._check(found.settings)
+            loaded = read_settings(self._path)
+            self._check(loaded.settings)
         except MonitorError as error:
             for line in str(error).splitlines():
                 _log.error("%s", line)
             _log.error("%s: not reloaded; the previous settings stay in force", self._path)
             return False
         now = self._current.settings
-        served = found.settings.http.model_copy(update={"public_url": now.http.public_url})
-        if served != now.http or found.settings.with_pages != now.with_pages:
+        served = loaded.settings.http.model_copy(update={"public_url": now.http.public_url})
+        if served != now.http or loaded.settings.with_pages != now.with_pages:
             _log.warning("pages and http: changes take effect when the process is restarted")
         _log.info("%s: reloaded; every series is judged anew by its stored pairs", self._path)
-        self._next = found
+        self._next = loaded
         return True
 
     def _check(self, settings: Settings) -> None:

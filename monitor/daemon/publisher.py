@@ -251,8 +251,8 @@ class Publisher:
             from monitor.daemon.examination import examined  # noqa: PLC0415 - few ask for it
             from monitor.explain.doctor import doctor_report, text  # noqa: PLC0415
 
-            found = doctor_report(examined(self._parts, moment), self._connection)
-            self._doctor = {**found.document(), "text": text(found)}
+            report = doctor_report(examined(self._parts, moment), self._connection)
+            self._doctor = {**report.document(), "text": text(report)}
             self._doctor_due = now + DOCTOR_SECONDS
         return self._doctor
 
@@ -329,10 +329,10 @@ class OnDemandEvaluator:
         """Return all requested data as of ``now`` (s UTC)."""
         wanted = self._requests.series()
         self._series = set(wanted)
-        found = {key: self._network.detail(key, now) for key in wanted}
+        details = {key: self._network.detail(key, now) for key in wanted}
         made, network = self._made, self._network
         self._made = OnDemand(
-            {key: detail for key, detail in found.items() if detail is not None},
+            {key: detail for key, detail in details.items() if detail is not None},
             _fresh(self._requests.occasions(), made.occasions, network.occasion, now),
             _fresh(self._requests.contests(), made.contenders, network.contenders, now),
         )

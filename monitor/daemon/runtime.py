@@ -144,10 +144,10 @@ class StoppedError(BaseException):
 
 
 class Signals:
-    """State: whether to stop, and whether to reload; ``said`` is logged of a stop."""
+    """State: whether to stop, and whether to reload; ``sentence`` is logged of a stop."""
 
-    def __init__(self, said: str = "stopping after the current batch is committed") -> None:
-        self._said: Final = said
+    def __init__(self, sentence: str = "stopping after the current batch is committed") -> None:
+        self._said: Final = sentence
         self.stop = False
         self.reload = False
         self._stops_at_once = False
