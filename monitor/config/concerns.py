@@ -39,8 +39,8 @@ def concerns_of(settings: Settings) -> ConcernsOf:
     @lru_cache(maxsize=100_000)
     def of(sensor: str) -> tuple[Concern, ...]:
         place = places.get(sensor)
-        found = (_concern(area, sensor, place) for area in areas)
-        return tuple(concern for concern in found if concern is not None)
+        concerns = (_concern(area, sensor, place) for area in areas)
+        return tuple(concern for concern in concerns if concern is not None)
 
     return of
 
@@ -82,8 +82,8 @@ def read_places(path: Path) -> list[Place]:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             return _places(path, csv.reader(stream))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise SettingsError([Mistake(str(path), 1, 1, "places_file", what)]) from error
+        reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise SettingsError([Mistake(str(path), 1, 1, "places_file", reason)]) from error
 
 
 def _places(path: Path, rows: Iterable[list[str]]) -> list[Place]:
@@ -94,12 +94,12 @@ def _places(path: Path, rows: Iterable[list[str]]) -> list[Place]:
         if number == 1:
             columns = [name.strip() for name in row]
             if "sensor" not in columns or not set(columns) <= set(_COLUMNS):
-                what = f"the first line must name columns out of {', '.join(_COLUMNS)}"
-                raise SettingsError([Mistake(str(path), 1, 1, "places_file", what)])
+                reason = f"the first line must name columns out of {', '.join(_COLUMNS)}"
+                raise SettingsError([Mistake(str(path), 1, 1, "places_file", reason)])
             continue
         if number > _ROWS_MAX:
-            what = f"has more than {_ROWS_MAX} lines"
-            raise SettingsError([Mistake(str(path), number, 1, "places_file", what)])
+            reason = f"has more than {_ROWS_MAX} lines"
+            raise SettingsError([Mistake(str(path), number, 1, "places_file", reason)])
         if row:
             try:
                 places.append(_place(dict(zip(columns, row, strict=True))))
@@ -124,8 +124,8 @@ def _place(cells: dict[str, str]) -> Place:
 def _reason(error: ValueError, columns: list[str]) -> str:
     """Return why a line cannot be used."""
     if isinstance(error, ValidationError):
-        found = error.errors(include_url=False)[0]
-        return f"{'.'.join(map(str, found['loc'])) or 'line'}: {mistake_sentence(found)}"
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'line'}: {mistake_sentence(first)}"
     if "convert" in str(error):
         return "latitude and longitude must be numbers, in degrees"
     return f"does not have the {len(columns)} cells that the first line names"

@@ -161,9 +161,9 @@ def check_units(settings: Settings, file: str) -> None:
             continue
         for unit in sorted(_stated(source)):
             if unit and not any(converts(each, unit) for each in units):
-                what = f"readings in {unit} have no reference: those in {listed(sorted(units))} "
-                what += f"do not convert to {unit}"
-                mistakes.append(placed_mistake(file, ("sources", at), what))
+                reason = f"readings in {unit} have no reference: those in {listed(sorted(units))} "
+                reason += f"do not convert to {unit}"
+                mistakes.append(placed_mistake(file, ("sources", at), reason))
     if mistakes:
         raise SettingsError(mistakes)
 
@@ -178,8 +178,8 @@ def with_units(stated: RulesOf, unit_of: Callable[[str, str], str]) -> RulesOf:
     """Return the rules of series with the units that ``unit_of`` has where they have none."""
 
     def rules(sensor: str, quantity: str) -> SeriesRules:
-        found = stated(sensor, quantity)
-        return found if found.unit else found._replace(unit=unit_of(sensor, quantity))
+        rules = stated(sensor, quantity)
+        return rules if rules.unit else rules._replace(unit=unit_of(sensor, quantity))
 
     return rules
 

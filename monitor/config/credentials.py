@@ -100,9 +100,9 @@ class _Reader:
         self._path: Final = path
         self._mistakes: list[Mistake] = []
 
-    def read(self, section: object, what: str, form: Callable[[str], T]) -> T | None:
-        """Return the secret ``what`` converted by ``form``, None if no key names a source."""
-        for key, read in ((f"{what}_env", _from_environment), (f"{what}_file", _from_file)):
+    def read(self, section: object, secret: str, form: Callable[[str], T]) -> T | None:
+        """Return the secret ``secret`` converted by ``form``, None if no key names a source."""
+        for key, read in ((f"{secret}_env", _from_environment), (f"{secret}_file", _from_file)):
             place = getattr(section, key, None)
             if place is not None:
                 try:

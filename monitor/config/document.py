@@ -119,15 +119,15 @@ _HINTS: Final = {
 
 
 def _syntax_flaw(error: yaml.MarkedYAMLError) -> Flaw:
-    what = f"not YAML: {error.problem or 'cannot be read'}"
+    reason = f"not YAML: {error.problem or 'cannot be read'}"
     if error.context:
-        what += f" {error.context}"
+        reason += f" {error.context}"
     if error.context_mark is not None:
         begin = _place(error.context_mark)
-        what += f" that begins at {begin.line}:{begin.column}"
+        reason += f" that begins at {begin.line}:{begin.column}"
     hints = (hint for problem, hint in _HINTS.items() if problem in (error.problem or ""))
-    what = "; ".join((what, *hints))
-    return Flaw(_place(error.problem_mark or error.context_mark), (), what)
+    reason = "; ".join((reason, *hints))
+    return Flaw(_place(error.problem_mark or error.context_mark), (), reason)
 
 
 def _decoded(raw: bytes, document: Document) -> str | None:
@@ -138,13 +138,13 @@ def _decoded(raw: bytes, document: Document) -> str | None:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode("utf-8-sig", errors="replace")
-        what = f"is not UTF-8: byte 0x{raw[error.start]:02x}; save the file as UTF-8"
-        document.flaws.append(Flaw(_place_after(before), (), what))
+        reason = f"is not UTF-8: byte 0x{raw[error.start]:02x}; save the file as UTF-8"
+        document.flaws.append(Flaw(_place_after(before), (), reason))
         return None
     odd = _UNPRINTABLE.search(text)
     if odd:
-        what = f"contains the control character U+{ord(odd[0]):04X}; remove it"
-        document.flaws.append(Flaw(_place_after(text[: odd.start()]), (), what))
+        reason = f"contains the control character U+{ord(odd[0]):04X}; remove it"
+        document.flaws.append(Flaw(_place_after(text[: odd.start()]), (), reason))
         return None
     return text
 
@@ -202,8 +202,8 @@ class _Builder:
                 self._document.complete = False
                 return
 
-    def _flaw(self, event: yaml.Event, path: KeyPath, what: str) -> None:
-        self._document.flaws.append(Flaw(_place(event.start_mark), path, what))
+    def _flaw(self, event: yaml.Event, path: KeyPath, reason: str) -> None:
+        self._document.flaws.append(Flaw(_place(event.start_mark), path, reason))
 
     def _skip(self, event: yaml.Event) -> None:
         """Skip the contents of a collection that is not used."""
@@ -262,17 +262,17 @@ class _Builder:
     def _scalar(self, event: yaml.ScalarEvent, path: KeyPath) -> Value:
         """Return the value of a scalar in YAML 1.2, or None after recording the flaw."""
         if event.tag:
-            what = "tags (!) are not used here; remove it, and put quotes around text"
+            reason = "tags (!) are not used here; remove it, and put quotes around text"
         elif len(event.value) > _SCALAR_CHARACTERS_MAX:
-            what = f"is longer than {_SCALAR_CHARACTERS_MAX} characters"
+            reason = f"is longer than {_SCALAR_CHARACTERS_MAX} characters"
         else:
             kinds = _CORE.items() if event.implicit[0] else ()
             makes = (make for pattern, make in kinds if re.fullmatch(pattern, event.value))
             value = next(makes, str)(event.value)
             if not isinstance(value, int) or len(event.value) <= _INTEGER_CHARACTERS_MAX:
                 return value
-            what = "has too many digits"
-        self._flaw(event, path, what)
+            reason = "has too many digits"
+        self._flaw(event, path, reason)
         self._document.missing.add(path)
         return None
 
@@ -288,11 +288,11 @@ class _Builder:
             into[str(path[-1])] = value
 
 
-def placed_mistake(file: str | PathLike[str], path: KeyPath, what: str) -> Mistake:
+def placed_mistake(file: str | PathLike[str], path: KeyPath, reason: str) -> Mistake:
     """Return a mistake at its place in ``file``, which is read again to find it."""
     raw = b""
     if file and Path(file).is_file():
         with Path(file).open("rb") as stream:
             raw = stream.read(BYTES_MAX)
     place = read_document(raw).place(path)
-    return Mistake(str(file) or "settings", place.line, place.column, path_text(path), what)
+    return Mistake(str(file) or "settings", place.line, place.column, path_text(path), reason)

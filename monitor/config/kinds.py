@@ -42,9 +42,9 @@ _HOST: Final = re.compile(r"[A-Za-z0-9_.:%-]{1,253}")
 
 def refuse_contradictions(contradictions: Iterable[Contradiction]) -> None:
     """Raise pydantic's error if there are any contradictions."""
-    if found := list(contradictions):
-        what = "; ".join(each.what for each in found)
-        raise PydanticCustomError("contradiction", "{what}", {"what": what, "found": found})
+    if listed := list(contradictions):
+        reason = "; ".join(each.what for each in listed)
+        raise PydanticCustomError("contradiction", "{what}", {"what": reason, "found": listed})
 
 
 def named_once(section: str, names: Iterable[str]) -> Iterator[Contradiction]:
@@ -53,8 +53,8 @@ def named_once(section: str, names: Iterable[str]) -> Iterator[Contradiction]:
     for at, name in enumerate(names):
         first = places.setdefault(name, at)
         if first != at:
-            what = f"is the name of {section}[{first}] too; give each its own"
-            yield Contradiction((section, at, "name"), what, (section,))
+            reason = f"is the name of {section}[{first}] too; give each its own"
+            yield Contradiction((section, at, "name"), reason, (section,))
 
 
 class Section(BaseModel):
@@ -189,8 +189,8 @@ def _marked(hint: Any) -> Any:  # noqa: ANN401 - a type, of whatever kind
 
 
 def _meaning(hint: object) -> str | None:
-    found = get_args(hint) if get_origin(hint) is Annotated else ()
-    return next((each.documentation for each in found if isinstance(each, DocInfo)), None)
+    metadata = get_args(hint) if get_origin(hint) is Annotated else ()
+    return next((each.documentation for each in metadata if isinstance(each, DocInfo)), None)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever settings are made of

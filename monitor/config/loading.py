@@ -222,10 +222,10 @@ def load(path: str | PathLike[str]) -> Settings:
         with Path(path).open("rb") as stream:
             raw = stream.read(BYTES_MAX + 1)
     except OSError as error:
-        what = f"cannot be read: {error.strerror or error}"
+        reason = f"cannot be read: {error.strerror or error}"
         if isinstance(error, FileNotFoundError):
-            what += "; `monitor init` writes one to start from"
-        raise SettingsError([Mistake(file, 1, 1, path_text(()), what)]) from error
+            reason += "; `monitor init` writes one to start from"
+        raise SettingsError([Mistake(file, 1, 1, path_text(()), reason)]) from error
     return parse(raw, file)
 
 
@@ -239,8 +239,8 @@ def parse(raw: bytes, file: str) -> Settings:
     settings = None
     if document.complete:
         values = {} if document.values is None and not document.missing else document.values
-        settings, found = _validated(values, document)
-        findings += found
+        settings, more = _validated(values, document)
+        findings += more
     if settings is None or findings:
         raise SettingsError(_mistakes(findings, file))
     folder = "" if file.startswith("/dev/") else os.path.dirname(file)  # noqa: PTH120
@@ -253,11 +253,11 @@ def _validated(values: Value, document: Document) -> tuple[Settings | None, list
         return model_of(values).model_validate(values), []
     except ValidationError as error:
         errors = error.errors(include_url=False)
-    found = [finding for each in errors for finding in _findings(each, document)]
+    findings = [finding for each in errors for finding in _findings(each, document)]
     wrong = {str(each["loc"][0]) for each in errors if each["loc"]}
     if wrong and isinstance(values, dict):
-        found += _between_sections(values, wrong, document)
-    return None, [each for each in found if not _unreadable(each.path, document)]
+        findings += _between_sections(values, wrong, document)
+    return None, [each for each in findings if not _unreadable(each.path, document)]
 
 
 def _between_sections(
@@ -302,8 +302,8 @@ def _unreadable(path: KeyPath, document: Document) -> bool:
 def _mistakes(findings: list[_Finding], file: str) -> Iterable[Mistake]:
     """Put the first findings into words: this takes time, and every line of a file may be wrong."""
     findings.sort(key=lambda each: each.place)
-    for place, path, what in findings[:SHOWN_MAX]:
-        text = what if isinstance(what, str) else mistake_sentence(what)
+    for place, path, reason in findings[:SHOWN_MAX]:
+        text = reason if isinstance(reason, str) else mistake_sentence(reason)
         yield Mistake(file, place.line, place.column, path_text(path), text)
     more = len(findings) - SHOWN_MAX
     if more > 0:

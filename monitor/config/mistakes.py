@@ -25,8 +25,8 @@ class Mistake(NamedTuple):
 
     def __str__(self) -> str:
         """Return it on one line, whatever characters it quotes."""
-        told = f"{self.file}:{self.line}:{self.column}: {self.path}: {self.what}"
-        return "".join(each if each.isprintable() else repr(each)[1:-1] for each in told)
+        text = f"{self.file}:{self.line}:{self.column}: {self.path}: {self.what}"
+        return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 class SettingsError(MonitorError):

@@ -39,8 +39,8 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,31}")
 def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
     """Check a threshold: a new name, a limit, and a comparison that its statistic allows."""
     if _NAME.fullmatch(limit.name) is None:
-        what = "is not the name of an alert; use 1 to 32 of a-z 0-9 _, a letter first"
-        yield Contradiction(("name",), what)
+        reason = "is not the name of an alert; use 1 to 32 of a-z 0-9 _, a letter first"
+        yield Contradiction(("name",), reason)
     if limit.name in alert_meanings():
         yield Contradiction(("name",), "there is already an alert of this name; choose another")
     if limit.above is None and limit.below is None:
@@ -51,11 +51,11 @@ def threshold_contradictions(limit: Threshold) -> Iterator[Contradiction]:
     if limit.against == "baseline" and statistic.live is None:
         yield Contradiction(("against",), "means nothing for a convention; write absolute")
     elif limit.against in ("baseline", "fleet_median") and not statistic.has_ratio:
-        what = "is a ratio, which means nothing for this statistic; write absolute"
-        yield Contradiction(("against",), what)
+        reason = "is a ratio, which means nothing for this statistic; write absolute"
+        yield Contradiction(("against",), reason)
     if limit.against == "expected" and not (statistic.expected or statistic.expected_ratio):
-        what = "has no expectation; choose another statistic, or write against: absolute"
-        yield Contradiction(("statistic",), what)
+        reason = "has no expectation; choose another statistic, or write against: absolute"
+        yield Contradiction(("statistic",), reason)
 
 
 # -- the whole ------------------------------------------------------------------------------------
@@ -164,11 +164,11 @@ class Settings(Section):
         yield from named_once("thresholds", (each.name for each in self.thresholds))
         yield from _limit_contradictions(self)
         if self.areas and "subject" not in self.pairing.match_on:
-            what = (
+            reason = (
                 "need `subject` in pairing.match_on: without it every reference concerns every "
                 "sensor"
             )
-            yield Contradiction(("areas",), what, ("areas", "pairing"))
+            yield Contradiction(("areas",), reason, ("areas", "pairing"))
         if self.pairing.max_wait_hours > self.journal.retention_days * 24:
             yield Contradiction(
                 ("journal", "retention_days"),
@@ -183,13 +183,13 @@ def _source_contradictions(settings: Settings) -> Iterator[Contradiction]:
         topics = Template.parse(source.topic).filter
         first = filters.setdefault(topics, at)
         if first != at:
-            what = f"has the same topics as sources[{first}]; give each topic one source"
-            yield Contradiction(("sources", at, "topic"), what, ("sources",))
+            reason = f"has the same topics as sources[{first}]; give each topic one source"
+            yield Contradiction(("sources", at, "topic"), reason, ("sources",))
     kinds = {source.kind for source in settings.sources}
     for kind in ("reading", "reference"):
         if kind not in kinds:
-            what = f"has no source of kind {kind}, without which nothing can be paired"
-            yield Contradiction(("sources",), what, ("sources",))
+            reason = f"has no source of kind {kind}, without which nothing can be paired"
+            yield Contradiction(("sources",), reason, ("sources",))
 
 
 def native_topic(sources: Iterable[Source], kind: str) -> str:

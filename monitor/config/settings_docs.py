@@ -154,19 +154,19 @@ def commented(text: str) -> str:
     """
     lines: list[str] = []
     path: list[tuple[int, str]] = []
-    seen: set[tuple[type[Section], str]] = set()
+    shown: set[tuple[type[Section], str]] = set()
     for line in text.splitlines():
-        found = _KEY.match(line)
-        if found is not None:
-            mark, indent, key = found.groups()
-            depth = found.start(3) - len(mark)
+        matched = _KEY.match(line)
+        if matched is not None:
+            mark, indent, key = matched.groups()
+            depth = matched.start(3) - len(mark)
             path = [each for each in path if each[0] < depth]
             model = model_at(tuple(step for _, step in path))
             path.append((depth, key))
             while lines and re.match(rf"{mark} *# (?! )", lines[-1]):
                 lines.pop()
-            if (model, key) not in seen and not _is_part(model, key):
-                seen.add((model, key))
+            if (model, key) not in shown and not _is_part(model, key):
+                shown.add((model, key))
                 meaning = model.model_fields[key].description or ""
                 begin = f"{mark}{indent}# "
                 rows = textwrap.wrap(meaning, 100 - len(begin), break_on_hyphens=False)

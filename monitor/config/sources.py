@@ -136,8 +136,8 @@ def place_of(source: Source, at: int) -> str:
 def _of_mapping(source: Source, given: MapSpec) -> Iterator[Contradiction]:
     names, decoder = Template.parse(source.topic).names, DECODERS[source.decoder]
     if decoder.mapping is not None:
-        what = f"conflicts with the decoder {source.decoder}; write decoder: json"
-        yield Contradiction(("map",), what)
+        reason = f"conflicts with the decoder {source.decoder}; write decoder: json"
+        yield Contradiction(("map",), reason)
         return
     yield from decoder.contradictions(given, names)
     try:
