@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
     )
     recorded = read_with_notes(Path(options.file), SeriesRules(level=level), layout_of(options))
     with step("comparing on the common events"):
-        found = comparison_of(recorded, asked)
-    print(json.dumps(found, allow_nan=False) if options.json else _text(found))
+        compared = comparison_of(recorded, asked)
+    print(json.dumps(compared, allow_nan=False) if options.json else _text(compared))
     return 0
 
 
@@ -86,13 +86,13 @@ def _text(compared: dict[str, Any]) -> str:
         lines.append(_line("", compared["first"], compared["second"], "p"))
     for name, each in compared["scores"].items():
         lines.append(_line(f"mean {WORDS[name]}", each["first"], each["second"], each["p"]))
-    found = compared["uncertainty"]
-    if found is not None:
-        what = {"auucc": "area under the curve", "auucc_gain": "area saved by u"}
-        row = (found["first"], found["second"], found["p"])
-        lines.append(_line(what[found["measure"]], *row))
+    curve = compared["uncertainty"]
+    if curve is not None:
+        labels = {"auucc": "area under the curve", "auucc_gain": "area saved by u"}
+        row = (curve["first"], curve["second"], curve["p"])
+        lines.append(_line(labels[curve["measure"]], *row))
         at = f"width saved at {compared['miss']:g} missed"
-        lines.append(_line(at, found["saved_at_first"], found["saved_at_second"], ""))
+        lines.append(_line(at, curve["saved_at_first"], curve["saved_at_second"], ""))
     lines += [f"{SAVINGS[name]}: {_saving(saved)}" for name, saved in compared["savings"].items()]
     if compared["scores"]:
         block, replicates, seed = compared["block"], compared["replicates"], compared["seed"]
@@ -100,9 +100,9 @@ def _text(compared: dict[str, Any]) -> str:
     return "\n".join(lines).rstrip()
 
 
-def _line(what: str, first: object, second: object, p: object) -> str:
+def _line(label: str, first: object, second: object, p: object) -> str:
     cells = (_number(each) for each in (first, second, p))
-    return f"{what:<32}" + "  ".join(f"{cell:>20}" for cell in cells).rstrip()
+    return f"{label:<32}" + "  ".join(f"{cell:>20}" for cell in cells).rstrip()
 
 
 def _saving(saved: float | None) -> str:

@@ -152,14 +152,14 @@ class Stage:
         now = "" if row is None else snapshot.sentences[row]
         finding = self._found.get(sensor)
         if finding is not None:
-            said = now if state == "firing" else finding.sentence
-            return f"found: {said}" if fault.alert else "FALSE ALARM"
+            sentence = now if state == "firing" else finding.sentence
+            return f"found: {sentence}" if fault.alert else "FALSE ALARM"
         if fault.kind == "stops":
             return f"found: {now}" if state == "stale" else "not silent yet"
         return "not found yet" if fault.alert else "nothing to find"
 
-    def _say(self, what: str) -> None:
-        print(f"{time.monotonic() - self._started:6.1f} s  {what}", flush=True)
+    def _say(self, text: str) -> None:
+        print(f"{time.monotonic() - self._started:6.1f} s  {text}", flush=True)
 
 
 def _service(port: int) -> Service:

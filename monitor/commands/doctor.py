@@ -42,7 +42,7 @@ def _of_journal(settings: Settings, client: DaemonClient) -> dict[str, Any]:
     except JournalBusyError as error:
         raise client.unreachable(settings.journal.path) from error
     try:
-        found = doctor_report(examined(parts, now), None)
-        return {**found.document(), "text": text(found)}
+        report = doctor_report(examined(parts, now), None)
+        return {**report.document(), "text": text(report)}
     finally:
         parts.journal.close()

@@ -80,5 +80,5 @@ def _unknown(settings: Settings, sensor: str) -> str:
 
 
 def _sensors(client: DaemonClient, query: str) -> list[str] | None:
-    found = client.get(f"series?{query}")
-    return None if found is None else sorted({each["sensor"] for each in found["series"]})
+    answer = client.get(f"series?{query}")
+    return None if answer is None else sorted({each["sensor"] for each in answer["series"]})

@@ -45,21 +45,21 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError("Parquet cannot be written to a terminal; give --out FILE")
     settings = load(options.config)
     with step("reading the pairs"):
-        found = current_pairs(settings, client_of(settings, options))
-    if not found.names:
+        current = current_pairs(settings, client_of(settings, options))
+    if not current.names:
         raise UsageError("there are no pairs; `monitor doctor` says why")
     try:
-        with step(f"writing {found.pairs.size} pairs"):
-            _write(options, found)
+        with step(f"writing {current.pairs.size} pairs"):
+            _write(options, current)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise CannotWriteError(
             f"--out {options.out}: cannot be written: {error.strerror or error}"
         ) from error
-    for note in found.notes:
+    for note in current.notes:
         sys.stderr.write(f"{note}\n")
-    sys.stderr.write(f"{len(found.names)} series, {count_of(found.pairs.size, 'pair')}\n")
+    sys.stderr.write(f"{len(current.names)} series, {count_of(current.pairs.size, 'pair')}\n")
     return 0
 
 

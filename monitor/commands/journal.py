@@ -27,9 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action = actions.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
         )
-        which = action.add_mutually_exclusive_group(required=True)
-        which.add_argument("--config", metavar="FILE", help="settings file that names the journal")
-        which.add_argument("--journal", metavar="PATH", help="path of the journal")
+        place = action.add_mutually_exclusive_group(required=True)
+        place.add_argument("--config", metavar="FILE", help="settings file that names the journal")
+        place.add_argument("--journal", metavar="PATH", help="path of the journal")
         if name in ("backup", "restore"):
             action.add_argument("copy", metavar="COPY", help="path of the copy")
 

@@ -19,9 +19,9 @@ _COVARIATES: Final = (
 )
 
 
-def config_option(parser: argparse.ArgumentParser, what: str = "settings file (YAML)") -> None:
+def config_option(parser: argparse.ArgumentParser, text: str = "settings file (YAML)") -> None:
     """Add ``--config FILE``, which must be given."""
-    parser.add_argument("--config", required=True, metavar="FILE", help=what)
+    parser.add_argument("--config", required=True, metavar="FILE", help=text)
 
 
 def recorded_argument(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +36,9 @@ def recorded_or_daemon(parser: argparse.ArgumentParser, daemon: str) -> None:
     of.add_argument("--config", metavar="FILE", help=daemon)
 
 
-def json_option(parser: argparse.ArgumentParser, what: str = "everything") -> None:
+def json_option(parser: argparse.ArgumentParser, text: str = "everything") -> None:
     """Add ``--json``."""
-    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+    parser.add_argument("--json", action="store_true", help=f"print {text} as JSON")
 
 
 def density_option(parser: argparse.ArgumentParser, usual: str | None = None) -> None:

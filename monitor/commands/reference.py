@@ -148,19 +148,19 @@ def _has_default_u(settings: Settings) -> bool:
 
 def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
     (name,) = options.what
-    found, skipped = read_references(name, _read(name), _layout(options), time.time())
-    messages = _publish(settings, options.config, found, dry_run=options.dry_run)
+    references, skipped = read_references(name, _read(name), _layout(options), time.time())
+    messages = _publish(settings, options.config, references, dry_run=options.dry_run)
     if options.dry_run:
         for each in messages:
             print(each.topic, each.payload.decode())
-    exact = sum(each.reference.u == 0.0 and not each.is_exact for each in found)
+    exact = sum(each.reference.u == 0.0 and not each.is_exact for each in references)
     also = [f"{count_of(skipped, 'row')} without a value left out"] if skipped else []
     known = "taken as exact (add a column u, or give --u, to state the uncertainty)"
     if _has_default_u(settings):
         known = "with the u of the certificate"
     also += [f"{exact} {known}"] if exact else []
     done = "to be published" if options.dry_run else "published, all acknowledged by the broker"
-    print("; ".join([f"{count_of(len(found), 'reference')} {done}", *also]), file=sys.stderr)
+    print("; ".join([f"{count_of(len(references), 'reference')} {done}", *also]), file=sys.stderr)
     return 0
 
 
@@ -205,9 +205,9 @@ def _layout(options: argparse.Namespace) -> TableLayout:
     return TableLayout(layout_of(options, REFERENCE_FIELDS), constants, options.records)
 
 
-def _number(what: str, text: str, options: argparse.Namespace) -> float:
+def _number(label: str, text: str, options: argparse.Namespace) -> float:
     """Return a number that a person typed: 21.5 or 21,5."""
     try:
         return typed_number(text, decimal_comma=options.decimal_comma)
     except ValueError as error:
-        raise UsageError(f"{what} {error}") from error
+        raise UsageError(f"{label} {error}") from error

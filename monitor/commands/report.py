@@ -103,11 +103,11 @@ def _density_of(recorded: Recorded) -> Density:
     """Return the density that the settings give all series, normal if it is not the same."""
     first = np.unique(recorded.pairs["series"], return_index=True)[1]
     bare = np.isnan(recorded.pairs["u"][first]).tolist()
-    found = {
+    densities = {
         ("tophat" if no_u else "normal") if rules.density == "auto" else rules.density
         for rules, no_u in zip(recorded.rules, bare, strict=True)
     }
-    return "tophat" if found == {"tophat"} else "normal"
+    return "tophat" if densities == {"tophat"} else "normal"
 
 
 def assumed_notes(settings: Settings) -> Iterator[str]:

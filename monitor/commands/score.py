@@ -76,8 +76,8 @@ def run(options: argparse.Namespace) -> int:
     level = 1.0 - options.alpha
     layout = layout_of(options)
     along = [options.bins_by] if options.bins_by.strip() else []
-    kept = [*dict.fromkeys((*in_file(covariates_of(options.covariates)), *along))]
-    recorded = read_with_notes(Path(options.file), SeriesRules(level=level), layout, kept)
+    names = [*dict.fromkeys((*in_file(covariates_of(options.covariates)), *along))]
+    recorded = read_with_notes(Path(options.file), SeriesRules(level=level), layout, names)
     if not recorded.names:
         raise UsageError(
             f"{options.file}: no reading has a reference within 60 s of the same sensor and "
@@ -89,21 +89,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> str:
-    found = Scored(recorded, level, bca=options.bca, covariates=covariates_of(options.covariates))
+    scored = Scored(recorded, level, bca=options.bca, covariates=covariates_of(options.covariates))
     in_time = [
         blocks(
-            found.windows.take(np.array([row])),
+            scored.windows.take(np.array([row])),
             options.blocks,
             options.density,
             timed=recorded.timed,
         )
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
-    binned = _bins(found, column_name(options.bins_by))
+    binned = _bins(scored, column_name(options.bins_by))
     if not options.json:
-        lines = [*found.lines(options.density), *_block_lines(recorded, in_time)]
+        lines = [*scored.lines(options.density), *_block_lines(recorded, in_time)]
         return "\n".join([*lines, *_bin_lines(recorded, binned, options.bins_by)])
-    document = found.document()
+    document = scored.document()
     for series, parts in zip(document["series"], in_time, strict=False):
         series["blocks"] = parts
     for series, each in zip(document["series"], binned, strict=False):

@@ -131,8 +131,8 @@ def _written(options: argparse.Namespace, write: Callable[[TextIO], object]) -> 
     except BrokenPipeError:
         raise
     except OSError as error:
-        what = f"--out {options.out}: cannot be written: {error.strerror}"
-        raise CannotWriteError(what) from error
+        reason = f"--out {options.out}: cannot be written: {error.strerror}"
+        raise CannotWriteError(reason) from error
 
 
 def _opened(name: str) -> nullcontext[TextIO] | TextIO:
