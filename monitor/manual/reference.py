@@ -39,11 +39,11 @@ def _entry(name: str, of: Any, level: str) -> Iterator[str]:  # noqa: ANN401 - a
         yield f"```python\n{_signature(name.rpartition('.')[2], of)}\n```\n"
     yield f"{_prose(inspect.getdoc(of) or '')}\n"
     if inspect.isclass(of) and not issubclass(of, Exception):
-        for member, found in vars(of).items():
-            if member.startswith("_") or (isinstance(found, property) and not found.__doc__):
+        for member, value in vars(of).items():
+            if member.startswith("_") or (isinstance(value, property) and not value.__doc__):
                 continue
-            if inspect.isfunction(found) or isinstance(found, property):
-                yield from _entry(f"{name.rpartition('.')[2]}.{member}", found, "###")
+            if inspect.isfunction(value) or isinstance(value, property):
+                yield from _entry(f"{name.rpartition('.')[2]}.{member}", value, "###")
 
 
 def _signature(name: str, of: Any) -> str:  # noqa: ANN401
