@@ -48,6 +48,6 @@ def run(options: argparse.Namespace) -> int:
     event = events_of(recorded)[np.isin(recorded.pairs["series"], rows)]
     names = [recorded.names[row] for row in rows]
     budget = uncertainty_budget(pairs, event, names, SEED)
-    found = budget_document(budget, quantity, {name.unit for name in names})
-    print(json.dumps(found, allow_nan=False) if options.json else budget_text(found))
+    document = budget_document(budget, quantity, {name.unit for name in names})
+    print(json.dumps(document, allow_nan=False) if options.json else budget_text(document))
     return 0

@@ -55,17 +55,17 @@ class Budget(TypedDict):
 
 
 def budget_document(
-    found: UncertaintyBudget | str, quantity: str, units: Collection[str]
+    budget: UncertaintyBudget | str, quantity: str, units: Collection[str]
 ) -> Budget:
     """Return the document; for a budget that cannot be made, the sentence that says why.
 
     ``units`` are those of its sensors.
     """
-    if isinstance(found, str):
+    if isinstance(budget, str):
         return Budget(
             quantity=quantity,
             unit=min(units) if len({*units}) == 1 else "",
-            sentences=[f"There is no budget: {found}."],
+            sentences=[f"There is no budget: {budget}."],
             events=0,
             block=1,
             views=[],
@@ -74,13 +74,13 @@ def budget_document(
             consistent=[],
             aside=[],
         )
-    shares = [*found.shares, dict[str, Estimate]()]
+    shares = [*budget.shares, dict[str, Estimate]()]
     return Budget(
-        quantity=found.quantity,
-        unit=found.unit,
-        sentences=budget_sentences(found),
-        events=found.events,
-        block=found.block,
+        quantity=budget.quantity,
+        unit=budget.unit,
+        sentences=budget_sentences(budget),
+        events=budget.events,
+        block=budget.block,
         views=[
             BudgetView(
                 name=view.name,
@@ -90,12 +90,12 @@ def budget_document(
                 verdict=view.verdict,
                 shares={name: _interval(each) for name, each in parts.items()},
             )
-            for view, parts in zip(found.views, shares, strict=True)
+            for view, parts in zip(budget.views, shares, strict=True)
         ],
-        dark_dersimonian_laird=_interval(found.dark_dl),
-        dark_mandel_paule=_interval(found.dark_mp),
-        consistent=list(found.consistent),
-        aside=list(found.aside),
+        dark_dersimonian_laird=_interval(budget.dark_dl),
+        dark_mandel_paule=_interval(budget.dark_mp),
+        consistent=list(budget.consistent),
+        aside=list(budget.aside),
     )
 
 
@@ -105,11 +105,11 @@ def _interval(each: Estimate) -> EstimateDocument:
     )
 
 
-def budget_text(found: Mapping[str, Any]) -> str:
+def budget_text(budget: Mapping[str, Any]) -> str:
     """Return the sentences for a terminal."""
-    lines = list(found["sentences"])
-    if found["events"]:
-        lines.append(f"{found['events']} common events, intervals of 95 %.")
+    lines = list(budget["sentences"])
+    if budget["events"]:
+        lines.append(f"{budget['events']} common events, intervals of 95 %.")
     return "\n".join(lines)
 
 

@@ -30,15 +30,15 @@ from monitor.http.selection import names_shown
 NO_PAIRS = "no sensor of this quantity has pairs yet"
 
 
-def budget_of(found: Contenders) -> Budget:
+def budget_of(rivals: Contenders) -> Budget:
     """Return the budget of contenders as a document."""
-    quantity = found.contest.quantity
-    units = {name.unit for name in found.names}
-    if found.pairs is None:
+    quantity = rivals.contest.quantity
+    units = {name.unit for name in rivals.names}
+    if rivals.pairs is None:
         return budget_document(NO_PAIRS, quantity, units)
-    seed = int.from_bytes(blake2b(found.pairs.value.tobytes(), digest_size=4).digest(), "little")
+    seed = int.from_bytes(blake2b(rivals.pairs.value.tobytes(), digest_size=4).digest(), "little")
     return budget_document(
-        uncertainty_budget(found.pairs, found.event, found.names, seed), quantity, units
+        uncertainty_budget(rivals.pairs, rivals.event, rivals.names, seed), quantity, units
     )
 
 
@@ -49,9 +49,9 @@ def budget_routes(shared: Published, renderer: Renderer) -> APIRouter:
 
     async def made(quantity: str, group: str | None) -> tuple[Budget, float]:
         contest = Contest(quantity or usual_quantity(shown_page(shared).snapshot), group)
-        found = await contenders(shared, contest)
+        rivals = await contenders(shared, contest)
         async with turn(lock):
-            return await asyncio.to_thread(budget_of, found), found.time
+            return await asyncio.to_thread(budget_of, rivals), rivals.time
 
     @router.get(
         "/api/v1/budget", responses=described(Budget), dependencies=[Depends(known_parameters)]
@@ -67,14 +67,14 @@ def budget_routes(shared: Published, renderer: Renderer) -> APIRouter:
         request: Request, quantity: GroupName = "", group: GroupName = ""
     ) -> Response:
         names = names_shown(shown_page(shared).snapshot)
-        found, time = await made(quantity, group or None)
+        budget, time = await made(quantity, group or None)
         values = {
             "here": "/budget",
-            "found": found,
+            "found": budget,
             "group": group,
             "quantities": sorted({name.quantity for name in names}),
             "groups": sorted({name.group for name in names}),
-            "drawing": budget_bars(found),
+            "drawing": budget_bars(budget),
             "time": time,
         }
         return gzipped(request, renderer.text("budget.html", values).encode(), HTML)

@@ -109,14 +109,14 @@ def uncertainty_budget(
         return (
             "no two sensors have a reference in common; three views of the same events are needed"
         )
-    kept = np.sort(chosen.kept[: VIEWS_MAX - 1])
-    found = on_common_events(c.take(kept), np.concatenate([event[c.series == row] for row in kept]))
-    events = 0 if found is None else found[0].value.size // kept.size
-    if found is None or events < EVENTS_MIN:
+    rows = np.sort(chosen.kept[: VIEWS_MAX - 1])
+    joint = on_common_events(c.take(rows), np.concatenate([event[c.series == row] for row in rows]))
+    events = 0 if joint is None else joint[0].value.size // rows.size
+    if joint is None or events < EVENTS_MIN:
         return f"the sensors have {events} events in common; {EVENTS_MIN} are needed"
-    sensors = [names[row] for row in kept.tolist()]
+    sensors = [names[row] for row in rows.tolist()]
     return _budget(
-        found[0], sensors, [n.sensor for i, n in enumerate(names) if i not in kept], seed
+        joint[0], sensors, [n.sensor for i, n in enumerate(names) if i not in rows], seed
     )
 
 
@@ -235,8 +235,8 @@ def three_cornered_hat(covariance: Float) -> Float:
     weight = 1.0 / np.maximum(apart, 1e-12 * apart.max())
     design = np.zeros((len(pairs), views))
     design[np.arange(len(pairs)), one] = design[np.arange(len(pairs)), other] = 1.0
-    found: Float = scipy.optimize.nnls(design * weight[:, None], apart * weight)[0]
-    return found
+    variance: Float = scipy.optimize.nnls(design * weight[:, None], apart * weight)[0]
+    return variance
 
 
 def _centred(value: Float) -> Float:
@@ -248,8 +248,8 @@ def _spread(value: Float, variance: Float) -> Float:
     """Return the weighted sum of squares about the weighted mean, for each event."""
     weight = 1.0 / np.maximum(variance, 1e-12 * variance.max())
     mean = (weight * value).sum(axis=0) / weight.sum(axis=0)
-    found: Float = (weight * (value - mean) ** 2).sum(axis=0)
-    return found
+    total: Float = (weight * (value - mean) ** 2).sum(axis=0)
+    return total
 
 
 def dersimonian_laird(value: Float, variance: Float) -> float:
@@ -258,10 +258,10 @@ def dersimonian_laird(value: Float, variance: Float) -> float:
     It equates the means over events of the sum of squares and of its expectation. Lasting offsets
     do not count.
     """
-    kept = np.maximum(variance, 1e-12 * variance.max())
-    weight = 1.0 / kept
+    floored = np.maximum(variance, 1e-12 * variance.max())
+    weight = 1.0 / floored
     total = weight.sum(axis=0)
-    excess = _spread(_centred(value), kept).mean() - (len(value) - 1)
+    excess = _spread(_centred(value), floored).mean() - (len(value) - 1)
     slope = (total - (weight**2).sum(axis=0) / total).mean()
     return float(np.sqrt(max(excess / slope, 0.0)))
 
@@ -269,15 +269,15 @@ def dersimonian_laird(value: Float, variance: Float) -> float:
 def mandel_paule(value: Float, variance: Float) -> float:
     """Return the dark uncertainty with which all views (views, events) agree on average."""
     off, freedom = _centred(value), len(value) - 1
-    kept = np.maximum(variance, 1e-12 * variance.max())
-    if _spread(off, kept).mean() <= freedom:
+    floored = np.maximum(variance, 1e-12 * variance.max())
+    if _spread(off, floored).mean() <= freedom:
         return 0.0
     low, high = 0.0, float(np.sqrt((off**2).sum(axis=0).mean()))
-    while _spread(off, kept + high**2).mean() > freedom:
+    while _spread(off, floored + high**2).mean() > freedom:
         high *= 2.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        is_low = _spread(off, kept + middle**2).mean() > freedom
+        is_low = _spread(off, floored + middle**2).mean() > freedom
         low, high = (middle, high) if is_low else (low, middle)
     return 0.5 * (low + high)
 
@@ -287,11 +287,11 @@ def _consistent(known: _Known, block: int) -> tuple[int, ...]:
     events = known.value.shape[1]
     for size in range(len(known.value), 1, -1):
         most = float(scipy.special.chdtri(events / block * (size - 1), 1.0 - _LEVEL)) * block
-        found = []
+        misfits = []
         for some in combinations(range(len(known.value)), size):
             rows = list(some)
-            found.append((float(_spread(known.value[rows], known.variance[rows]).sum()), some))
-        least, some = min(found)
+            misfits.append((float(_spread(known.value[rows], known.variance[rows]).sum()), some))
+        least, some = min(misfits)
         if least <= most:
             return some
     return ()
@@ -302,8 +302,8 @@ def _drawn(events: int, block: int, seed: int) -> Int:
     random = np.random.default_rng(seed)
     blocks = -(-events // block)
     first = random.integers(0, events, (REPLICATES, blocks, 1))
-    found: Int = ((first + np.arange(block)) % events).reshape(REPLICATES, -1)[:, :events]
-    return found
+    drawn: Int = ((first + np.arange(block)) % events).reshape(REPLICATES, -1)[:, :events]
+    return drawn
 
 
 def _intervals(at: Float, again: Float) -> list[Estimate]:
@@ -314,35 +314,35 @@ def _intervals(at: Float, again: Float) -> list[Estimate]:
     ]
 
 
-def budget_sentences(found: UncertaintyBudget) -> list[str]:
+def budget_sentences(budget: UncertaintyBudget) -> list[str]:
     """Return sentences on whose uncertainty is wrong, and what the differences consist of."""
-    first = sorted(found.views, key=lambda view: not view.verdict)
-    told = [_view_sentence(view, found.unit) for view in first]
-    for view, parts in zip(found.views, found.shares, strict=False):
+    first = sorted(budget.views, key=lambda view: not view.verdict)
+    lines = [_view_sentence(view, budget.unit) for view in first]
+    for view, parts in zip(budget.views, budget.shares, strict=False):
         listed = ", ".join(
             f"{_percent(part)} is {_WHOSE[name]}"
             for name, part in parts.items()
             if part.value >= 0.005
         )
         if listed:
-            told.append(f"Of the variance of {view.name}'s differences {listed}.")
-    if found.dark_mp.value > 0.0:
-        more = f"{significant(found.dark_mp.value)} {found.unit}".rstrip()
-        told.append(f"For all to agree each would need {more} more (Mandel-Paule).")
-    if len(found.consistent) == len(found.views):
-        is_wrong = any(view.verdict for view in found.views)
-        told.append(_TOGETHER if is_wrong else "All of them agree within what they state.")
-    elif found.consistent:
-        told.append(f"Those that agree within what they state: {', '.join(found.consistent)}.")
+            lines.append(f"Of the variance of {view.name}'s differences {listed}.")
+    if budget.dark_mp.value > 0.0:
+        more = f"{significant(budget.dark_mp.value)} {budget.unit}".rstrip()
+        lines.append(f"For all to agree each would need {more} more (Mandel-Paule).")
+    if len(budget.consistent) == len(budget.views):
+        is_wrong = any(view.verdict for view in budget.views)
+        lines.append(_TOGETHER if is_wrong else "All of them agree within what they state.")
+    elif budget.consistent:
+        lines.append(f"Those that agree within what they state: {', '.join(budget.consistent)}.")
     else:
-        told.append("No two of them agree within what they state.")
-    if found.aside:
-        told.append(f"{_left_out(found)}: {', '.join(found.aside)}.")
-    return told
+        lines.append("No two of them agree within what they state.")
+    if budget.aside:
+        lines.append(f"{_left_out(budget)}: {', '.join(budget.aside)}.")
+    return lines
 
 
-def _left_out(found: UncertaintyBudget) -> str:
-    if len(found.views) == VIEWS_MAX:
+def _left_out(budget: UncertaintyBudget) -> str:
+    if len(budget.views) == VIEWS_MAX:
         return f"A budget has at most {VIEWS_MAX - 1} sensors; left out are these"
     return "Too few events in common with the others"
 
