@@ -51,10 +51,10 @@ def run(options: argparse.Namespace) -> int:
     if not recorded.names:
         raise UsageError(f"{options.file}: no reading has a reference; check times and names")
     with step(f"correcting {len(recorded.names)} series"):
-        found = corrections(recorded, options.level)
-    print("\n".join(corrected_lines(found)))
+        series = corrections(recorded, options.level)
+    print("\n".join(corrected_lines(series)))
     if options.out is not None:
-        _write(options.out, found)
+        _write(options.out, series)
     return 0
 
 

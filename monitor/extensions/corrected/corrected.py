@@ -109,40 +109,40 @@ class Adopted(NamedTuple):
         return self.steps[-1].amendment
 
 
-def adoptions(pairs: Pairs, told: Sequence[Told], before: Adopted | None = None) -> Adopted:
+def adoptions(pairs: Pairs, remedies: Sequence[Told], before: Adopted | None = None) -> Adopted:
     """Return what applies to the pairs of a series, from the first one on, in event order.
 
-    ``told`` is in the order of its pairs, -1 for before the first; an entry without a remedy leaves
+    ``remedies`` is in the order of its pairs, -1 before the first; an entry without a remedy leaves
     the one in force as it is. ``before`` is what applied until the first pair; None means readings
     as sent. Pairs may come in any pieces.
     """
     before = before or Adopted()
-    found = [Adoption(0, before.amendment)]
+    steps = [Adoption(0, before.amendment)]
     allowed, evidence = before.pause, before.evidence
-    told = [Told(-1, NO_REMEDY), *told]
-    stops = [*(each.at + 1 for each in told[1:]), pairs.n]
-    for each, stop in zip(told, stops, strict=True):
-        first, now = each.at + 1, found[-1].amendment
+    remedies = [Told(-1, NO_REMEDY), *remedies]
+    stops = [*(each.at + 1 for each in remedies[1:]), pairs.n]
+    for each, stop in zip(remedies, stops, strict=True):
+        first, now = each.at + 1, steps[-1].amendment
         wanted = _wanted(each.remedy, now, may_adopt=first >= allowed)
         if wanted != now:
-            found.append(Adoption(first, wanted))
+            steps.append(Adoption(first, wanted))
         if wanted == AS_SENT:
             evidence = 0.0
             continue
         for at, bet in enumerate(_bets(pairs.rows(slice(first, stop)), wanted), first):
             evidence = (evidence + 1.0) * bet
             if evidence >= PATIENCE:
-                found.append(Adoption(at + 1, AS_SENT, taken_back=True))
+                steps.append(Adoption(at + 1, AS_SENT, taken_back=True))
                 allowed, evidence = at + 1 + PAUSE, 0.0
                 break
-    return Adopted(tuple(found), evidence, max(allowed - pairs.n, 0))
+    return Adopted(tuple(steps), evidence, max(allowed - pairs.n, 0))
 
 
 def _wanted(remedy: Remedy | None, now: Amendment, *, may_adopt: bool) -> Amendment:
     if remedy is None:
         return AS_SENT
-    told = amendment_of(remedy)
-    return told if told != AS_SENT and may_adopt else now
+    wanted = amendment_of(remedy)
+    return wanted if wanted != AS_SENT and may_adopt else now
 
 
 def _bets(p: Pairs, amendment: Amendment) -> list[float]:
@@ -156,9 +156,9 @@ def _bets(p: Pairs, amendment: Amendment) -> list[float]:
     return bets
 
 
-def each_pairs(found: Sequence[Adoption], n: int) -> Int:
-    """Return the adoption that applies to each of ``n`` pairs, as its place in ``found``."""
-    return np.searchsorted([each.first for each in found], np.arange(n), side="right") - 1
+def each_pairs(steps: Sequence[Adoption], n: int) -> Int:
+    """Return the adoption that applies to each of ``n`` pairs, as its place in ``steps``."""
+    return np.searchsorted([each.first for each in steps], np.arange(n), side="right") - 1
 
 
 def in_words(amendment: Amendment, unit: str, spread: Spread) -> str:
@@ -178,8 +178,8 @@ def in_words(amendment: Amendment, unit: str, spread: Spread) -> str:
 
 def half_width_in_words(factor: float, spread: Spread) -> str:
     """Return the half width of an interval that is ``factor`` u, "1.9 u" for a sensor with a u."""
-    told = significant(factor)
-    return f"{told} u" if spread == "u" else f"{told} times the u that {_IMPLYING[spread]}"
+    number = significant(factor)
+    return f"{number} u" if spread == "u" else f"{number} times the u that {_IMPLYING[spread]}"
 
 
 class TrackedFactors(NamedTuple):
@@ -262,11 +262,11 @@ class Corrected(NamedTuple):
 
 def corrected(
     pairs: Pairs,
-    told: Sequence[Told],
+    remedies: Sequence[Told],
     level: float,
     before: tuple[Adopted, float] | None = None,
 ) -> Corrected:
-    """Return the pairs of a series corrected by what was ``told`` before each of them.
+    """Return the pairs of a series corrected by the ``remedies`` before each of them.
 
     ``before``: what applied until the first pair, and the logarithm of the factor; None for a
     series without an earlier pair. Pairs may come in any pieces: the numbers are the same bits.
@@ -275,9 +275,9 @@ def corrected(
         ValueError: if ``level`` is not between 0 and 1.
     """
     first, log_factor = before or (Adopted(), float(first_log_factors(1, level)[0]))
-    adopted = adoptions(pairs, told, first)
-    which = each_pairs(adopted.steps, pairs.n)
-    intercept, slope, scale = np.array([each.amendment for each in adopted.steps]).T[:, which]
+    adopted = adoptions(pairs, remedies, first)
+    steps = each_pairs(adopted.steps, pairs.n)
+    intercept, slope, scale = np.array([each.amendment for each in adopted.steps]).T[:, steps]
     value = intercept + slope * pairs.value
     u = scale * np.abs(slope) * pairs.u
     ratio = np.full(pairs.n, np.nan)
@@ -291,7 +291,7 @@ def corrected(
         lower=value - factor * u,
         upper=value + factor * u,
         factor=factor,
-        which=which,
+        which=steps,
         adopted=adopted,
         level=level,
         log_factor=float(tracked.after[0]),

@@ -70,7 +70,7 @@ class CorrectedReading(NamedTuple):
 
 def corrected_message(reading: CorrectedReading) -> bytes:
     """Return the payload of a reading: JSON that a native source can read."""
-    found = {
+    fields = {
         "time": instant(reading.time, "microseconds"),
         "value": finite(reading.value),
         "u": finite(reading.u),
@@ -80,7 +80,7 @@ def corrected_message(reading: CorrectedReading) -> bytes:
         "unit": reading.name.unit,
         "compared": reading.is_compared,
     }
-    stated = {name: each for name, each in found.items() if each is not None and each != ""}
+    stated = {name: each for name, each in fields.items() if each is not None and each != ""}
     return msgspec.json.encode(stated)
 
 

@@ -67,13 +67,13 @@ def corrections(recorded: Recorded, level: float) -> list[CorrectedSeries]:
         row = each.began.series
         if explaining(wrong.get(row, []), each.began.time) is None:
             spans[row].append(each)
-    found = []
+    series = []
     for row, name in enumerate(recorded.names):
         one, rules = windows.take(np.array([row])), recorded.rules[row]
         pairs = Pairs.of(one, timed=recorded.timed, systematic=rules.systematic)
-        told = [told for span in spans[row] for told in _told(one, span, rules)]
-        found.append(CorrectedSeries(name, pairs, corrected(pairs, told, level)))
-    return found
+        remedies = [each for span in spans[row] for each in _told(one, span, rules)]
+        series.append(CorrectedSeries(name, pairs, corrected(pairs, remedies, level)))
+    return series
 
 
 def _told(one: Columns, span: AlertSpan, rules: SeriesRules) -> list[Told]:
@@ -87,7 +87,7 @@ def _told(one: Columns, span: AlertSpan, rules: SeriesRules) -> list[Told]:
         last = int(np.searchsorted(one.time, span.ended.time, side="right")) - 1
         ends = [Told(last, None)]
     looks = range(alarm, last, LOOKS_APART)
-    found = []
+    changes = []
     for first in range(0, len(looks), _AT_ONCE):
         some = looks[first : first + _AT_ONCE]
         begins = [max(at + 1 - PAIRS_MAX, 0) for at in some]
@@ -96,8 +96,8 @@ def _told(one: Columns, span: AlertSpan, rules: SeriesRules) -> list[Told]:
             for at, begin in zip(some, begins, strict=True)
         ]
         remedies = [each.verdict.remedy for each in fault_reports(asked)]
-        found += [Told(*each) for each in zip(some, remedies, strict=True) if each[1] is not None]
-    return [*found, *ends]
+        changes += [Told(*each) for each in zip(some, remedies, strict=True) if each[1] is not None]
+    return [*changes, *ends]
 
 
 # -- in words -------------------------------------------------------------------------------------

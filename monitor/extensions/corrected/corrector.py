@@ -156,16 +156,16 @@ class Corrector(Listener):
         return NO_REMEDY if report is None else report.verdict.remedy or NO_REMEDY
 
     def _corrected(self, measured: Sequence[Durable]) -> list[CorrectedReading]:
-        found: list[CorrectedReading] = []
+        readings: list[CorrectedReading] = []
         others: list[Reading] = []
         for each in measured:
             if isinstance(each, PackedReadings):
-                found += self._columns(*each.columns())
+                readings += self._columns(*each.columns())
             elif isinstance(each, Reading):
                 others.append(each)
         if others:
-            found += self._columns(*self._read(others))
-        return found
+            readings += self._columns(*self._read(others))
+        return readings
 
     def _read(self, readings: Sequence[Reading]) -> tuple[Int, Float, Float, Float]:
         """Return rows, times, values and standard uncertainties of readings."""

@@ -95,10 +95,10 @@ class LiveCorrections:
         self._first: Final = float(first_log_factors(1, level)[0])
         self._state = np.zeros(0, _CORRECTION)
 
-    def take(self, pairs: Records, told: Callable[[int], Remedy | None]) -> dict[str, bytes]:
+    def take(self, pairs: Records, remedy_of: Callable[[int], Remedy | None]) -> dict[str, bytes]:
         """Take pairs (of ``PAIR``) that were made; return the notes to write with them.
 
-        ``told`` returns what the alerts of a row want: a remedy, which may be adopted; None where
+        ``remedy_of`` returns what a row's alerts want: a remedy, which may be adopted; None where
         no fault's alert fires, which takes the correction back; ``NO_REMEDY`` where nothing new is
         known, so that what was adopted stays.
         """
@@ -112,7 +112,7 @@ class LiveCorrections:
             row = int(some["series"][0])
             fresh = some[self._is_later(row, some)]
             if fresh.size:
-                self._advance(row, fresh, told(row))
+                self._advance(row, fresh, remedy_of(row))
                 groups.add(row // _GROUP)
         return {_NAME.format(each): self._group(each).tobytes() for each in sorted(groups)}
 
@@ -120,8 +120,8 @@ class LiveCorrections:
         """Set the state of the first ``series`` series from the notes that were written last."""
         self._grow(series)
         for group in range(math.ceil(series / _GROUP)):
-            found = np.frombuffer(note(_NAME.format(group)), _CORRECTION)
-            self._group(group)[: found.size] = found[: self._group(group).size]
+            saved = np.frombuffer(note(_NAME.format(group)), _CORRECTION)
+            self._group(group)[: saved.size] = saved[: self._group(group).size]
         other = self._state["level"] != self.level  # the settings had another level before
         self._state["log_factor"][other] = self._first
         self._state["hits"][other] = 0
@@ -197,21 +197,21 @@ class LiveCorrections:
         amendment = Amendment(*(float(of[name]) for name in Amendment._fields))
         adopted = Adopted((Adoption(0, amendment),), float(of["evidence"]), int(of["pause"]))
         pairs = Pairs.of(pair_columns(fresh, np.zeros(1, np.int64), self._stated_level(row)))
-        found = corrected(pairs, [Told(-1, remedy)], self.level, (adopted, float(of["log_factor"])))
-        for place, hit in _hits(found, pairs, int(of["pairs"])):
+        made = corrected(pairs, [Told(-1, remedy)], self.level, (adopted, float(of["log_factor"])))
+        for place, hit in _hits(made, pairs, int(of["pairs"])):
             byte, bit = divmod(place % REMEMBERED, 8)
             mask = 0x80 >> bit
             held = int(of["hits"][byte])
             of["hits"][byte] = held | mask if hit else held & ~mask
-        of["pairs"] += np.count_nonzero(np.isfinite(found.lower))
+        of["pairs"] += np.count_nonzero(np.isfinite(made.lower))
         of["time"], of["id"] = fresh["time"][-1], fresh["id"][-1]
-        of["log_factor"] = found.log_factor
-        of["evidence"], of["pause"] = found.adopted.evidence, found.adopted.pause
-        for name, number in found.adopted.amendment._asdict().items():
+        of["log_factor"] = made.log_factor
+        of["evidence"], of["pause"] = made.adopted.evidence, made.adopted.pause
+        for name, number in made.adopted.amendment._asdict().items():
             of[name] = number
 
 
-def _hits(found: Corrected, pairs: Pairs, before: int) -> Iterator[tuple[int, bool]]:
+def _hits(corrected: Corrected, pairs: Pairs, before: int) -> Iterator[tuple[int, bool]]:
     """Yield the number of each pair that has an interval, and whether it holds the reference."""
-    known = np.flatnonzero(np.isfinite(found.lower))
-    yield from enumerate(found.within(pairs.reference)[known].tolist(), before)
+    known = np.flatnonzero(np.isfinite(corrected.lower))
+    yield from enumerate(corrected.within(pairs.reference)[known].tolist(), before)

@@ -60,9 +60,9 @@ def contradictions(settings: Settings) -> Iterator[Contradiction]:
     published = topic.replace("{sensor}", "\x1f").replace("{quantity}", "\x1f")
     for at, source in enumerate(settings.sources):
         if Template.parse(source.topic).match(published):
-            what = "also matches the corrected readings (correct.publish), which would be corrected"
+            flaw = "also matches the corrected readings (correct.publish), which would be corrected"
             yield Contradiction(
                 ("sources", at, "topic"),
-                f"{what} again; give them a topic of their own",
+                f"{flaw} again; give them a topic of their own",
                 ("sources", "correct"),
             )
