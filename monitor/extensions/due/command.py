@@ -65,8 +65,8 @@ def _of_file(options: argparse.Namespace) -> str:
     now = due_snapshot(recorded)
     if options.ics:
         return due_calendar(now).decode()
-    found = due_list(now, options.order)
-    return f"{json.dumps(found, allow_nan=False) if options.json else due_text(found)}\n"
+    listed = due_list(now, options.order)
+    return f"{json.dumps(listed, allow_nan=False) if options.json else due_text(listed)}\n"
 
 
 def _of_daemon(options: argparse.Namespace) -> str:
@@ -76,11 +76,11 @@ def _of_daemon(options: argparse.Namespace) -> str:
         raise UsageError("--tolerance is for FILE; a daemon's is alerts.tolerance in its settings")
     refuse_layout(options)
     client = client_of(load(options.config), options)
-    found = client.get(f"due?order={options.order}")
-    if found is None:
+    answer = client.get(f"due?order={options.order}")
+    if answer is None:
         raise ClientError(f"no daemon answers on {client.url}; start it with `monitor run`")
-    told = due_text(cast("DueList", found))
-    return f"{json.dumps(found, allow_nan=False) if options.json else told}\n"
+    text = due_text(cast("DueList", answer))
+    return f"{json.dumps(answer, allow_nan=False) if options.json else text}\n"
 
 
 def due_snapshot(recorded: Recorded) -> Snapshot:

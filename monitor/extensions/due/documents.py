@@ -145,11 +145,11 @@ def due_calendar(now: Snapshot) -> bytes:
     )
 
 
-def due_text(found: DueList) -> str:
+def due_text(listed: DueList) -> str:
     """Return the list for a terminal."""
     dated = ("needed by, UTC", "leaves tolerance, UTC")
     rows: list[tuple[str, ...]] = [("sensor", "quantity", *dated, "out now", "worth", "bits")]
-    for each in found["series"]:
+    for each in listed["series"]:
         dates = (each["lower"], each["due"])
         shares = (each["out_of_tolerance"], each["worth"])
         rows.append(
@@ -161,8 +161,8 @@ def due_text(found: DueList) -> str:
                 "-" if each["bits"] is None else significant(each["bits"]),
             )
         )
-    lines = ["", *aligned(rows)] if found["series"] else []
-    return "\n".join([found["sentence"], *lines])
+    lines = ["", *aligned(rows)] if listed["series"] else []
+    return "\n".join([listed["sentence"], *lines])
 
 
 def chance_words(share: float | None) -> str:
@@ -187,13 +187,13 @@ def _summary(now: Snapshot, rows: Int) -> str:
     if not rows.size:
         return NOBODY
     overdue = int((dates.lower[rows] <= now.time).sum())
-    first, told = now.names[int(due_first(dates)[0])], int(wanted_first(dates)[0])
+    first, wanted = now.names[int(due_first(dates)[0])], int(wanted_first(dates)[0])
     wants = (
         f"{overdue} of {rows.size} series {'needs' if overdue == 1 else 'need'} a reference now"
         if overdue
         else (f"No series needs a reference yet; {first.sensor} ({first.quantity}) is the next")
     )
-    most = now.names[told]
+    most = now.names[wanted]
     return f"{wants}. A reference is worth most at {most.sensor} ({most.quantity})."
 
 

@@ -97,9 +97,9 @@ class Forecast(NamedTuple):
 
     def part(self, first: int, end: int) -> Forecast:
         """Return the series from ``first`` to before ``end``."""
-        told = {row - first: each for row, each in self.verdicts.items() if first <= row < end}
+        verdicts = {row - first: each for row, each in self.verdicts.items() if first <= row < end}
         walks = self.walks.rows(np.arange(first, end))
-        return Forecast(walks, self.quantity[first:end], self.tolerance[first:end], told)
+        return Forecast(walks, self.quantity[first:end], self.tolerance[first:end], verdicts)
 
 
 def due_date_steps(asked: Forecast, now: float) -> Steps[DueDates]:
@@ -113,12 +113,12 @@ def due_date_steps(asked: Forecast, now: float) -> Steps[DueDates]:
         some = np.flatnonzero(quantities == quantity)
         shares[some] = rate_shares(asked.walks.fit[some])
         yield
-    found = []
+    steps = []
     for rows in portions(list(range(series)), _SERIES_AT_ONCE):
         part = asked.part(rows[0], rows[-1] + 1)
-        found.append(_dates(_Paths.of(part, shares[rows]), part, now))
+        steps.append(_dates(_Paths.of(part, shares[rows]), part, now))
         yield
-    return DueDates(*(np.concatenate(each) for each in zip(*found, strict=True)))
+    return DueDates(*(np.concatenate(each) for each in zip(*steps, strict=True)))
 
 
 class _Paths(NamedTuple):
@@ -171,8 +171,8 @@ class _Paths(NamedTuple):
         """Return the probability (series, times) that the error is beyond the tolerance."""
         mean, variance = self.at(days)
         beyond = _beyond(mean, np.sqrt(variance), self.tolerance[:, None, None])
-        found: Float = (self.share[:, None] * beyond).sum(axis=2)
-        return found
+        chance: Float = (self.share[:, None] * beyond).sum(axis=2)
+        return chance
 
     def now(self, days: Float) -> tuple[Float, Float]:
         """Return mean and variance of the error after some days, over all rates."""
@@ -199,10 +199,10 @@ def _follow_verdict(verdict: Verdict, row: int, parts: list[Float], typical: flo
 
 
 def _beyond(mean: Float, sd: Float, tolerance: Float) -> Float:
-    found: Float = scipy.special.ndtr((-tolerance - mean) / sd) + scipy.special.ndtr(
+    outside: Float = scipy.special.ndtr((-tolerance - mean) / sd) + scipy.special.ndtr(
         (mean - tolerance) / sd
     )
-    return found
+    return outside
 
 
 def _dates(paths: _Paths, asked: Forecast, now: float) -> DueDates:

@@ -99,9 +99,9 @@ class DueForecasts:
             some = columns_of.present(np.array(part)).tolist()
             if not some:
                 continue
-            found = _walks(some, columns_of, facts, np.array([scales[row] for row in some]))
+            walks = _walks(some, columns_of, facts, np.array([scales[row] for row in some]))
             for at, row in enumerate(some):
-                self._walks[row] = (scales[row], found.rows(np.array([at])))
+                self._walks[row] = (scales[row], walks.rows(np.array([at])))
             yield
         if not self._walks:
             return laid_out(NO_DATES, np.zeros(0, np.int64), len(facts.names))

@@ -48,9 +48,9 @@ class Walks(NamedTuple):
     last: Float
     typical: Float
 
-    def rows(self, which: Int) -> Walks:
+    def rows(self, chosen: Int) -> Walks:
         """Return some series."""
-        return Walks(*(each[which] for each in self))
+        return Walks(*(each[chosen] for each in self))
 
 
 class _Blocks(NamedTuple):
@@ -152,5 +152,5 @@ def _inflation(off: Float, block: Int, pairs: Columns) -> Float:
     size = pairs.counts / np.minimum(pairs.counts, BLOCKS)
     rho = apart / np.where(both > 0.0, both, 1.0) + np.where(size > 1.0, 1.0 / size, 0.0)
     rho = np.clip(rho, 0.0, _RHO_MAX) * (both > 0.0)
-    found: Float = (1.0 + rho) / (1.0 - rho)
-    return found
+    inflation: Float = (1.0 + rho) / (1.0 - rho)
+    return inflation

@@ -37,7 +37,7 @@ def due_routes(shared: Published, renderer: Renderer) -> APIRouter:
     @router.get("/due", include_in_schema=False)
     async def due_page(request: Request, order: DueOrder = "date") -> Response:
         now = shown_page(shared).snapshot
-        found = due_list(now, order)
+        listed = due_list(now, order)
         rows = [
             {
                 **each,
@@ -45,9 +45,9 @@ def due_routes(shared: Published, renderer: Renderer) -> APIRouter:
                 "out_words": chance_words(each["out_of_tolerance"]),
                 "worth_words": chance_words(each["worth"]),
             }
-            for each in found["series"]
+            for each in listed["series"]
         ]
-        values = {"here": "/due", "found": found, "rows": rows, "time": now.time, "live": "page"}
+        values = {"here": "/due", "found": listed, "rows": rows, "time": now.time, "live": "page"}
         text = renderer.text("due.html", values)
         return unless_known(request, text, without_time(text))
 
