@@ -35,21 +35,21 @@ class Banded(NamedTuple):
 
 def banded(name: str, c: Columns) -> Banded:
     """Return a set without the pairs that have no band, with its curves."""
-    kept = np.flatnonzero((c.lower <= c.value) & (c.value <= c.upper))
-    c = c.select(kept, np.array([0]))
+    inside = np.flatnonzero((c.lower <= c.value) & (c.value <= c.upper))
+    c = c.select(inside, np.array([0]))
     below, above = c.value - c.lower, c.upper - c.value
     half = np.full(c.value.size, float(np.mean(0.5 * (below + above))))
     sd = float(np.std(c.reference)) or float(np.std(c.error))
-    found = ucc_plots.characteristics(c, 1.0)
-    if found is None:
+    drawn = ucc_plots.characteristics(c, 1.0)
+    if drawn is None:
         raise ValueError(f"{name}: no pair has a band")
     return Banded(
         name,
         c,
-        found.points,
-        found.constant,
+        drawn.points,
+        drawn.constant,
         curves.curve(below, above, c.error, nearer=False),
-        found.stated,
+        drawn.stated,
         ucc_plots.operating_point(half, half, c.error, 1.0),
         sd,
     )

@@ -24,8 +24,8 @@ _PAPERS: Final = {
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     papers = parser.add_subparsers(required=True, metavar="PAPER", dest="paper")
-    for name, what in _PAPERS.items():
-        paper = papers.add_parser(name, help=what, description=f"{what}.")
+    for name, title in _PAPERS.items():
+        paper = papers.add_parser(name, help=title, description=f"{title}.")
         paper.add_argument(
             "--data", metavar="FOLDER", type=Path, help="recorded data (docs/evidence/figures.md)"
         )

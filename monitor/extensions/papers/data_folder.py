@@ -34,8 +34,8 @@ class DataFolder:
 
     def __init__(self, path: Path | None) -> None:
         if path is not None and not path.is_dir():
-            what = "is not a folder" if path.exists() else "is not there"
-            raise DataFolderError(f"--data {path}: {what}; name the folder that holds the files")
+            reason = "is not a folder" if path.exists() else "is not there"
+            raise DataFolderError(f"--data {path}: {reason}; name the folder that holds the files")
         self._path: Final = path
         self._missing: list[tuple[str, str]] = []
         self._unusable: list[str] = []
@@ -78,9 +78,9 @@ class DataFolder:
         except (OSError, TypeError, ValueError) as error:
             raise FactsError(f"{path}: cannot be read as columns of numbers: {error}") from error
 
-    def unusable(self, what: str) -> None:
+    def unusable(self, reason: str) -> None:
         """Remember a sentence on data that exist but cannot be used."""
-        self._unusable.append(what)
+        self._unusable.append(reason)
 
     def left_out(self) -> tuple[str, ...]:
         """Return sentences on what is left out, and which file is missing for it."""

@@ -54,9 +54,9 @@ def estimators() -> Estimators:
     mass = 500.0 + 60.0 * chance.standard_normal(CROSSINGS)
     traces = [force_trace(each, chance) for each in mass.tolist()]
     e = np.array([method_e(trace) for trace in traces])
-    said = {"E": (e[:, 0], 0.5 * (e[:, 2] - e[:, 1]) / coverage_factor(e[:, 3]))}
+    claims = {"E": (e[:, 0], 0.5 * (e[:, 2] - e[:, 1]) / coverage_factor(e[:, 3]))}
     median = np.array([np.median(trace[trace > 500.0]) for trace in traces]) / STANDARD_GRAVITY
-    said["median force"] = median, np.full(CROSSINGS, 50.0)
+    claims["median force"] = median, np.full(CROSSINGS, 50.0)
     for name, bias, spread, claim in (
         ("honest 5 kg", 0.0, 5.0, 1.0),
         ("honest 15 kg", 0.0, 15.0, 1.0),
@@ -66,22 +66,22 @@ def estimators() -> Estimators:
         ("under-confident", 0.0, 8.0, 4.0),
     ):
         value = mass + bias + spread * chance.standard_normal(CROSSINGS)
-        said[name] = value, np.full(CROSSINGS, claim * spread)
-    count = len(said)
+        claims[name] = value, np.full(CROSSINGS, claim * spread)
+    count = len(claims)
     blank = np.full(count * CROSSINGS, np.nan)
     pairs = columns(
         CROSSINGS * np.arange(count),
         time=np.tile(np.arange(float(CROSSINGS)), count),
-        value=np.concatenate([value for value, _ in said.values()]),
+        value=np.concatenate([value for value, _ in claims.values()]),
         reference=np.tile(mass, count),
-        u=np.concatenate([u for _, u in said.values()]),
+        u=np.concatenate([u for _, u in claims.values()]),
         lower=blank,
         upper=blank,
         p=blank,
         u_ref=np.zeros(count * CROSSINGS),
         level=STATED_P,
     )
-    return Estimators(tuple(said), pairs, np.tile(np.arange(CROSSINGS), count))
+    return Estimators(tuple(claims), pairs, np.tile(np.arange(CROSSINGS), count))
 
 
 PAIRS: Final = 400

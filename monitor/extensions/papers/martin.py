@@ -45,8 +45,8 @@ _FACTS_2: Final = {
 
 def reproduce(data: DataFolder) -> Reproduction:
     """Return the paper's figures and table; ``data`` may hold exact values of figures 1 and 2."""
-    found = estimators()
-    made = (_shapes(data), _norm_score(), _one_event(found), _table_1(), _simulated(found))
+    group = estimators()
+    made = (_shapes(data), _norm_score(), _one_event(group), _table_1(), _simulated(group))
     return Reproduction(TITLE, made, data.left_out())
 
 
@@ -89,9 +89,9 @@ def _places() -> PaperTable:
     return PaperTable("What the formulas give, and ours", ("what", "formula", "ours", "at"), rows)
 
 
-def _least(score: Float, places: Float, what: str) -> tuple[str, str]:
+def _least(score: Float, places: Float, label: str) -> tuple[str, str]:
     best = int(np.argmin(score))
-    return figure(float(score[best])), f"{places[best]:.2f} {what}"
+    return figure(float(score[best])), f"{places[best]:.2f} {label}"
 
 
 def _exact(data: DataFolder) -> list[PaperTable]:
@@ -155,9 +155,9 @@ def _norm_score() -> PaperSection:
     )
 
 
-def _one_event(found: Estimators) -> PaperSection:
+def _one_event(group: Estimators) -> PaperSection:
     """Fig. 3."""
-    one = drawn.seen_at(found, 0)
+    one = drawn.seen_at(group, 0)
     scores = [drawn.SHOWN[name](one) for name in drawn.SHOWN]
     rows = [
         (
@@ -167,7 +167,7 @@ def _one_event(found: Estimators) -> PaperSection:
             "yes" if one.inside[at] else "no",
             *(figure(float(score[at])) for score in scores),
         )
-        for at, name in enumerate(found.names)
+        for at, name in enumerate(group.names)
     ]
     return PaperSection(
         "Fig. 3: one event as all saw it (A-19)",
@@ -175,7 +175,7 @@ def _one_event(found: Estimators) -> PaperSection:
             PaperFigure(
                 "one-event.svg",
                 "One crossing as eight estimators stated it, with the reference",
-                drawn.martin_figure_3(found),
+                drawn.martin_figure_3(group),
             ),
             captions.ONE_EVENT,
             PaperTable(
@@ -198,13 +198,13 @@ def _table_1() -> PaperSection:
     ]
     together = []
     for one, other in ((0, 1), (0, 2), (1, 2)):
-        found = correlation(scores[one], scores[other])
+        line = correlation(scores[one], scores[other])
         together.append(
             (
                 f"{_NAMES[one]}, {_NAMES[other]}",
-                f"{found.pearson:.3f}",
-                f"{found.spearman:.3f}",
-                f"{found.p:.2g}",
+                f"{line.pearson:.3f}",
+                f"{line.spearman:.3f}",
+                f"{line.p:.2g}",
             )
         )
     others = {"interval score / kg": scores[1], "quadratic score / (1/kg)": scores[2]}
@@ -232,11 +232,11 @@ def _table_1() -> PaperSection:
     )
 
 
-def _simulated(found: Estimators) -> PaperSection:
+def _simulated(group: Estimators) -> PaperSection:
     """Table I and Fig. 4 of simulated estimators."""
     table = ranking.ranking(
-        found.pairs,
-        found.event,
+        group.pairs,
+        group.event,
         seed=SEED,
         replicates=_REPLICATES,
         density="tophat",
@@ -247,7 +247,7 @@ def _simulated(found: Estimators) -> PaperSection:
     columns = [table.scores[name] for name in _SCORES]
     rows = [
         (
-            found.names[at],
+            group.names[at],
             *_with_ranks(
                 [
                     f"{each.mean[at]:.4g} ({each.lower[at]:.4g} to {each.upper[at]:.4g})"
@@ -274,7 +274,7 @@ def _simulated(found: Estimators) -> PaperSection:
             PaperFigure(
                 "score-against-score.svg",
                 "Interval score and quadratic score of eight estimators against their CRPS",
-                drawn.martin_figure_4(columns[0].mean, others, found.names),
+                drawn.martin_figure_4(columns[0].mean, others, group.names),
             ),
             captions.SIMULATED,
         ),

@@ -64,23 +64,23 @@ def reproduce(data: DataFolder, weight: float = COST) -> Reproduction:
 def _recorded(data: DataFolder) -> list[tuple[str, Columns]]:
     sample = data.pairs(SAMPLE, "the sample that comes with the authors' program")
     wine = data.pairs(WINE, "predictions of wine quality, a hard case of asymmetric bands")
-    found = [] if wine is None else [("wine", wine)]
+    wines = [] if wine is None else [("wine", wine)]
     if sample is None:
-        return found
+        return wines
     parts = [(name, _rows(sample, each)) for name, each in _SEGMENTS.items()]
-    return [*((name, part) for name, part in parts if part.value.size), *found]
+    return [*((name, part) for name, part in parts if part.value.size), *wines]
 
 
 def _has_band(name: str, c: Columns, data: DataFolder) -> bool:
     """Whether there is a band to stretch; if not, add a sentence on it."""
-    found = bool(np.any((c.lower <= c.value) & (c.value <= c.upper)))
-    if not found:
+    has_band = bool(np.any((c.lower <= c.value) & (c.value <= c.upper)))
+    if not has_band:
         data.unusable(f"Left out is {name}: no value lies within its own interval.")
-    return found
+    return has_band
 
 
-def _rows(c: Columns, which: slice) -> Columns:
-    return c.select(np.arange(c.value.size)[which], np.array([0]))
+def _rows(c: Columns, rows: slice) -> Columns:
+    return c.select(np.arange(c.value.size)[rows], np.array([0]))
 
 
 def _curves(bands: Generated, recorded: list[tuple[str, Columns]]) -> PaperSection:
@@ -257,14 +257,14 @@ def _crossovers(sets: list[Banded], count: int) -> PaperSection:
     against += [(honest.name, each.name, honest.points, each.points) for each in sets[1:count]]
     rows = []
     for one, other, first, second in against:
-        found = curves.crossovers(first, second)
-        shown = ", ".join(f"{miss:.3f}" for miss in found[:_CROSSINGS_SHOWN])
+        misses = curves.crossovers(first, second)
+        shown = ", ".join(f"{miss:.3f}" for miss in misses[:_CROSSINGS_SHOWN])
         rows.append(
             (
                 one,
                 other,
-                str(found.size),
-                shown + (", ..." if found.size > _CROSSINGS_SHOWN else "") or "none",
+                str(misses.size),
+                shown + (", ..." if misses.size > _CROSSINGS_SHOWN else "") or "none",
                 _narrower(first, second, one, other, 0.05),
             )
         )

@@ -70,9 +70,9 @@ def _apart(places: Float, gap: float) -> Float:
     order = np.argsort(places, kind="stable")
     steps = gap * np.arange(places.size)
     raised = np.maximum.accumulate(places[order] - steps) + steps
-    found = np.empty_like(places)
-    found[order] = raised
-    return found
+    moved = np.empty_like(places)
+    moved[order] = raised
+    return moved
 
 
 _NAVRATIL_HEIGHT: Final = 260.0
@@ -84,9 +84,9 @@ def characteristics_curves(sets: Sequence[Columns], unit: str) -> str:
     panels = []
     for pairs in sets:
         scale = float(characteristics.scale_optimal(pairs)[0])
-        found = ucc_plots.characteristics(pairs, scale)
+        curves = ucc_plots.characteristics(pairs, scale)
         panels += [
-            Panel(ucc_plots.ucc_plot(found, unit, axes), _NAVRATIL_HEIGHT)
+            Panel(ucc_plots.ucc_plot(curves, unit, axes), _NAVRATIL_HEIGHT)
             for axes in ("bandwidth-miss", "excess-deficit")
         ]
     return sheet(panels, across=2)

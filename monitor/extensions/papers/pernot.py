@@ -167,9 +167,9 @@ def _table_2(sets: list[JudgedSet]) -> PaperSection:
 def _printed(of_set: PaperSet | None, statistic: str) -> list[str]:
     if of_set is None:
         return ["-"] * 4
-    found: Printed = of_set.zms if statistic == "ZMS" else of_set.rce
-    low, high = found.interval
-    return [f"{found.estimate}", f"{found.bias:.1e}", f"{low} to {high}", f"{found.zeta}"]
+    printed: Printed = of_set.zms if statistic == "ZMS" else of_set.rce
+    low, high = printed.interval
+    return [f"{printed.estimate}", f"{printed.bias:.1e}", f"{low} to {high}", f"{printed.zeta}"]
 
 
 def _ours(bca: Interval, abc: Interval) -> list[str]:
@@ -283,11 +283,11 @@ def _scaling(sets: list[JudgedSet]) -> PaperSection:
         for label, method in (("as stated", None), ("one factor", "scale"), ("ten bins", "bins")):
             factors, after = "1", judged
             if method is not None:
-                found = METHODS[method](chosen)
-                after = applied(judged, found)
+                scaling = METHODS[method](chosen)
+                after = applied(judged, scaling)
                 factors = " to ".join(
                     f"{limit:.3f}"
-                    for limit in dict.fromkeys((min(found.scales), max(found.scales)))
+                    for limit in dict.fromkeys((min(scaling.scales), max(scaling.scales)))
                 )
             got = compute(after, ("zms", "ence", "crps"))
             worst = bins.binned_zms(after, after.u)[0]
