@@ -38,13 +38,13 @@ def validity_sentence(validity: Validity | None, now: float) -> str:
         )
     left = validity.days_left(now)
     verb = "says" if validity.said_by == CERTIFICATE else "say"
-    said = f"{validity.until}, as {validity.said_by} {verb}"
+    until = f"{validity.until}, as {validity.said_by} {verb}"
     if left <= 0.0:
         remedy = "have the reference calibrated, and use the new certificate"
-        return f"was valid until {said}, and has expired: {remedy}"
+        return f"was valid until {until}, and has expired: {remedy}"
     if left <= SOON_DAYS:
-        return f"valid until {said}: {_days(left)} left, plan its calibration"
-    return f"valid until {said}: {_days(left)} left"
+        return f"valid until {until}: {_days(left)} left, plan its calibration"
+    return f"valid until {until}: {_days(left)} left"
 
 
 def _days(days: float) -> str:
@@ -55,14 +55,14 @@ def _days(days: float) -> str:
 def _value_line(value: CertifiedValue) -> str:
     types = f" [{' '.join(value.ref_types)}]" if value.ref_types else ""
     unit = "" if value.unit == "1" else f" {value.unit}"
-    told = f"  {value.name or 'a quantity'}{types}: {value.value:.10g}{unit}"
+    stated = f"  {value.name or 'a quantity'}{types}: {value.value:.10g}{unit}"
     if math.isnan(value.u):
-        return f"{told}, without an uncertainty"
+        return f"{stated}, without an uncertainty"
     if math.isnan(value.k):
-        return f"{told}, u = {value.u:.4g}{unit}"
+        return f"{stated}, u = {value.u:.4g}{unit}"
     p = "" if math.isnan(value.p) else f", p = {value.p:g}"
     return (
-        f"{told}, u = {value.u:.4g}{unit} (U = {value.u * value.k:.4g}{unit}, k = {value.k:g}{p})"
+        f"{stated}, u = {value.u:.4g}{unit} (U = {value.u * value.k:.4g}{unit}, k = {value.k:g}{p})"
     )
 
 
@@ -70,18 +70,18 @@ def shortcomings(
     certificate: Certificate, validity: Validity | None, now: float, file: str
 ) -> list[str]:
     """Return why a certificate cannot be used as it is, a sentence each with its place."""
-    found = list(certificate.mistakes)
+    flaws = list(certificate.mistakes)
     if certificate.signature is not None and certificate.signature.is_broken:
-        found.append(f"{file}: {certificate.signature.sentence}")
+        flaws.append(f"{file}: {certificate.signature.sentence}")
     if validity is None or validity.days_left(now) <= 0.0:
-        found.append(f"{file}: {validity_sentence(validity, now)}")
-    return found
+        flaws.append(f"{file}: {validity_sentence(validity, now)}")
+    return flaws
 
 
 def signature_sentence(certificate: Certificate) -> str:
     """Return a sentence on the signature within a certificate."""
-    found = certificate.signature
-    return "it has no XML signature" if found is None else found.sentence
+    signature = certificate.signature
+    return "it has no XML signature" if signature is None else signature.sentence
 
 
 def settings_lines(uncertainty: CertifiedUncertainty, certificate: Certificate) -> list[str]:

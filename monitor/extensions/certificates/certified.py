@@ -51,20 +51,20 @@ def certified_sources(settings: Settings) -> dict[int, CertifiedSource]:
 
     Raises SettingsError with every mistake, at the place in the certificate where there is one.
     """
-    found: dict[int, CertifiedSource] = {}
+    sources: dict[int, CertifiedSource] = {}
     mistakes: list[Mistake] = []
     for at, source in enumerate(settings.sources):
         named = named_certificate(source)
         if named is None:
             continue
         try:
-            found[at] = _certified(source.topic, source.unit, named)
+            sources[at] = _certified(source.topic, source.unit, named)
         except ValueError as error:
             path = f"sources[{at}].{_KEY}"
             mistakes.append(Mistake(named.path, 1, 1, path, str(error)))
     if mistakes:
         raise SettingsError(mistakes)
-    return found
+    return sources
 
 
 def _certified(topic: str, unit: str, asked: ReferenceCertificate) -> CertifiedSource:
@@ -103,8 +103,8 @@ def certificate_notices(certified: Sequence[CertifiedSource], now: float) -> Ite
     """Yield a sentence for each certificate that has expired or will soon; ``now`` is s UTC."""
     for each in certified:
         if each.validity.days_left(now) <= SOON_DAYS:
-            told = validity_sentence(each.validity, now)
-            yield f"certificate {each.identifier} of the references on {each.topic}: {told}"
+            sentence = validity_sentence(each.validity, now)
+            yield f"certificate {each.identifier} of the references on {each.topic}: {sentence}"
 
 
 def supplement(settings: Settings) -> Supplement:

@@ -59,8 +59,8 @@ def certified_uncertainty(
         converted = [(each.u * abs(conversion(each.unit, wanted).scale), each) for each in meant]
     except Rejected as error:
         raise NoUncertaintyError(f"{meant[0].name or quantity}: {error.detail}") from error
-    u, found = max(converted, key=lambda each: each[0])
-    return CertifiedUncertainty(u, wanted, found.k, found.quantity)
+    u, widest = max(converted, key=lambda each: each[0])
+    return CertifiedUncertainty(u, wanted, widest.k, widest.quantity)
 
 
 def _check_whole(certificate: Certificate, quantity: str) -> None:
@@ -73,18 +73,18 @@ def _check_whole(certificate: Certificate, quantity: str) -> None:
 
 def _meant(with_u: list[CertifiedValue], quantity: str) -> list[CertifiedValue]:
     if quantity:
-        found = [each for each in with_u if quantity in (each.name, *each.ref_types)]
-        if not found:
+        matched = [each for each in with_u if quantity in (each.name, *each.ref_types)]
+        if not matched:
             raise UnclearQuantityError(
                 f"has no quantity {quantity!r} with an uncertainty; it has {_names(with_u)}"
             )
-        return found
+        return matched
     if len({each.quantity for each in with_u}) == 1:
         return with_u
     for kind in _RESULTS:
-        found = [each for each in with_u if kind in each.ref_types]
-        if len({each.quantity for each in found}) == 1:
-            return found
+        matched = [each for each in with_u if kind in each.ref_types]
+        if len({each.quantity for each in matched}) == 1:
+            return matched
     raise UnclearQuantityError(f"has several quantities: {_names(with_u)}; choose one")
 
 

@@ -71,15 +71,15 @@ class FileMistakes:
         self.found: Final[list[str]] = []
         self.left_out: Final[dict[str, str]] = {}
 
-    def add(self, line: int, what: str) -> None:
+    def add(self, line: int, reason: str) -> None:
         """Note one mistake; those after the first twenty are not kept."""
         if len(self.found) < _MISTAKES_MAX:
-            self.found.append(f"{self.file}:{line}: {what}")
+            self.found.append(f"{self.file}:{line}: {reason}")
 
-    def leave_out(self, line: int, quantity: str, what: str) -> None:
+    def leave_out(self, line: int, quantity: str, reason: str) -> None:
         """Note that a value of a quantity is left out."""
-        self.add(line, f"{quantity or 'a quantity'}: {what}; it is left out")
-        self.left_out.setdefault(quantity, f"{self.file}:{line}: {what}")
+        self.add(line, f"{quantity or 'a quantity'}: {reason}; it is left out")
+        self.left_out.setdefault(quantity, f"{self.file}:{line}: {reason}")
 
 
 def english(element: XmlElement | None) -> str:
@@ -89,8 +89,8 @@ def english(element: XmlElement | None) -> str:
     by_language: dict[str, str] = {}
     for each in element.named("content"):
         by_language.setdefault(each.attributes.get("lang", ""), each.text)
-    found = by_language.get("en") or by_language.get("") or next(iter(by_language.values()), "")
-    return " ".join(found.split())[:200]
+    text = by_language.get("en") or by_language.get("") or next(iter(by_language.values()), "")
+    return " ".join(text.split())[:200]
 
 
 def values_of(root: XmlElement, wrong: FileMistakes) -> Iterator[CertifiedValue]:
@@ -101,9 +101,9 @@ def values_of(root: XmlElement, wrong: FileMistakes) -> Iterator[CertifiedValue]
             for each in _of_quantity(quantity, wrong):
                 count += 1
                 if count > _VALUES_MAX:
-                    what = f"has more than {_VALUES_MAX} values; the rest is left out"
-                    wrong.add(quantity.line, what)
-                    wrong.left_out.setdefault(each.quantity, f"{wrong.file}: {what}")
+                    reason = f"has more than {_VALUES_MAX} values; the rest is left out"
+                    wrong.add(quantity.line, reason)
+                    wrong.left_out.setdefault(each.quantity, f"{wrong.file}: {reason}")
                     return
                 yield each
 
@@ -135,8 +135,8 @@ def _called(name: str, types: Sequence[str]) -> str:
 class _WrongValueError(ValueError):
     """A quantity cannot be used."""
 
-    def __init__(self, line: int, what: str) -> None:
-        super().__init__(what)
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
         self.line: Final = line
 
 
@@ -145,21 +145,21 @@ def _numbers(quantity: XmlElement) -> list[XmlElement]:
 
     The parts of a hybrid are the same quantity in several units.
     """
-    found = [each for each in quantity.children if each.name not in _BESIDE]
-    if len(found) == 1 and found[0].name == "hybrid":
-        parts = found[0].children
+    numbers = [each for each in quantity.children if each.name not in _BESIDE]
+    if len(numbers) == 1 and numbers[0].name == "hybrid":
+        parts = numbers[0].children
         return [next((each for each in parts if _uncertainty(each)), parts[0])] if parts else []
-    if len(found) == 1 and found[0].name == "list":
-        return list(found[0].named("real"))
-    return found
+    if len(numbers) == 1 and numbers[0].name == "list":
+        return list(numbers[0].named("real"))
+    return numbers
 
 
 def _rows(
     number: XmlElement, quantity: XmlElement, named: tuple[str, tuple[str, ...]]
 ) -> list[CertifiedValue]:
     if number.name not in ("real", "constant", f"real{_LIST}", f"realList{_LIST}"):
-        what = f"numbers of the kind {number.name[:40]!r} are not read, only real ones"
-        raise _WrongValueError(number.line, what)
+        reason = f"numbers of the kind {number.name[:40]!r} are not read, only real ones"
+        raise _WrongValueError(number.line, reason)
     tail = _LIST if number.name.endswith(_LIST) else ""
     values = _floats(number, f"value{tail}")
     units = _texts(number, f"unit{tail}")
@@ -180,9 +180,9 @@ def _uncertainty(number: XmlElement) -> tuple[XmlElement, str, bool] | None:
     """Return the element of the uncertainty, the name of its value, and whether it is expanded."""
     tail = _LIST if number.name.endswith(_LIST) else ""
     for path, value, is_expanded in _UNCERTAINTIES:
-        found = number.first(*(f"{each}{tail}" for each in path))
-        if found is not None:
-            return found, value, is_expanded
+        element = number.first(*(f"{each}{tail}" for each in path))
+        if element is not None:
+            return element, value, is_expanded
     return None
 
 
@@ -190,14 +190,14 @@ def _stated(
     number: XmlElement, quantity: XmlElement, tail: str
 ) -> tuple[list[float], list[float], list[float]]:
     """Return u, k and p, each one number or one per value; NaN if none is stated."""
-    found = _uncertainty(number)
-    if found is None:
+    uncertainty = _uncertainty(number)
+    if uncertainty is None:
         relative = quantity.first("relativeUncertainty")
         if relative is not None:
-            what = "states its uncertainty as a relative one only, which is not read"
-            raise _WrongValueError(relative.line, what)
+            reason = "states its uncertainty as a relative one only, which is not read"
+            raise _WrongValueError(relative.line, reason)
         return [NAN], [NAN], [NAN]
-    element, value, is_expanded = found
+    element, value, is_expanded = uncertainty
     size = _floats(element, f"{value}{tail}")
     p = _floats(element, f"coverageProbability{tail}", optional=True)
     if not is_expanded:
@@ -213,18 +213,18 @@ def _stated(
     if min(u) < 0.0:
         raise _WrongValueError(element.line, f"its uncertainty {min(u):g} is below 0")
     if any(not 0.0 < each < 1.0 for each in p if not math.isnan(each)):
-        what = f"its coverage probability {max(p):g} is not between 0 and 1"
-        raise _WrongValueError(element.line, what)
+        reason = f"its coverage probability {max(p):g} is not between 0 and 1"
+        raise _WrongValueError(element.line, reason)
     return u, k, p
 
 
 def _texts(element: XmlElement, name: str) -> list[str]:
-    found = element.first(name)
-    if found is None:
+    child = element.first(name)
+    if child is None:
         raise _WrongValueError(element.line, f"has no {name}")
-    texts = found.text.split()
+    texts = child.text.split()
     if len(texts) > _VALUES_MAX:
-        raise _WrongValueError(found.line, f"has more than {_VALUES_MAX} entries in {name}")
+        raise _WrongValueError(child.line, f"has more than {_VALUES_MAX} entries in {name}")
     return texts or [""]
 
 
@@ -244,10 +244,10 @@ def _floats(element: XmlElement, name: str, *, optional: bool = False) -> list[f
     return numbers
 
 
-def _spread(column: list[Entry], wide: int, place: XmlElement, what: str) -> list[Entry]:
+def _spread(column: list[Entry], wide: int, place: XmlElement, name: str) -> list[Entry]:
     """Return one entry per value: the entries themselves, or the only one for all."""
     if len(column) == 1:
         return column * wide
     if len(column) != wide:
-        raise _WrongValueError(place.line, f"has {wide} values, and {len(column)} of {what}")
+        raise _WrongValueError(place.line, f"has {wide} values, and {len(column)} of {name}")
     return column

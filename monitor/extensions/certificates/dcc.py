@@ -113,13 +113,13 @@ def _version_of(root: XmlElement, file: str) -> str:
 
 
 def _date(core: XmlElement, name: str, file: str) -> date:
-    found = core.first(name)
-    if found is None:
+    element = core.first(name)
+    if element is None:
         raise CertificateError(f"{file}:{core.line}: has no {name}; ask for a complete file")
-    day = day_of(found.text)
+    day = day_of(element.text)
     if day is None:
         raise CertificateError(
-            f"{file}:{found.line}: {name} {found.text[:40]!r} is not a date, such as 2026-03-01"
+            f"{file}:{element.line}: {name} {element.text[:40]!r} is not a date, such as 2026-03-01"
         )
     return day
 
@@ -129,9 +129,9 @@ def day_of(text: str) -> date | None:
 
     The day is taken as one in UTC.
     """
-    found = _DATE.fullmatch(text.strip())
+    matched = _DATE.fullmatch(text.strip())
     try:
-        return None if found is None else date.fromisoformat(found[1])
+        return None if matched is None else date.fromisoformat(matched[1])
     except ValueError:
         return None
 
@@ -156,8 +156,8 @@ def _recalibration(root: XmlElement, performed: date, wrong: FileMistakes) -> da
         if stated is not None:
             day = day_of(stated.text)
             if day is None:
-                what = f"date of recalibration {stated.text[:40]!r} is not a date"
-                wrong.add(stated.line, f"{what}; state --valid-until or --valid-for")
+                reason = f"date of recalibration {stated.text[:40]!r} is not a date"
+                wrong.add(stated.line, f"{reason}; state --valid-until or --valid-for")
             else:
                 days.append(day)
         elif period is not None:

@@ -136,17 +136,17 @@ def _factors(dsi: str) -> Iterator[tuple[str, int]]:
     if len(text) > _LENGTH_MAX:
         raise DsiUnitError(f"{_shown(dsi)} has more than {_LENGTH_MAX} characters")
     while at < len(text):
-        found = _FACTOR.match(text, at)
-        if found is None:
-            what = "is not a D-SI unit; those are words behind backslashes, such as \\milli\\metre"
-            raise DsiUnitError(f"{_shown(dsi)} {what}")
-        per, prefix, word, power = found.groups()
+        match = _FACTOR.match(text, at)
+        if match is None:
+            flaw = "is not a D-SI unit; those are words behind backslashes, such as \\milli\\metre"
+            raise DsiUnitError(f"{_shown(dsi)} {flaw}")
+        per, prefix, word, power = match.groups()
         prefix, word = (prefix or "").lower(), word.lower()
         if word not in _SYMBOLS or (prefix and word in _UNPREFIXED):
             raise DsiUnitError(f"{_shown(dsi)}: \\{word[:40]} is not a unit known here")
         size = 1 if power is None else _power(dsi, power)
         yield _symbol(prefix, word), -size if per else size
-        at = found.end()
+        at = match.end()
 
 
 def _symbol(prefix: str, word: str) -> str:

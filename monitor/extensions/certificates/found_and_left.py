@@ -71,16 +71,16 @@ def record_of(
     asked: RecordScope, pairs: Records, events: Sequence[Event], made: float
 ) -> dict[str, Any]:
     """Return the record; ``pairs`` are all of the series in event order, ``events`` all events."""
-    kept = pairs[(pairs["time"] >= asked.start) & (pairs["time"] < asked.end)].copy()
-    kept["series"] = 0
+    wanted = pairs[(pairs["time"] >= asked.start) & (pairs["time"] < asked.end)].copy()
+    wanted["series"] = 0
     marks = [
         each
         for each in events
         if each.sensor == asked.sensor and asked.start < each.time < asked.end
     ]
-    found = kept if not marks else kept[kept["time"] < marks[0].time]
-    left = kept[:0] if not marks else kept[kept["time"] >= marks[-1].time]
-    parts = {"as_found": _part(asked, found), "as_left": _part(asked, left)}
+    as_found = wanted if not marks else wanted[wanted["time"] < marks[0].time]
+    left = wanted[:0] if not marks else wanted[wanted["time"] >= marks[-1].time]
+    parts = {"as_found": _part(asked, as_found), "as_left": _part(asked, left)}
     record = {
         "form": FORM,
         "sensor": asked.sensor,
@@ -98,8 +98,8 @@ def record_of(
             {"time": instant(each.time), "event": each.event, "note": _printable(each.note)}
             for each in marks
         ],
-        "pairs": int(kept.size),
-        "pairs_sha256": _digest(kept),
+        "pairs": int(wanted.size),
+        "pairs_sha256": _digest(wanted),
         **parts,
         "sentence": _sentence(asked, marks, parts),
         "made": instant(made, "seconds"),
@@ -149,9 +149,9 @@ def canonical(record: Mapping[str, Any]) -> str:
     return json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def differences(told: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
+def differences(record: Mapping[str, Any], again: Mapping[str, Any]) -> list[str]:
     """Return how a record differs from the one that the journal gives now, a sentence each."""
-    was, now = _flat(_of_the_pairs(told)), _flat(_of_the_pairs(again))
+    was, now = _flat(_of_the_pairs(record)), _flat(_of_the_pairs(again))
     return [
         f"{key} is {_shown(was.get(key))} in the record, {_shown(now.get(key))} by the journal"
         for key in sorted({*was, *now})
@@ -226,7 +226,7 @@ def _bias_note(asked: RecordScope, verdict: Verdict, counting: int, pairs: int) 
 
     It is a mean over a changing error where the verdict judges a part of the pairs, or a drift.
     """
-    told, level = [], verdict.level
+    notes, level = [], verdict.level
     if verdict.pairs < counting or verdict.fault == "drift":
         now = ""
         if level.is_known:
@@ -235,10 +235,10 @@ def _bias_note(asked: RecordScope, verdict: Verdict, counting: int, pairs: int) 
                 f" over the newest {verdict.pairs}" if verdict.pairs < counting else " at the end"
             )
             now = f": {sizes[0]} ({sizes[1]} to {sizes[2]}){over}"
-        told.append(f"the mean over {counted(counting)}, in which the error may have changed{now}")
+        notes.append(f"the mean over {counted(counting)}, in which the error may have changed{now}")
     if counting < pairs and verdict.code is not None:
-        told.append(f"without {counted(pairs - counting)} that hold {verdict.code.number:g}")
-    return ", ".join(told)
+        notes.append(f"without {counted(pairs - counting)} that hold {verdict.code.number:g}")
+    return ", ".join(notes)
 
 
 def _expanded(asked: RecordScope, offset: Estimate, u_ref: float) -> float | None:
@@ -265,19 +265,19 @@ def _printable(text: str) -> str:
 def _sentence(
     asked: RecordScope, marks: Sequence[Event], parts: Mapping[str, Mapping[str, Any] | None]
 ) -> str:
-    found, left = (_said(asked, parts[name]) for name in ("as_found", "as_left"))
+    as_found, left = (_said(asked, parts[name]) for name in ("as_found", "as_left"))
     if not marks:
-        return f"No adjustment is recorded in this time, so all pairs are as found: {found}."
+        return f"No adjustment is recorded in this time, so all pairs are as found: {as_found}."
     when = f"{marks[-1].event} at {instant(marks[-1].time)}"
-    return f"As found: {found}. As left ({when}): {left}."
+    return f"As found: {as_found}. As left ({when}): {left}."
 
 
 def _said(asked: RecordScope, part: Mapping[str, Any] | None) -> str:
     if part is None:
         return "there are no pairs"
-    told = str(part["verdict"]["sentence"])
+    sentence = str(part["verdict"]["sentence"])
     if part["bias"] is None or part["bias_expanded"] is None:
-        return told
+        return sentence
     bias, expanded = (amount(part[name], asked.unit, 3) for name in ("bias", "bias_expanded"))
     note = f", {part['bias_note']}" if part["bias_note"] else ""
-    return f"{told}; bias {bias}, U {expanded} (k = 2){note}"
+    return f"{sentence}; bias {bias}, U {expanded} (k = 2){note}"

@@ -167,12 +167,12 @@ def _reference(file: str, options: argparse.Namespace, asked: RecordScope) -> Ma
         raise UsageError(f"--reference {file}: {error}{hint}") from error
     document = certificate_document(certificate, validity)
     until = document["valid_until"]
-    told = f"valid until {until}" if until else "no end of validity is stated"
+    ending = f"valid until {until}" if until else "no end of validity is stated"
     if validity is not None and validity.expiry < asked.end:
-        told = f"was valid until {until}, and expired before the end of this record's time"
-    kept = {key: document[key] for key in ("identifier", "laboratory", "items", "performed")}
-    found = {"u": u.u, "quantity": u.name, "valid_until": until, "sentence": told}
-    return {**kept, **found, "sha256": hashlib.sha256(data).hexdigest()}
+        ending = f"was valid until {until}, and expired before the end of this record's time"
+    copied = {key: document[key] for key in ("identifier", "laboratory", "items", "performed")}
+    stated = {"u": u.u, "quantity": u.name, "valid_until": until, "sentence": ending}
+    return {**copied, **stated, "sha256": hashlib.sha256(data).hexdigest()}
 
 
 # -- the journal ----------------------------------------------------------------------------------
@@ -203,15 +203,15 @@ def _held(options: argparse.Namespace, sensor: str, quantity: str) -> _Held:
         journal = Journal(copy)
         try:
             known = {(each.sensor, each.quantity): each for each in journal.series()}
-            found = known.get((sensor, quantity))
-            if found is None:
+            series = known.get((sensor, quantity))
+            if series is None:
                 some = ", ".join(f"{each[0]} {each[1]}" for each in sorted(known)[:_SHOWN])
                 raise UsageError(
                     f"{path}: has no {sensor} {quantity}; it has {some or 'no series'}"
                     f"{' and others' if len(known) > _SHOWN else ''}"
                 )
-            pairs = journal.pairs_of(found.row)
-            return _Held(rules.unit or found.unit, pairs, journal.events(), rules)
+            pairs = journal.pairs_of(series.row)
+            return _Held(rules.unit or series.unit, pairs, journal.events(), rules)
         finally:
             journal.close()
 
@@ -231,8 +231,8 @@ def verify_record(options: argparse.Namespace) -> int:
         checks.append(_again(options, record))
     else:
         checks.append((True, "the pairs were not checked: give --journal to make the record again"))
-    for is_good, told in checks:
-        print(f"{path}: {told}", file=sys.stdout if is_good else sys.stderr)
+    for is_good, sentence in checks:
+        print(f"{path}: {sentence}", file=sys.stdout if is_good else sys.stderr)
     return 0 if all(is_good for is_good, _ in checks) else BAD_INPUT
 
 

@@ -21,8 +21,8 @@ _SEPARATOR: Final = " "  # in no namespace and in no name
 class XmlError(ValueError):
     """Bytes are not XML that is read; ``line`` is 0 if the whole document is meant."""
 
-    def __init__(self, line: int, what: str) -> None:
-        super().__init__(what)
+    def __init__(self, line: int, reason: str) -> None:
+        super().__init__(reason)
         self.line: Final = line
 
 
@@ -57,8 +57,8 @@ class XmlElement:
 
     def text_of(self, *path: str) -> str:
         """Return the text of the first element at a path, empty if there is none."""
-        found = self.first(*path)
-        return "" if found is None else found.text
+        element = self.first(*path)
+        return "" if element is None else element.text
 
 
 def read_xml(data: bytes) -> XmlElement:
@@ -69,8 +69,8 @@ def read_xml(data: bytes) -> XmlElement:
     try:
         reader.parser.Parse(data, True)  # noqa: FBT003 - expat's own
     except pyexpat.ExpatError as error:
-        what = f"is not XML: {pyexpat.ErrorString(error.code)}"
-        raise XmlError(error.lineno, what) from error
+        reason = f"is not XML: {pyexpat.ErrorString(error.code)}"
+        raise XmlError(error.lineno, reason) from error
     except (ValueError, LookupError) as error:
         if isinstance(error, XmlError):
             raise

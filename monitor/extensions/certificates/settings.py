@@ -75,8 +75,8 @@ def _of_certificate(source: Source) -> Iterator[Contradiction]:
     if source.kind != "reference":
         yield Contradiction(("certificate",), "is for references; this source has another kind")
     if not source.unit:
-        what = "is missing; a source with a certificate names the unit of its values"
-        yield Contradiction(("unit",), what)
+        reason = "is missing; a source with a certificate names the unit of its values"
+        yield Contradiction(("unit",), reason)
     if source.map is None and source.decoder != "native":
-        what = f"needs the decoder native or a map, not {source.decoder} alone"
-        yield Contradiction(("certificate",), what)
+        reason = f"needs the decoder native or a map, not {source.decoder} alone"
+        yield Contradiction(("certificate",), reason)

@@ -71,35 +71,35 @@ def _signed(path: Path, data: bytes, key: str | None) -> tuple[str, list[str]]:
         case "unchecked":
             return f"; the detached one ({beside.name}) is not checked without --key", []
         case "missing":
-            what = f"{beside}: does not exist; ask for the signature, or leave --key out"
-            return f"; the detached one ({beside.name}) is missing", [what]
+            reason = f"{beside}: does not exist; ask for the signature, or leave --key out"
+            return f"; the detached one ({beside.name}) is missing", [reason]
         case "good":
             return f"; {beside.name} is its signature by the holder of {key}", []
         case "broken":
-            what = (
+            reason = (
                 f"{path}: the signature {beside.name} does not match this content and the key "
                 f"{key}: the file was changed, or another key signed it; ask its issuer for both "
                 "again"
             )
-            return f"; the detached one ({beside.name}) is broken", [what]
+            return f"; the detached one ({beside.name}) is broken", [reason]
 
 
 def _print_settings(certificate: Certificate, options: argparse.Namespace) -> list[str]:
     try:
-        found = certified_uncertainty(certificate, options.quantity, options.unit)
+        largest = certified_uncertainty(certificate, options.quantity, options.unit)
     except NoUncertaintyError as error:
         return [f"{options.file}: {error}{_hint(options)}"]
-    print("\n".join(settings_lines(found, certificate)))
+    print("\n".join(settings_lines(largest, certificate)))
     return []
 
 
 def _print_u(certificate: Certificate, options: argparse.Namespace) -> list[str]:
     try:
-        found = certified_uncertainty(certificate, options.quantity, options.unit)
+        largest = certified_uncertainty(certificate, options.quantity, options.unit)
     except NoUncertaintyError as error:
         return [f"{options.file}: {error}{_hint(options)}"]
-    unit = "" if found.unit == "1" else f" {found.unit}"
-    print(f"the largest u of {found.name} is {found.u:.4g}{unit}")
+    unit = "" if largest.unit == "1" else f" {largest.unit}"
+    print(f"the largest u of {largest.name} is {largest.u:.4g}{unit}")
     return []
 
 

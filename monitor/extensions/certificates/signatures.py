@@ -64,28 +64,28 @@ def is_signed(data: bytes, signature: bytes, key: bytes, key_file: str) -> bool:
 def _private(key: bytes, key_file: str) -> Ed25519PrivateKey:
     serialization, ed25519 = _crypto_library()
     try:
-        found = serialization.load_pem_private_key(key, None)
+        loaded = serialization.load_pem_private_key(key, None)
     except TypeError as error:
-        what = (
+        reason = (
             "is encrypted with a password, which no command accepts; sign with an unencrypted copy"
         )
-        raise SignatureError(f"{key_file}: {what}") from error
+        raise SignatureError(f"{key_file}: {reason}") from error
     except Exception as error:  # the library raises several kinds of errors for wrong keys
         raise SignatureError(f"{key_file}: is not a private key in PEM; {_MADE}") from error
-    if not isinstance(found, ed25519.Ed25519PrivateKey):
+    if not isinstance(loaded, ed25519.Ed25519PrivateKey):
         raise SignatureError(f"{key_file}: is not an Ed25519 key; {_MADE}")
-    return found
+    return loaded
 
 
 def _public(key: bytes, key_file: str) -> Ed25519PublicKey:
     serialization, ed25519 = _crypto_library()
     try:
-        found = serialization.load_pem_public_key(key)
+        loaded = serialization.load_pem_public_key(key)
     except Exception as error:  # as above
         raise SignatureError(f"{key_file}: is not a public key in PEM; {_PUBLIC}") from error
-    if not isinstance(found, ed25519.Ed25519PublicKey):
+    if not isinstance(loaded, ed25519.Ed25519PublicKey):
         raise SignatureError(f"{key_file}: is not an Ed25519 key; {_PUBLIC}")
-    return found
+    return loaded
 
 
 def _crypto_library() -> tuple[ModuleType, ModuleType]:
@@ -120,8 +120,8 @@ class CertifiedKey:
     def __init__(self, certificate: X509Certificate) -> None:
         self._key: Final = certificate.public_key()
         subject, issuer = certificate.subject, certificate.issuer
-        told = f"{subject.rfc4514_string()} (issued by {issuer.rfc4514_string()})"
-        self.owner: Final = told[:_OWNER_CHARACTERS]
+        owner = f"{subject.rfc4514_string()} (issued by {issuer.rfc4514_string()})"
+        self.owner: Final = owner[:_OWNER_CHARACTERS]
 
     def has_signed(self, algorithm: str, data: bytes, signature: bytes) -> bool | None:
         """Return whether its holder signed ``data``; None for an unknown algorithm."""

@@ -66,10 +66,10 @@ class Validity(NamedTuple):
 
 def parse_period(text: str) -> Period:
     """Return a length of time as people write it: 12mo, 1y, 90d, 6w; raises ValidityError."""
-    found = _TOLD.fullmatch(text.strip())
-    if found is None or not int(found[1]):
+    matched = _TOLD.fullmatch(text.strip())
+    if matched is None or not int(matched[1]):
         raise ValidityError(f"{text[:40]!r} is not a length of time; write 12mo, 1y, 26w or 90d")
-    number, unit = int(found[1]), found[2]
+    number, unit = int(matched[1]), matched[2]
     if unit in _IN_MONTHS:
         return Period(months=number * _IN_MONTHS[unit])
     return Period(days=number * _IN_DAYS[unit])
@@ -77,8 +77,8 @@ def parse_period(text: str) -> Period:
 
 def parse_duration(text: str) -> Period:
     """Return an xs:duration of years, months and days, such as P1Y; raises ValidityError."""
-    found = _XML.fullmatch(text.strip())
-    years, months, days = (int(each or 0) for each in found.groups()) if found else (0, 0, 0)
+    matched = _XML.fullmatch(text.strip())
+    years, months, days = (int(each or 0) for each in matched.groups()) if matched else (0, 0, 0)
     if not (years or months or days):
         raise ValidityError(f"{text[:40]!r} is not a duration, such as P1Y or P18M")
     return Period(12 * years + months, days)

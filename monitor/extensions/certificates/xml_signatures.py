@@ -66,12 +66,12 @@ def xml_signature_of(data: bytes) -> XmlSignature | None:
     ``data`` has been read by :func:`monitor.extensions.certificates.safe_xml.read_xml`.
     """
     document = read_prefixed(data)
-    found = [each for each in document.root.named("Signature") if each.namespace == SIGNATURES]
-    if not found:
+    elements = [each for each in document.root.named("Signature") if each.namespace == SIGNATURES]
+    if not elements:
         return None
     try:
-        _refuse_too_many(document.declared, len(found))
-        keys = [_checked(document, each) for each in found]
+        _refuse_too_many(document.declared, len(elements))
+        keys = [_checked(document, each) for each in elements]
     except _UncheckedError as error:
         return XmlSignature(
             f"it has an XML signature that is not checked here ({error}): check it with the "
@@ -162,10 +162,10 @@ def _target(document: PrefixedDocument, uri: str) -> PrefixedElement:
         return document.root
     if not uri.startswith("#"):
         raise _UncheckedError(f"it refers to another file, {uri[:100]!r}")
-    found = list(_identified(document, uri[1:]))
-    if len(found) != 1:
-        raise _BrokenError(f"it refers to {uri[:100]!r}, which {len(found)} elements match")
-    return found[0]
+    matches = list(_identified(document, uri[1:]))
+    if len(matches) != 1:
+        raise _BrokenError(f"it refers to {uri[:100]!r}, which {len(matches)} elements match")
+    return matches[0]
 
 
 def _identified(document: PrefixedDocument, name: str) -> Iterator[PrefixedElement]:
@@ -179,8 +179,8 @@ def _canonical_by(method: PrefixedElement | None) -> tuple[bool, frozenset[str]]
     name = "" if method is None else method.get("Algorithm")
     if method is None or name not in _CANONICAL:
         raise _UncheckedError(f"its transform {name[:100]!r} is not known")
-    kept = method.first("InclusiveNamespaces")
-    names = [] if kept is None else kept.get("PrefixList").split()
+    inclusive = method.first("InclusiveNamespaces")
+    names = [] if inclusive is None else inclusive.get("PrefixList").split()
     return _CANONICAL[name], frozenset("" if each == "#default" else each for each in names)
 
 
