@@ -286,15 +286,15 @@ class Block:
         """
         if not self._store.is_grown():
             return
-        kept, counts = self._recipe.history_pairs, self._store.compact()
-        grown = {row: count for row, count in counts.items() if count > 2 * kept}
+        most, counts = self._recipe.history_pairs, self._store.compact()
+        grown = {row: count for row, count in counts.items() if count > 2 * most}
         held = self._held_from() if grown else {}
         first: dict[int, int] = {}
         for row, count in grown.items():
             times = self._store.pairs_of(row)["time"]
             older = np.searchsorted(times, held.get(row, math.inf))
-            first[row] = min(count - kept, int(older))
-        first = {row: count for row, count in first.items() if count > kept}
+            first[row] = min(count - most, int(older))
+        first = {row: count for row, count in first.items() if count > most}
         if first:
             self.network.replayer.move_roots(first)
             self._store.drop(first)
@@ -302,12 +302,12 @@ class Block:
     def _held_from(self) -> dict[int, float]:
         """Return for each series the earliest event time of its held readings and references."""
         pairing, pairs = self.network.pairing, self._store.pairs()
-        found = pairing.oldest_readings()
+        oldest = pairing.oldest_readings()
         names = [name for bucket in pairing.reference_buffers.values() for name in bucket.digests]
         theirs = pairs[np.isin(pairs["reference_id"], np.array(names, dtype=np.uint64))]
         for row, time in zip(theirs["series"].tolist(), theirs["time"].tolist(), strict=True):
-            found[row] = min(time, found.get(row, time))
-        return found
+            oldest[row] = min(time, oldest.get(row, time))
+        return oldest
 
 
 def _taken_together(

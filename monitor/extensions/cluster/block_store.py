@@ -128,9 +128,9 @@ class BlockStore(InMemoryStore):
         single = PackedPairs(_SINGLE)
         single.append(_as_single(settled))
         image = msgspec.structs.asdict(self._image(packed.dump()))
-        kept = self._covariates.tobytes()
+        covariates = self._covariates.tobytes()
         return BlockImage(
-            **image, compact_at=self._compact_at, single=single.dump(), covariates=kept
+            **image, compact_at=self._compact_at, single=single.dump(), covariates=covariates
         )
 
     def copy(self) -> bytes:
@@ -168,14 +168,14 @@ class BlockStore(InMemoryStore):
 
 def _as_single(pairs: Records) -> Records:
     """Return standing pairs in the form of windows in single precision."""
-    found = np.zeros(pairs.size, dtype=_SINGLE)
+    single = np.zeros(pairs.size, dtype=_SINGLE)
     for name in ("series", "id", "time", "value", "u", "reference_id", "p", "crps"):
-        found[name] = pairs[name]
-    found["error"] = pairs["value"] - pairs["reference"]
-    found["below"] = pairs["value"] - pairs["lower"]
-    found["above"] = pairs["upper"] - pairs["value"]
-    found["u_ref"] = np.hypot(pairs["u_ref"], pairs["u_pair"])
-    return found
+        single[name] = pairs[name]
+    single["error"] = pairs["value"] - pairs["reference"]
+    single["below"] = pairs["value"] - pairs["lower"]
+    single["above"] = pairs["upper"] - pairs["value"]
+    single["u_ref"] = np.hypot(pairs["u_ref"], pairs["u_pair"])
+    return single
 
 
 def _as_double(single: Records) -> Records:

@@ -103,9 +103,9 @@ class References:
             if not parts:
                 self._parts.pop(key, None)
             elif sum(len(part.series) for part in parts.values()) >= SENSORS_MIN:
-                found = _judged(key, _of_one_unit(parts))
-                if found is not None:
-                    self._found[key] = found
+                judged = _judged(key, _of_one_unit(parts))
+                if judged is not None:
+                    self._found[key] = judged
         for key in [*self._before]:
             if all(self._is_reported(key, block) for block in self._before[key].blocks):
                 del self._before[key]
@@ -128,8 +128,8 @@ class References:
         return known is not None and (key not in known or block in self._parts.get(key, {}))
 
     def _known(self) -> list[Found]:
-        found = {**self._found, **self._before}
-        return [found[key] for key in sorted(found)]
+        known = {**self._found, **self._before}
+        return [known[key] for key in sorted(known)]
 
 
 def _of_one_unit(parts: dict[int, _Held]) -> dict[int, _Held]:
@@ -156,13 +156,13 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     pairs = np.concatenate(joined)
     pairs = pairs[np.argsort(pairs["series"], kind="stable")]
     first = min(part.first for part in parts.values())
-    found = examined_reference(pairs, first, len(series), by_id=key[2])
-    if found is None:
+    verdict = examined_reference(pairs, first, len(series), by_id=key[2])
+    if verdict is None:
         return None
     series.sort()
-    cleared = [series[place] for place in found.cleared.tolist()]
-    about = found.nature, cleared, found.until
-    return Found(key, first.unit, *found[:4], series, blocks, *about)
+    cleared = [series[place] for place in verdict.cleared.tolist()]
+    about = verdict.nature, cleared, verdict.until
+    return Found(key, first.unit, *verdict[:4], series, blocks, *about)
 
 
 # -- the snapshot ---------------------------------------------------------------------------------
@@ -238,19 +238,19 @@ def suspicions(suspects: Sequence[Found]) -> dict[Name, str]:
     return {name: suspect_of(each, {}).sentence for each in suspects for name in each.series}
 
 
-def suspect_of(found: Found, rows: Mapping[Name, Any]) -> Suspect:
+def suspect_of(suspect: Found, rows: Mapping[Name, Any]) -> Suspect:
     """Return a suspect reference; ``rows`` are the rows of the series in a snapshot."""
-    quantity, reference, _ = found.key
+    quantity, reference, _ = suspect.key
     return Suspect(
         reference,
         quantity,
-        found.unit,
-        found.estimate,
-        found.since,
-        found.sensors,
-        found.agree,
-        tuple(rows[name] for name in found.series if name in rows),
-        found.nature,
-        tuple(sorted(rows[name] for name in found.cleared if name in rows)),
-        found.until,
+        suspect.unit,
+        suspect.estimate,
+        suspect.since,
+        suspect.sensors,
+        suspect.agree,
+        tuple(rows[name] for name in suspect.series if name in rows),
+        suspect.nature,
+        tuple(sorted(rows[name] for name in suspect.cleared if name in rows)),
+        suspect.until,
     )

@@ -69,8 +69,8 @@ class FleetVerdict(NamedTuple):
         name = (line.sensor, line.quantity)
         known = self.series.get(name)
         if known is None and name in self.suspicion:
-            said = f"{line.sentence} ({self.suspicion[name]})"
-            return SeriesVerdict([*line.alerts, REFERENCE_SUSPECT], said, page=False)
+            sentence = f"{line.sentence} ({self.suspicion[name]})"
+            return SeriesVerdict([*line.alerts, REFERENCE_SUSPECT], sentence, page=False)
         return known or SeriesVerdict(line.alerts, line.sentence, page=False)
 
 
@@ -114,11 +114,11 @@ class Fleet:
         self._former: list[Found] = []
         self._beyond: dict[str, Bool] = {}
 
-    def update(self, said: Sequence[tuple[int, BlockReport]]) -> View:
+    def update(self, reports: Sequence[tuple[int, BlockReport]]) -> View:
         """Take the block reports of one batch; return the fleet's present state."""
         changed = set()
         self._stirred = []
-        for block, each in said:
+        for block, each in reports:
             self._blocks[block] = each.summary
             self._totals_before.setdefault(block, each.summary.totals_before)
             changed |= self.references.update(block, each.summary.references, each.parts)
@@ -159,26 +159,26 @@ class Fleet:
 
     def counted(self, name: str) -> Counter[str]:
         """Return the sum over blocks of ``states`` or ``alerts``."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for summary in self._blocks.values():
-            found.update(getattr(summary, name))
+            counts.update(getattr(summary, name))
         if name == "alerts":
-            found.update(dict.fromkeys((*alert_meanings(), *self._limits), 0))
+            counts.update(dict.fromkeys((*alert_meanings(), *self._limits), 0))
             own = Counter(alert for each in self._verdicts for alert in each.alerts)
-            found.update({alert: own[alert] - found[alert] for alert in (*FAULTS, *self._beyond)})
+            counts.update({alert: own[alert] - counts[alert] for alert in (*FAULTS, *self._beyond)})
             users = {name for each in self._suspects for name in each.series}
             users |= self._left_over().keys()
             known = sum(1 for name in users if self._is_faulty(name))
-            found[REFERENCE_SUSPECT] = len(users) - known
-        return found
+            counts[REFERENCE_SUSPECT] = len(users) - known
+        return counts
 
     def totals(self) -> Counter[str]:
         """Return what blocks have counted since the driver started."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for block, summary in self._blocks.items():
-            found.update(summary.totals)
-            found.subtract(self._totals_before[block])
-        return found
+            counts.update(summary.totals)
+            counts.subtract(self._totals_before[block])
+        return counts
 
     def committed(self) -> int:
         """Return how many messages blocks have ever committed."""
@@ -243,8 +243,8 @@ class Fleet:
     def _judge(self) -> Snapshot:
         """Judge every reported series with all that is known now."""
         suspicion = self._left_over() | suspicions(self._suspects)
-        told = {row: each.fault_report for row, each in enumerate(self._reports)}
-        reports = {row: each for row, each in told.items() if each is not None}
+        fault_reports = {row: each.fault_report for row, each in enumerate(self._reports)}
+        reports = {row: each for row, each in fault_reports.items() if each is not None}
         suspects, former = (
             [suspect_of(each, self._rows) for each in some]
             for some in (self._suspects, self._former)

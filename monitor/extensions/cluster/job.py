@@ -146,7 +146,7 @@ class BlockProcessor(StatefulProcessor):
             for body in part["messages"]
             for message in unpack_messages(body)
         ]
-        found = block.apply(messages)
+        applied = block.apply(messages)
         mark, body = uuid.uuid4().bytes, block.dump()
         self._state.update((mark, body))
         self._mark.update((mark,))
@@ -154,8 +154,8 @@ class BlockProcessor(StatefulProcessor):
         while len(_KEPT) > self._kept_max:
             _KEPT.popitem(last=False)
         _rest()
-        report = results.dump(results.block_report(found, self._worst, len(body)))
-        heard = results.dump(results.changed(found))
+        report = results.dump(results.block_report(applied, self._worst, len(body)))
+        heard = results.dump(results.changed(applied))
         yield pd.DataFrame({"block": [number], "body": [report], "heard": [heard]})
 
     def close(self) -> None:
@@ -163,9 +163,9 @@ class BlockProcessor(StatefulProcessor):
 
     def _block(self, number: int) -> Block:
         """Return the block, from memory if that is current, else from the state."""
-        kept, mark = _KEPT.pop((self._run, number), None), self._mark.get()
-        if kept is not None and mark is not None and kept[0] == bytes(mark[0]):
-            return kept[1]
+        held, mark = _KEPT.pop((self._run, number), None), self._mark.get()
+        if held is not None and mark is not None and held[0] == bytes(mark[0]):
+            return held[1]
         state = self._state.get()
         return Block(_recipe(self._text), None if state is None else bytes(state[1]), number)
 

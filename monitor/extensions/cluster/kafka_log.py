@@ -58,27 +58,27 @@ def record_bytes_max(settings: Settings) -> int:
 def properties(settings: Settings) -> dict[str, str]:
     """Return the client's properties; raises SettingsError where their file is wrong."""
     log = cluster_of(settings).log
-    found = {"bootstrap.servers": log.servers, "log_level": "4"}
+    values = {"bootstrap.servers": log.servers, "log_level": "4"}
     if log.properties_file is None:
-        return found
+        return values
     path = Path(log.properties_file)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         raise SettingsError(
-            [Mistake(str(path), 1, 1, "cluster.log.properties_file", what)]
+            [Mistake(str(path), 1, 1, "cluster.log.properties_file", reason)]
         ) from error
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if text and not text.startswith("#"):
             key, equals, value = text.partition("=")
             if not equals:
-                what = "is not of the form key=value"
+                reason = "is not of the form key=value"
                 where = "cluster.log.properties_file"
-                raise SettingsError([Mistake(str(path), number, 1, where, what)])
-            found[key.strip()] = value.strip()
-    return found
+                raise SettingsError([Mistake(str(path), number, 1, where, reason)])
+            values[key.strip()] = value.strip()
+    return values
 
 
 class Appender:
@@ -195,11 +195,11 @@ class TopicReader:
         self._consumer.assign([place])
         expected, silent = first, 0.0
         while expected < stop:
-            found = self._consumer.consume(min(_CONSUME, stop - expected), _POLL_SECONDS)
-            silent = 0.0 if found else silent + _POLL_SECONDS
+            messages = self._consumer.consume(min(_CONSUME, stop - expected), _POLL_SECONDS)
+            silent = 0.0 if messages else silent + _POLL_SECONDS
             if silent >= _READ_SECONDS:
                 raise LogError(f"partition {partition} of {self._topic} does not answer")
-            for message in found:
+            for message in messages:
                 error = message.error()
                 if error is not None:
                     raise LogError(f"partition {partition} of {self._topic}: {error}")
@@ -260,10 +260,10 @@ def _ensure_topic(client: Mapping[str, str], topic: str, partitions: int, most: 
             return
     except library.KafkaException as error:
         raise LogError(f"the log at {client['bootstrap.servers']}: {error}") from error
-    found = len(known[topic].partitions)
-    if found != partitions:
+    count = len(known[topic].partitions)
+    if count != partitions:
         raise LogError(
-            f"topic {topic} has {found} partitions, cluster.log.partitions says {partitions}; the "
+            f"topic {topic} has {count} partitions, cluster.log.partitions says {partitions}; the "
             "number is fixed for the topic's life"
         )
 

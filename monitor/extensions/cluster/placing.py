@@ -72,16 +72,16 @@ class Placing:
 
     def places(self, topics: Sequence[str], decoded: Decoded) -> list[tuple[int, ...]]:
         """Return the blocks of each message, in ascending order; EVERY for all."""
-        found: list[set[int] | None] = [set() for _ in topics]
+        places: list[set[int] | None] = [set() for _ in topics]
         of = self._block_of
         plain, others = decoded.observations.plain, decoded.observations.others
         names = (plain.names[which] for which in plain.which.tolist())
         for (sensor, _), at in zip(names, decoded.sources, strict=False):
-            known = found[at]
+            known = places[at]
             if known is not None:
                 known.update(of(sensor))
         for observation, at in zip(others, decoded.sources[len(plain) :], strict=True):
-            known = found[at]
+            known = places[at]
             if known is not None:
                 if isinstance(observation, Reading):
                     more = of(observation.sensor)
@@ -90,19 +90,19 @@ class Placing:
                 if more:
                     known.update(more)
                 else:
-                    found[at] = None
+                    places[at] = None
         for at in self._unknown(topics, decoded):
-            found[at] = None
-        return [self._settled(blocks, topic) for blocks, topic in zip(found, topics, strict=True)]
+            places[at] = None
+        return [self._settled(blocks, topic) for blocks, topic in zip(places, topics, strict=True)]
 
     def partitioned(self, blocks: Sequence[int]) -> dict[int, list[int]]:
         """Return the partitions to write to with the blocks named in each; no names mean all."""
         if not blocks:
             return {partition: [] for partition in range(self.partitions)}
-        found: dict[int, list[int]] = {}
+        groups: dict[int, list[int]] = {}
         for block in blocks:
-            found.setdefault(block % self.partitions, []).append(block)
-        return found
+            groups.setdefault(block % self.partitions, []).append(block)
+        return groups
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -149,7 +149,7 @@ class Placing:
 
 def _blocks_of_areas(settings: Settings) -> Mapping[str, frozenset[int] | None]:
     """Return the blocks of the sensors that references of a subject concern, None for all."""
-    found: dict[str, set[int] | None] = {}
+    areas: dict[str, set[int] | None] = {}
     named = {place.sensor for place in settings.places}
     if settings.places_file is not None:
         named.update(place.sensor for place in read_places(Path(settings.places_file)))
@@ -157,16 +157,16 @@ def _blocks_of_areas(settings: Settings) -> Mapping[str, frozenset[int] | None]:
         placed = area.site is not None or area.radius_km is not None
         patterns = ("*",) if area.sensors is None else area.sensors
         if not placed and any(_WILD.intersection(pattern) for pattern in patterns):
-            found[area.subject] = None
+            areas[area.subject] = None
         named.update(pattern for pattern in patterns if not _WILD.intersection(pattern))
     concerns = concerns_of(settings)
     for sensor in named if settings.areas else ():
         for concern in concerns(sensor):
-            known = found.setdefault(concern.subject, set())
+            known = areas.setdefault(concern.subject, set())
             if known is not None:
                 known.add(block_of(sensor, cluster_of(settings).blocks))
     return {
-        subject: None if blocks is None else frozenset(blocks) for subject, blocks in found.items()
+        subject: None if blocks is None else frozenset(blocks) for subject, blocks in areas.items()
     }
 
 
@@ -199,15 +199,15 @@ class OwnRouter(Router):
         decoded = super().decode_all(topics, payloads, received, clock, retained)
         plain, others = decoded.observations.plain, decoded.observations.others
         owners = [plain.names[which][0] for which in plain.which.tolist()]
-        kept = [at for at, sensor in enumerate(owners) if self._is_own(sensor)]
-        kept += [
+        own = [at for at, sensor in enumerate(owners) if self._is_own(sensor)]
+        own += [
             at
             for at, each in enumerate(others, len(plain))
             if isinstance(each, Reference) or self._is_own(each.sensor)
         ]
-        if len(kept) == len(decoded.observations):
+        if len(own) == len(decoded.observations):
             return decoded
         return decoded._replace(
-            observations=decoded.observations.part(kept),
-            sources=[decoded.sources[at] for at in kept],
+            observations=decoded.observations.part(own),
+            sources=[decoded.sources[at] for at in own],
         )

@@ -252,16 +252,16 @@ def _part(snapshot: Snapshot, station: Station, known: MeetingPairs) -> StationE
 
 def states_and_alerts(snapshot: Snapshot) -> list[list[str]]:
     """Return the state of each series and the names of its alerts."""
-    found = [[state] for state in snapshot.states]
+    words = [[state] for state in snapshot.states]
     for name, active in snapshot.alerts.items():
         for row in np.flatnonzero(active).tolist():
-            found[row].append(name)
-    return found
+            words[row].append(name)
+    return words
 
 
 def not_calm(snapshot: Snapshot) -> list[int]:
     """Return the rows with a firing or pending alert."""
-    found = np.array([state == PENDING for state in snapshot.states], dtype=np.bool_)
+    mask = np.array([state == PENDING for state in snapshot.states], dtype=np.bool_)
     for active in snapshot.alerts.values():
-        found |= active
-    return np.flatnonzero(found).tolist()
+        mask |= active
+    return np.flatnonzero(mask).tolist()
