@@ -50,7 +50,7 @@ def is_announcement(topic: str) -> bool:
 
 def announced(messages: Iterable[Said]) -> dict[tuple[str, str], Fact]:
     """Return the facts in the announcements of Home Assistant's discovery."""
-    found: dict[tuple[str, str], Fact] = {}
+    facts: dict[tuple[str, str], Fact] = {}
     for each in messages:
         if not is_announcement(each.heard.topic) or not isinstance(each.content, dict):
             continue
@@ -59,8 +59,8 @@ def announced(messages: Iterable[Said]) -> dict[tuple[str, str], Fact]:
         parts = components.values() if isinstance(components, dict) else [config]
         for part in parts:
             if isinstance(part, dict):
-                found.update(_facts({**config, **_spelled_out(part)}))
-    return found
+                facts.update(_facts({**config, **_spelled_out(part)}))
+    return facts
 
 
 def _spelled_out(config: Mapping[str, object]) -> dict[str, object]:
@@ -100,26 +100,26 @@ def statestream(heard: Sequence[Heard]) -> tuple[list[TopicFamily], set[str]]:
             entity = (match["base"] or "", match["name"])
             attributes[entity].setdefault(match["what"], []).append(each)
     families, used = [], set()
-    for (_, name), told in attributes.items():
-        if "state" not in told or not any(each in told for each in _ATTRIBUTES):
+    for (_, name), parts in attributes.items():
+        if "state" not in parts or not any(each in parts for each in _ATTRIBUTES):
             continue
-        used |= {each.topic for messages in told.values() for each in messages}
-        family = _entity(name, told)
+        used |= {each.topic for messages in parts.values() for each in messages}
+        family = _entity(name, parts)
         if family is not None:
             families.append(family)
     return families, used
 
 
-def _entity(name: str, told: Mapping[str, list[Heard]]) -> TopicFamily | None:
-    unit = _text(told.get("unit_of_measurement", ()))
-    known = quantity_of(_text(told.get("device_class", ())))
+def _entity(name: str, parts: Mapping[str, list[Heard]]) -> TopicFamily | None:
+    unit = _text(parts.get("unit_of_measurement", ()))
+    known = quantity_of(_text(parts.get("device_class", ())))
     named = quantity_in(name)
     known = known or (named[0] if named else None) or quantity_by_unit(unit)
-    numbers = tuple(filter(None, map(said, told["state"])))
+    numbers = tuple(filter(None, map(said, parts["state"])))
     if known is None or not numbers or set(numbers[0].leaves) != {"$"}:
         return None
     sensor = named[1] if named and named[0] == known and named[1] else name
-    template = told["state"][0].topic
+    template = parts["state"][0].topic
     return TopicFamily(
         "Home Assistant, statestream",
         template,
@@ -138,10 +138,10 @@ def _speaks_of_reference(name: str) -> bool:
 def _text(heard: Sequence[Heard]) -> str:
     """Return a text that was sent as JSON."""
     try:
-        found = json.loads(heard[-1].payload) if heard else ""
+        text = json.loads(heard[-1].payload) if heard else ""
     except ValueError:
         return heard[-1].payload.decode("utf-8", "replace")
-    return found if isinstance(found, str) else ""
+    return text if isinstance(text, str) else ""
 
 
 # -- SensorThings ---------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def _text(heard: Sequence[Heard]) -> str:
 
 def datastreams(messages: Iterable[Said]) -> dict[str, Fact]:
     """Return what SensorThings' Datastreams, if received, state about the level with their name."""
-    found = {}
+    facts = {}
     for each in messages:
         leaves = each.leaves
         unit = str(leaves.get("unitOfMeasurement.symbol", ""))
@@ -159,5 +159,5 @@ def datastreams(messages: Iterable[Said]) -> dict[str, Fact]:
         words = [name, *name.split(), str(leaves.get("ObservedProperty.name", ""))]
         known = next(filter(None, map(quantity_of, words)), None) or quantity_by_unit(unit)
         fact = Fact("" if known is None else known.name, unit, is_diagnostic=False)
-        found[each.heard.topic.rpartition("/")[2]] = fact
-    return found
+        facts[each.heard.topic.rpartition("/")[2]] = fact
+    return facts

@@ -162,7 +162,7 @@ class _Listener:
         _say(f"listening to {address} for {seconds:g} s; Ctrl-C ends it earlier")
         heard: list[Heard] = []
         of_topic: Counter[str] = Counter()
-        started = said = time.monotonic()
+        started = shown = time.monotonic()
         began: float | None = None
         try:
             while began is None or time.monotonic() - began < seconds:
@@ -175,8 +175,8 @@ class _Listener:
                 now = time.monotonic()
                 if began is None:
                     began = self._beginning(now - started, min(seconds, _CONNECT_SECONDS))
-                elif now - said >= _SAY_SECONDS:
-                    said = now
+                elif now - shown >= _SAY_SECONDS:
+                    shown = now
                     count = f"{sum(of_topic.values())} messages on {len(of_topic)} topics"
                     _say(f"{now - began:.0f} s of {seconds:g} s: {count}")
         except KeyboardInterrupt:

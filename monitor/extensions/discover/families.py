@@ -127,42 +127,42 @@ _SHELLY_NUMBERS: Final = ("tC", "rh", "apower")
 _TEMPLATES: Final = [(each, Template.parse(each.template)) for each in LAYOUTS]
 
 
-def topic_families(said: Iterable[Said]) -> list[TopicFamily]:
+def topic_families(messages: Iterable[Said]) -> list[TopicFamily]:
     """Return the families of messages, those of known projects first."""
     known: dict[int, list[Said]] = defaultdict(list)
     others: dict[str, list[Said]] = defaultdict(list)
-    for each in said:
+    for each in messages:
         at = _layout_of(each)
         if at is None:
             others[each.heard.topic].append(each)
         else:
             known[at].append(each)
-    found = [_known(LAYOUTS[at], known[at]) for at in sorted(known)]
-    return [*_without_doubles(found), *_generic(others)]
+    families = [_known(LAYOUTS[at], known[at]) for at in sorted(known)]
+    return [*_without_doubles(families), *_generic(others)]
 
 
-def _layout_of(said: Said) -> int | None:
+def _layout_of(message: Said) -> int | None:
     for at, (layout, template) in enumerate(_TEMPLATES):
-        fits = template.match(said.heard.topic) is not None
-        if fits and all(path in said.leaves for path in layout.needs):
+        fits = template.match(message.heard.topic) is not None
+        if fits and all(path in message.leaves for path in layout.needs):
             return at
     return None
 
 
-def _known(layout: Layout, said: Sequence[Said]) -> TopicFamily:
+def _known(layout: Layout, messages: Sequence[Said]) -> TopicFamily:
     is_reference = layout.template.endswith("/reference")
     return TopicFamily(
         layout.project,
         layout.template,
         is_reference,
-        tuple(said),
+        tuple(messages),
         layout.root,
         sensor=layout.sensor,
         fields=layout.fields,
     )
 
 
-def _without_doubles(found: list[TopicFamily]) -> Iterator[TopicFamily]:
+def _without_doubles(known: list[TopicFamily]) -> Iterator[TopicFamily]:
     """Leave out what is also on another topic.
 
     Shelly's notifications state the time, its status does not; the topics of rtl_433 name the
@@ -170,15 +170,15 @@ def _without_doubles(found: list[TopicFamily]) -> Iterator[TopicFamily]:
     """
     notified = {
         (each.heard.topic.split("/")[0], path)
-        for family in found
+        for family in known
         if family.project == "Shelly, RPC notifications"
         for each in family.said
         for path in each.leaves
     }
     hosts = {
-        topic.split("/")[1] for each in found if each.project == "rtl_433" for topic in each.topics
+        topic.split("/")[1] for each in known if each.project == "rtl_433" for topic in each.topics
     }
-    for each in found:
+    for each in known:
         if each.project == "Shelly, status":
             yield from _not_notified(each, notified)
         elif each.project != "rtl_433, events" or not hosts.issuperset(
@@ -201,16 +201,16 @@ def _not_notified(family: TopicFamily, notified: set[tuple[str, str]]) -> Iterat
     if set(topics) == set(family.topics):
         yield family
         return
-    for topic, said in topics.items():
-        yield of_topic(family, topic, said)
+    for topic, messages in topics.items():
+        yield of_topic(family, topic, messages)
 
 
-def of_topic(family: TopicFamily, topic: str, said: Sequence[Said]) -> TopicFamily:
+def of_topic(family: TopicFamily, topic: str, messages: Sequence[Said]) -> TopicFamily:
     """Return the family of one topic alone, whose sensor keeps its name."""
     who = "{subject}" if family.is_reference else "{sensor}"
     names = Template.parse(family.template).match(topic) or {}
     sensor = (family.sensor or who).format_map(names) if names else family.sensor
-    return family._replace(template=topic, said=tuple(said), sensor=sensor)
+    return family._replace(template=topic, said=tuple(messages), sensor=sensor)
 
 
 # -- shapes ---------------------------------------------------------------------------------------
@@ -219,10 +219,10 @@ def of_topic(family: TopicFamily, topic: str, said: Sequence[Said]) -> TopicFami
 def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
     joined = _Joined(by_topic)
     shapes: dict[tuple[object, ...], str] = {}
-    for topic, said in by_topic.items():
+    for topic, messages in by_topic.items():
         levels = topic.split("/")
         is_named_reference = any(map(reference_words, levels))
-        shape = (len(levels), frozenset(said[0].leaves), is_named_reference)
+        shape = (len(levels), frozenset(messages[0].leaves), is_named_reference)
         for places in _masks(levels):
             masked = tuple(None if at in places else each for at, each in enumerate(levels))
             joined.join(topic, shapes.setdefault((shape, masked), topic))
@@ -233,11 +233,11 @@ def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
         for each in (_measured(group) if are_values(by_topic[group[0]][0]) else [group])
     )
     for topics in groups:
-        said = [each for topic in topics for each in by_topic[topic]]
-        template, is_reference = _template(topics, said)
-        merged[template, is_reference] += said
-    for (template, is_reference), said in merged.items():
-        yield TopicFamily("", template, is_reference, tuple(said), sensor=_composed(template))
+        messages = [each for topic in topics for each in by_topic[topic]]
+        template, is_reference = _template(topics, messages)
+        merged[template, is_reference] += messages
+    for (template, is_reference), messages in merged.items():
+        yield TopicFamily("", template, is_reference, tuple(messages), sensor=_composed(template))
 
 
 def _masks(levels: Sequence[str]) -> Iterator[tuple[int, ...]]:
@@ -263,24 +263,24 @@ class _Joined:
 
     def groups(self) -> list[list[str]]:
         """Return the topics that belong together."""
-        found: dict[str, list[str]] = defaultdict(list)
+        groups: dict[str, list[str]] = defaultdict(list)
         for topic in self._above:
-            found[self._first(topic)].append(topic)
-        return list(found.values())
+            groups[self._first(topic)].append(topic)
+        return list(groups.values())
 
 
 # -- placeholders ---------------------------------------------------------------------------------
 
 
-def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
+def _template(topics: Sequence[str], messages: Sequence[Said]) -> tuple[str, bool]:
     """Return the template of topics, and whether they look like references."""
     columns = list(zip(*(topic.split("/") for topic in topics), strict=True))
     is_reference = any(
         reference_words(level) for column in columns for level in set(column)
-    ) or _looks_like_reference(said)
+    ) or _looks_like_reference(messages)
     quantity = _quantity_level(columns)
     varying = [at for at, column in enumerate(columns) if len(set(column)) > 1 and at != quantity]
-    if not varying and not _tells_devices_apart(said):
+    if not varying and not _tells_devices_apart(messages):
         varying = _guessed(columns, quantity)
     who = "subject" if is_reference else "sensor"
     names = {at: f"level{at + 1}" for at in varying[:-1]} | dict.fromkeys(varying[-1:], who)
@@ -293,17 +293,17 @@ def _template(topics: Sequence[str], said: Sequence[Said]) -> tuple[str, bool]:
     return "/".join(levels), is_reference
 
 
-def _tells_devices_apart(said: Sequence[Said]) -> bool:
+def _tells_devices_apart(messages: Sequence[Said]) -> bool:
     """Return whether payloads of one topic name several devices."""
-    paths = [path for path in said[0].leaves if is_one_of(name_at(path), DEVICE_FIELDS)]
+    paths = [path for path in messages[0].leaves if is_one_of(name_at(path), DEVICE_FIELDS)]
     return any(
-        len({each.leaves[path] for each in said if path in each.leaves}) > 1 for path in paths
+        len({each.leaves[path] for each in messages if path in each.leaves}) > 1 for path in paths
     )
 
 
-def are_values(said: Said) -> bool:
+def are_values(message: Said) -> bool:
     """Return whether a payload is a value whose quantity the topic has to name."""
-    return any(path == "$" or is_one_of(name_at(path), VALUES) for path in said.leaves)
+    return any(path == "$" or is_one_of(name_at(path), VALUES) for path in message.leaves)
 
 
 def _measured(topics: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -316,8 +316,8 @@ def _measured(topics: Sequence[str]) -> Iterator[Sequence[str]]:
     most = max(range(len(counts)), key=lambda at: (counts[at], at))
     named = [topic for topic in topics if _is_quantity(topic.split("/")[most])]
     yield named
-    kept = set(named)
-    others = [topic for topic in topics if topic not in kept]
+    measured = set(named)
+    others = [topic for topic in topics if topic not in measured]
     if any(_is_quantity(level) for topic in others for level in topic.split("/")):
         yield from _measured(others)
 
@@ -365,9 +365,9 @@ def _is_template(text: str) -> bool:
 _STATUSES: Final = frozenset(("prelim", "preliminary", "final", "void"))
 
 
-def _looks_like_reference(said: Sequence[Said]) -> bool:
+def _looks_like_reference(messages: Sequence[Said]) -> bool:
     """Return whether payloads have the fields of laboratory or station results."""
-    leaves = said[0].leaves
+    leaves = messages[0].leaves
     signs = [
         str(leaves.get("status", "")).lower() in _STATUSES,
         "start" in leaves and "end" in leaves,

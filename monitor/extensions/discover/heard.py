@@ -50,16 +50,16 @@ def said(heard: Heard) -> Said | None:
 
 def _leaves(content: dict[str, object], path: str = "") -> Iterator[tuple[str, object]]:
     """Yield the leaves of an object by path, without lists, whose entries have no names."""
-    for count, (name, found) in enumerate(content.items()):
+    for count, (name, value) in enumerate(content.items()):
         if count >= _LEAVES_MAX or not _is_step(name):
             continue
         at = below(path, name)
         if len(at) > _PATH_CHARACTERS_MAX:
             continue
-        if isinstance(found, dict):
-            yield from _leaves(found, at)
-        elif not isinstance(found, list) and found is not None:
-            yield at, found
+        if isinstance(value, dict):
+            yield from _leaves(value, at)
+        elif not isinstance(value, list) and value is not None:
+            yield at, value
 
 
 def _is_step(name: str) -> bool:
@@ -67,10 +67,10 @@ def _is_step(name: str) -> bool:
     return name.isprintable() and not set(name) >= _QUOTES and name not in ("", "$", "@")
 
 
-def number_of(found: object) -> float | None:
+def number_of(value: object) -> float | None:
     """Return a number, also from a text; None for anything else."""
     try:
-        return to_number("it", found, texts=True)
+        return to_number("it", value, texts=True)
     except Rejected:
         return None
 

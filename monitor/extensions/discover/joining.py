@@ -88,8 +88,8 @@ def _over_intervals(quantity: str, seconds: float) -> tuple[dict[str, object], s
 def _gaps_of_keys(content: Content, quantity: str, references: Sequence[Reference]) -> list[float]:
     """Return the distance of each reference from the nearest reading with its key, s."""
     times: dict[str, list[float]] = defaultdict(list)
-    for (_, of), found in content.readings.items():
-        for each in found:
+    for (_, of), readings in content.readings.items():
+        for each in readings:
             if of == quantity and each.key:
                 times[each.key].append(each.time)
     return [
@@ -133,7 +133,7 @@ def _areas(content: Content) -> list[tuple[dict[str, object], str]]:
         spelled[normal(sensor)].add(sensor)
     for subject, quantity in content.references:
         about[subject].add(quantity)
-    found: list[tuple[dict[str, object], str]] = []
+    areas: list[tuple[dict[str, object], str]] = []
     beside: list[tuple[dict[str, object], str]] = []
     for subject in sorted(filter(None, about)):
         quantities = sorted(about[subject] & measured.keys())
@@ -142,7 +142,7 @@ def _areas(content: Content) -> list[tuple[dict[str, object], str]]:
         near = spelled[normal(subject)]
         if alike := sorted(each for each in near if any(each in measured[of] for of in quantities)):
             why = f"{subject} is {alike[0]} but for its spelling"
-            found.append(({"subject": subject, "sensors": alike}, why))
+            areas.append(({"subject": subject, "sensors": alike}, why))
         else:
             why = (
                 f"ASSUMED: {subject} stands beside all sensors that measure "
@@ -150,7 +150,7 @@ def _areas(content: Content) -> list[tuple[dict[str, object], str]]:
                 "beside it"
             )
             beside.append(({"subject": subject, "sensors": ["*"]}, why))
-    return found + (beside if len(beside) <= _BESIDE_ALL_MAX else [])
+    return areas + (beside if len(beside) <= _BESIDE_ALL_MAX else [])
 
 
 # -- names and keys in payloads -------------------------------------------------------------------
@@ -159,9 +159,9 @@ def _areas(content: Content) -> list[tuple[dict[str, object], str]]:
 def linked(sources: Sequence[Source], sensors: Collection[str]) -> list[Source]:
     """Return the sources with the names and keys that their payloads have in common."""
     read = [each for each in sources if each.kind == "reading" and each.decoder == "json"]
-    told = {_spelled(x) for each in read for found in unused_texts(each).values() for x in found}
+    known = {_spelled(x) for each in read for found in unused_texts(each).values() for x in found}
     named = [
-        _named(_freed(each, sensors, told), sensors) if _is_mapped_reference(each) else each
+        _named(_freed(each, sensors, known), sensors) if _is_mapped_reference(each) else each
         for each in sources
     ]
     return list(_keyed(named))
@@ -171,12 +171,12 @@ def _is_mapped_reference(source: Source) -> bool:
     return source.kind == "reference" and source.decoder == "json"
 
 
-def _freed(source: Source, sensors: Collection[str], told: set[str]) -> Source:
+def _freed(source: Source, sensors: Collection[str], known: set[str]) -> Source:
     """Return references without the name of a subject that readings state too: it is a key."""
     names = dict(cast("Mapping[str, str]", source.mapping.get("names", {})))
     for path in [path for path, composed in names.items() if composed == "{subject}"]:
-        found = plain_texts(source.fields.paths[path])
-        if found.isdisjoint(sensors) and _common({path: found}, told) is not None:
+        texts = plain_texts(source.fields.paths[path])
+        if texts.isdisjoint(sensors) and _common({path: texts}, known) is not None:
             del names[path]
             source.fields.used.discard(path)
             subject = free_level(source.family)
@@ -189,12 +189,12 @@ def _freed(source: Source, sensors: Collection[str], told: set[str]) -> Source:
 
 
 def _named(source: Source, sensors: Collection[str]) -> Source:
-    for path, found in unused_texts(source).items():
-        if found <= set(sensors):
+    for path, texts in unused_texts(source).items():
+        if texts <= set(sensors):
             return _with_names(source, path, "{subject}", "it holds names of sensors")
-        split = [match for text in found if (match := _SPLIT.fullmatch(text))]
+        split = [match for text in texts if (match := _SPLIT.fullmatch(text))]
         between = {match[2] for match in split}
-        if len(split) == len(found) and len(between) == 1 and {m[1] for m in split} & set(sensors):
+        if len(split) == len(texts) and len(between) == 1 and {m[1] for m in split} & set(sensors):
             composed = f"{{subject}}{between.pop()}{{quantity}}"
             return _with_names(source, path, composed, "it holds names of sensors and quantities")
     return source
@@ -203,17 +203,17 @@ def _named(source: Source, sensors: Collection[str]) -> Source:
 def _with_names(source: Source, path: str, composed: str, why: str) -> Source:
     names = source.mapping.get("names", {})
     before = dict(names) if isinstance(names, Mapping) else {}
-    kept = {key: each for key, each in before.items() if "{subject}" not in str(each)}
+    others = {key: each for key, each in before.items() if "{subject}" not in str(each)}
     mapping = {key: each for key, each in source.mapping.items() if key not in ("subject", "names")}
     series = source.series
     if "{quantity}" in composed:
         series = [each._replace(keys={**each.keys, "quantity": "{quantity}"}) for each in series]
     source.fields.used.add(path)
-    told = [each for each in source.why if not each.startswith("nothing names the subject")]
+    reasons = [each for each in source.why if not each.startswith("nothing names the subject")]
     return source._replace(
-        mapping={"names": {**kept, path: composed}, **mapping},
+        mapping={"names": {**others, path: composed}, **mapping},
         series=series,
-        why=[*told, f"{path} names the subject: {why}"],
+        why=[*reasons, f"{path} names the subject: {why}"],
     )
 
 
@@ -235,8 +235,8 @@ def _keyed(sources: Sequence[Source]) -> Iterator[Source]:
 def _common(texts: Mapping[str, set[str]], others: set[str]) -> str | None:
     """Return the path most of whose texts occur on the other side too, None if there is none."""
     shares = []
-    for path, found in texts.items():
-        spelled = {_spelled(text) for text in found}
+    for path, values in texts.items():
+        spelled = {_spelled(text) for text in values}
         common = {each for each in spelled & others if len(each) >= _CHARACTERS_MIN}
         if common and (len(spelled) > 1 or any(each.isdigit() for each in "".join(common))):
             shares.append((len(common) / len(spelled), path))
@@ -247,11 +247,11 @@ def _spelled(text: str) -> str:
     return text.replace(" ", "").upper()
 
 
-def _with_key(source: Source, path: str, found: set[str]) -> Source:
+def _with_key(source: Source, path: str, texts: set[str]) -> Source:
     mapping: dict[str, object] = {**source.mapping, "key": path}
-    if any(" " in text for text in found):
+    if any(" " in text for text in texts):
         mapping["key_remove"] = " "
-    if any(text.upper() != text for text in found):
+    if any(text.upper() != text for text in texts):
         mapping["key_case"] = "upper"
     source.fields.used.add(path)
     if len(source.fields.paths[path]) < len(source.family.said):

@@ -41,9 +41,9 @@ def hints(heard: Sequence[Heard]) -> Iterator[str]:
     """Yield what to write for topics that no source reads, one sentence per way."""
     topics: dict[Carried, set[str]] = {}
     for each in heard:
-        for found in (_event(each), *(of(each.payload) for of in _FORMATS)):
-            if found is not None:
-                topics.setdefault(found, set()).add(each.topic)
+        for content in (_event(each), *(of(each.payload) for of in _FORMATS)):
+            if content is not None:
+                topics.setdefault(content, set()).add(each.topic)
                 break
     for carried, named in topics.items():
         yield (
@@ -61,11 +61,11 @@ def _event(heard: Heard) -> Carried | None:
     """Recognise an event of a sensor by the topic's last level and a word in the payload."""
     if heard.topic.rpartition("/")[2].lower() not in _EVENT_LEVELS:
         return None
-    found = _json(heard.payload)
-    if not isinstance(found, dict):
+    content = _json(heard.payload)
+    if not isinstance(content, dict):
         return None
-    field = next((name for name in _EVENT_FIELDS if isinstance(found.get(name), str)), None)
-    time = next((name for name in _TIMES if name in found), None)
+    field = next((name for name in _EVENT_FIELDS if isinstance(content.get(name), str)), None)
+    time = next((name for name in _TIMES if name in content), None)
     if field is None or time is None:
         return None
     if (field, time) == ("event", "time"):
@@ -82,11 +82,11 @@ def is_senml(payload: bytes) -> bool:
 
 def _senml_names(payload: bytes) -> list[str]:
     """Return the names of the numbers in a pack of SenML, none if it is no pack."""
-    found = _json(payload) if payload.lstrip()[:1] == b"[" else None
-    if not isinstance(found, list) or not found:
+    entries = _json(payload) if payload.lstrip()[:1] == b"[" else None
+    if not isinstance(entries, list) or not entries:
         return []
-    records = [each for each in found if isinstance(each, dict) and each.keys() <= _SENML]
-    if len(records) < len(found) or not any(each.keys() & {"n", "bn"} for each in records):
+    records = [each for each in entries if isinstance(each, dict) and each.keys() <= _SENML]
+    if len(records) < len(entries) or not any(each.keys() & {"n", "bn"} for each in records):
         return []
     return sorted({_local(each) for each in records if "v" in each} - {""})
 
@@ -110,8 +110,8 @@ def _local(record: dict[str, object]) -> str:
 
 def _named_values(payload: bytes) -> Carried | None:
     """Recognise a list whose entries are a name and a value each."""
-    found = _json(payload)
-    for path, entries in found.items() if isinstance(found, dict) else ():
+    content = _json(payload)
+    for path, entries in content.items() if isinstance(content, dict) else ():
         if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries):
             continue
         texts, values = _columns(entries)

@@ -98,30 +98,30 @@ class Fields(NamedTuple):
 
     def fact(self, path: str) -> Fact | None:
         """Return the announced fact about a path on any of the topics."""
-        found = (self.facts.get((topic, path)) for topic in self.family.topics)
-        return next(filter(None, found), None)
+        facts = (self.facts.get((topic, path)) for topic in self.family.topics)
+        return next(filter(None, facts), None)
 
 
 def by_path(family: TopicFamily) -> dict[str, list[object]]:
     """Return the values at each path of a family's payloads."""
-    found: dict[str, list[object]] = defaultdict(list)
+    paths: dict[str, list[object]] = defaultdict(list)
     for each in family.said:
         for path, value in each.leaves.items():
-            found[path].append(value)
-    return found
+            paths[path].append(value)
+    return paths
 
 
 def guessed_series(fields: Fields) -> list[Series]:
     """Return the quantities in the payloads of a family; marks the paths used."""
     numeric = [path for path in fields.below_root() if _is_numeric(fields.paths[path])]
     companions = {path: _companions(fields, path) for path in numeric}
-    taken = {beside for found in companions.values() for beside in found.values()}
+    taken = {beside for paths in companions.values() for beside in paths.values()}
     named = [path for path in numeric if path not in taken]
     values = [path for path in named if _known(fields, path, companions[path]) is not None]
     if not values:
         plain = [path for path in named if _is_measured(fields, path)]
         values = plain if len(plain) == 1 else []
-    found: list[Series] = []
+    guesses: list[Series] = []
     bare = [path for path in values if not companions[path]]
     for path in values:
         stated = companions[path] or _alone(fields, path, bare)
@@ -129,12 +129,12 @@ def guessed_series(fields: Fields) -> list[Series]:
             continue
         series = _series(fields, path, stated)
         if any(
-            _is_beside(fields, path, each) for each in found if each.quantity == series.quantity
+            _is_beside(fields, path, each) for each in guesses if each.quantity == series.quantity
         ):
             series = _renamed(fields, path, series)
-        found.append(series)
+        guesses.append(series)
         fields.used.update({path, *stated.values()})
-    return found
+    return guesses
 
 
 def unused_numbers(fields: Fields) -> list[str]:
@@ -156,14 +156,14 @@ def _is_beside(fields: Fields, path: str, other: Series) -> bool:
 
 def _alone(fields: Fields, path: str, values: Sequence[str]) -> dict[str, str]:
     """Return the fields named u, lo, hi, p beside the only value."""
-    found = _bare(fields, path)
-    others = [each for each in values if each != path and each not in found.values()]
-    return {} if others else found
+    bare = _bare(fields, path)
+    others = [each for each in values if each != path and each not in bare.values()]
+    return {} if others else bare
 
 
-def _is_numeric(found: Sequence[object]) -> bool:
-    numbers = sum(number_of(each) is not None for each in found)
-    return numbers > 0.5 * len(found)
+def _is_numeric(values: Sequence[object]) -> bool:
+    numbers = sum(number_of(each) is not None for each in values)
+    return numbers > 0.5 * len(values)
 
 
 def is_of_device(fields: Fields, path: str) -> bool:
@@ -217,14 +217,14 @@ def _of_topic(fields: Fields) -> Known | None:
         return (known or UNKNOWN)._replace(name="{quantity}")
     if quantity_path(fields) is not None:
         return UNKNOWN._replace(name="{quantity}")
-    found = [named for level in levels if (named := quantity_in(level)) and "{" not in level]
-    return found[-1][0] if found else None
+    matches = [named for level in levels if (named := quantity_in(level)) and "{" not in level]
+    return matches[-1][0] if matches else None
 
 
 def quantity_path(fields: Fields) -> str | None:
     """Return the path of the text that names the quantity of a record."""
-    for path, found in fields.paths.items():
-        if is_one_of(name_at(path), QUANTITY_FIELDS) and all(isinstance(x, str) for x in found):
+    for path, values in fields.paths.items():
+        if is_one_of(name_at(path), QUANTITY_FIELDS) and all(isinstance(x, str) for x in values):
             return path
     return None
 
@@ -237,13 +237,13 @@ def _companions(fields: Fields, path: str) -> dict[str, str]:
     name = name_at(path)
     if is_one_of(name, VALUES):
         return _bare(fields, path)
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for beside in _siblings(fields, path):
         for key, words in (*_FORMS.items(), ("p", LEVELS), ("k", FACTORS)):
-            is_named = key not in found and _joins(name_at(beside), name, words)
+            is_named = key not in paths and _joins(name_at(beside), name, words)
             if is_named and (key != "p" or _are_levels(fields.paths[beside])):
-                found[key] = beside
-    return _whole(found)
+                paths[key] = beside
+    return _whole(paths)
 
 
 def _siblings(fields: Fields, path: str) -> Iterator[str]:
@@ -276,28 +276,28 @@ def claim_of(path: str) -> str:
 
 def _bare(fields: Fields, path: str) -> dict[str, str]:
     """Return the paths beside a value that are named u, lo, hi and so on."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for beside in _siblings(fields, path):
         for key, words in (*_FORMS.items(), ("p", LEVELS), ("k", FACTORS)):
-            is_named = key not in found and is_one_of(name_at(beside), words)
+            is_named = key not in paths and is_one_of(name_at(beside), words)
             if is_named and (key != "p" or _are_levels(fields.paths[beside])):
-                found[key] = beside
-    return _whole(found)
+                paths[key] = beside
+    return _whole(paths)
 
 
-def _are_levels(found: Sequence[object]) -> bool:
-    return all((number := number_of(each)) is not None and 0.0 < number < 1.0 for each in found)
+def _are_levels(values: Sequence[object]) -> bool:
+    return all((number := number_of(each)) is not None and 0.0 < number < 1.0 for each in values)
 
 
-def _whole(found: dict[str, str]) -> dict[str, str]:
+def _whole(paths: dict[str, str]) -> dict[str, str]:
     """Return what can be combined: both limits or none, one form for u, one for the interval."""
-    if ("lower" in found) != ("upper" in found):
-        found = {key: path for key, path in found.items() if key not in ("lower", "upper")}
-    if "u" in found:
-        found.pop("U", None)
-    if "lower" in found:
-        found.pop("plus_minus", None)
-    return found if found.keys() & _FORMS.keys() else {}
+    if ("lower" in paths) != ("upper" in paths):
+        paths = {key: path for key, path in paths.items() if key not in ("lower", "upper")}
+    if "u" in paths:
+        paths.pop("U", None)
+    if "lower" in paths:
+        paths.pop("plus_minus", None)
+    return paths if paths.keys() & _FORMS.keys() else {}
 
 
 # -- one entry ------------------------------------------------------------------------------------
@@ -360,9 +360,9 @@ def _errors_and_values(
 def _level(fields: Fields, path: str) -> tuple[float, str]:
     """Return the probability of a stated interval, and why: in percent beside it, or assumed."""
     for beside in _siblings(fields, path):
-        name, told = name_at(beside), {number_of(each) for each in fields.paths[beside]}
+        name, levels = name_at(beside), {number_of(each) for each in fields.paths[beside]}
         is_level = is_one_of(name, LEVELS) or _joins(name, name_at(path), LEVELS)
-        if is_level and len(told) == 1 and 50.0 <= (percent := told.pop() or 0.0) < 100.0:
+        if is_level and len(levels) == 1 and 50.0 <= (percent := levels.pop() or 0.0) < 100.0:
             fields.used.add(beside)
             return percent / 100.0, f"{beside} says {percent:g} %"
     return _ASSUMED_P, f"ASSUMED p = {_ASSUMED_P}, because no level is stated: put yours here"
@@ -375,12 +375,12 @@ def _basis(known: Known) -> str:
     return "as common data sheets say"
 
 
-def assumed_u(known: Known, found: Iterable[object]) -> str:
-    """Return the formula of the u that is assumed for values as ``found``.
+def assumed_u(known: Known, sent: Iterable[object]) -> str:
+    """Return the formula of the u that is assumed for values as ``sent``.
 
     Its least part is the last digit heard; of numbers with more than four digits, the fourth.
     """
-    values = [(each, number) for each in found if (number := number_of(each)) is not None]
+    values = [(each, number) for each in sent if (number := number_of(each)) is not None]
     digit = min((_last_digit(each, number) for each, number in values), default=1.0)
     largest = max((abs(number) for _, number in values), default=0.0)
     return known.assumed.format(least=f"{max(digit, largest / _DIGITS_MAX):.0g}")
@@ -468,9 +468,9 @@ def _announced(fields: Fields, path: str, known: Known) -> tuple[str, str]:
     return unit, f"{beside} says {unit}" if unit else ""
 
 
-def _are_pascals(found: Sequence[object]) -> bool:
+def _are_pascals(values: Sequence[object]) -> bool:
     """Return whether air pressures are too large for hPa."""
-    return all((number := number_of(each)) is not None and number > _PASCALS_MIN for each in found)
+    return all((number := number_of(each)) is not None and number > _PASCALS_MIN for each in values)
 
 
 def convertible(unit: str, wanted: str) -> bool:
@@ -482,10 +482,10 @@ def convertible(unit: str, wanted: str) -> bool:
 
 def _unit_path(fields: Fields, path: str) -> str | None:
     base = above(path)
-    for beside, found in fields.paths.items():
+    for beside, values in fields.paths.items():
         name = name_at(beside)
         is_unit = is_one_of(name, UNITS) or _joins(name, name_at(path), UNITS)
-        if above(beside) == base and is_unit and all(isinstance(each, str) for each in found):
+        if above(beside) == base and is_unit and all(isinstance(each, str) for each in values):
             return beside
     return None
 
@@ -497,6 +497,6 @@ def _renamed(fields: Fields, path: str, series: Series) -> Series:
     return series._replace(quantity=name, keys={**series.keys, "quantity": name}, why=why)
 
 
-def plain_texts(found: Iterable[object]) -> set[str]:
+def plain_texts(values: Iterable[object]) -> set[str]:
     """Return the texts and whole numbers among values, as texts."""
-    return {str(x) for x in found if isinstance(x, str | int) and not isinstance(x, bool)}
+    return {str(x) for x in values if isinstance(x, str | int) and not isinstance(x, bool)}

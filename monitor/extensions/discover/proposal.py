@@ -192,9 +192,9 @@ def _of_pairing(draft: Draft, trial: TrialRun) -> Iterator[str]:
             for sensor in concerned_at_all
             if not trial.pairs.get(SeriesKey(sensor, quantity))
         }
-        what = f"{1 + len(more)} references" if more else f"the reference {subject}"
+        partner = f"{1 + len(more)} references" if more else f"the reference {subject}"
         yield (
-            f"{quantity}: {count - len(left)} of {_count(count, 'sensor')} paired with {what} "
+            f"{quantity}: {count - len(left)} of {_count(count, 'sensor')} paired with {partner} "
             "while listening" + f"; not yet: {first_of(left)}" * (0 < len(left) < count)
         )
 
@@ -213,18 +213,18 @@ def _concerned(joining: Joining, content: Content) -> dict[tuple[str, str], list
     for sensor, quantity in content.readings:
         sensors[quantity].append(sensor)
     areas = {area["subject"]: area["sensors"] for area, _ in joining.areas}
-    found: dict[tuple[str, str], list[str]] = {}
+    paired: dict[tuple[str, str], list[str]] = {}
     for subject, quantity in sorted(content.references):
         named = cast("list[str]", areas.get(subject, [subject]))
         names = sensors[quantity] if named == ["*"] else named
-        found[subject, quantity] = [
+        paired[subject, quantity] = [
             sensor for sensor in names if SeriesKey(sensor, quantity) in content.readings
         ]
-    return found
+    return paired
 
 
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 # -- what is missing ------------------------------------------------------------------------------
@@ -333,22 +333,22 @@ def _of_topics(heard: Sequence[Heard], content: Content) -> Iterator[str]:
 
 
 def _is_value(heard: Heard) -> bool:
-    found = None if is_sparkplug(heard.topic) else said(heard)
-    return found is not None and are_values(found)
+    message = None if is_sparkplug(heard.topic) else said(heard)
+    return message is not None and are_values(message)
 
 
 def _has_measurement(heard: Heard) -> bool:
     """Return whether a payload has a number that is not about the device itself."""
     if is_sparkplug(heard.topic):
         return False
-    found = said(heard)
-    if found is None or not found.leaves:
+    message = said(heard)
+    if message is None or not message.leaves:
         return _has_lines_or_records(heard.payload)
     return any(
         isinstance(number, int | float)
         and not isinstance(number, bool)
         and not any(map(is_housekeeping, map(str, steps(path))))
-        for path, number in found.leaves.items()
+        for path, number in message.leaves.items()
     )
 
 

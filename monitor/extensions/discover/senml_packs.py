@@ -44,8 +44,8 @@ def senml_sources(heard: Iterable[Heard], topics: Collection[str]) -> Iterator[S
         if records:
             packs[each.topic].append(_said(each, records, facts))
             bases[each.topic] |= {record["base"] for record in records}
-    said = [pack for topic, found in packs.items() if len(bases[topic]) == 1 for pack in found]
-    for family in topic_families(said):
+    messages = [pack for topic, found in packs.items() if len(bases[topic]) == 1 for pack in found]
+    for family in topic_families(messages):
         for of_quantity in by_quantity(family._replace(project="SenML", root=_ROOT)):
             for narrow in narrowed(of_quantity, topics):
                 for part in by_announced_unit(narrow, facts):

@@ -82,8 +82,8 @@ def _native(sources: Sequence[Source]) -> Iterator[str]:
 def _example(source: Source) -> str:
     """Return the beginning of the payload that states most of the fields read."""
     paths = [str(each.keys["value"]) for each in source.series]
-    said = max(source.family.said, key=lambda each: sum(path in each.leaves for path in paths))
-    text = said.heard.payload.decode("utf-8", "replace")
+    fullest = max(source.family.said, key=lambda each: sum(path in each.leaves for path in paths))
+    text = fullest.heard.payload.decode("utf-8", "replace")
     return text if len(text) <= _EXAMPLE_CHARACTERS else f"{text[:_EXAMPLE_CHARACTERS]}..."
 
 
@@ -122,14 +122,14 @@ def comment(sentence: str, indent: str = "") -> list[str]:
     )
 
 
-def value(found: object) -> str:
+def value(content: object) -> str:
     """Return a value as YAML: JSON with unquoted keys where possible."""
-    if isinstance(found, Mapping):
-        inside = ", ".join(f"{_key(key)}: {value(each)}" for key, each in found.items())
+    if isinstance(content, Mapping):
+        inside = ", ".join(f"{_key(key)}: {value(each)}" for key, each in content.items())
         return f"{{{inside}}}"
-    if isinstance(found, list | tuple):
-        return f"[{', '.join(map(value, found))}]"
-    return json.dumps(found, ensure_ascii=not _is_printable(found))
+    if isinstance(content, list | tuple):
+        return f"[{', '.join(map(value, content))}]"
+    return json.dumps(content, ensure_ascii=not _is_printable(content))
 
 
 def _key(key: object) -> str:
@@ -137,5 +137,5 @@ def _key(key: object) -> str:
     return text if text.isidentifier() and text.isascii() and text != "no" else json.dumps(text)
 
 
-def _is_printable(found: object) -> bool:
-    return not isinstance(found, str) or found.isprintable()
+def _is_printable(content: object) -> bool:
+    return not isinstance(content, str) or content.isprintable()

@@ -136,13 +136,13 @@ def left_over(fields: Fields, series: Sequence[Series]) -> Iterator[str]:
 
 def _defaults(fields: Fields, series: Sequence[Series]) -> dict[str, object]:
     """Return the probabilities and factors that only some messages state, if all agree."""
-    found: dict[str, object] = {}
+    defaults: dict[str, object] = {}
     for each in series:
         for path in (str(each.keys[key]) for key in ("p", "k") if key in each.keys):
             stated = {number_of(value) for value in fields.paths[path]}
             if len(fields.paths[path]) < len(fields.family.said) and len(stated) == 1:
-                found[path] = stated.pop()
-    return found
+                defaults[path] = stated.pop()
+    return defaults
 
 
 def _reasons(family: TopicFamily) -> list[str]:
@@ -174,11 +174,11 @@ def _names(fields: Fields) -> tuple[dict[str, object], list[str]]:
     family = fields.family
     who = "subject" if family.is_reference else "sensor"
     levels = Template.parse(family.template).names
-    found: dict[str, object] = {}
+    mapped: dict[str, object] = {}
     split: dict[str, str] = {}
     why: list[str] = []
     if family.sensor:
-        found[who] = family.sensor
+        mapped[who] = family.sensor
         split |= {path: f"{{{path}}}" for path in family.fields}
         fields.used.update(family.fields)
     elif who not in levels:
@@ -188,32 +188,32 @@ def _names(fields: Fields) -> tuple[dict[str, object], list[str]]:
             fields.used.add(path)
             why.append(f"{path} names the {who}")
         else:
-            found[who] = free_level(family)
-            why.append(f"nothing names the {who}; it is called {found[who]}")
+            mapped[who] = free_level(family)
+            why.append(f"nothing names the {who}; it is called {mapped[who]}")
     named = quantity_path(fields)
     if named is not None and "quantity" not in levels and not family.quantity:
         split[named] = "{quantity}"
         fields.used.add(named)
         why.append(f"{named} names the quantity")
     if split:
-        found["names"] = split
-    return found, why
+        mapped["names"] = split
+    return mapped, why
 
 
 def _name_path(fields: Fields) -> str | None:
-    found = [
+    candidates = [
         (SENSORS.index(normal(name_at(path))), path)
         for path, values in fields.paths.items()
         if is_one_of(name_at(path), SENSORS) and all(_is_name(each, path) for each in values)
     ]
-    return min(found)[1] if found else None
+    return min(candidates)[1] if candidates else None
 
 
-def _is_name(found: object, path: str) -> bool:
+def _is_name(value: object, path: str) -> bool:
     """Return whether a text, or the number of a device, may name a sensor."""
-    if isinstance(found, int) and not isinstance(found, bool):
+    if isinstance(value, int) and not isinstance(value, bool):
         return is_one_of(name_at(path), DEVICE_FIELDS)
-    return isinstance(found, str) and bool(found)
+    return isinstance(value, str) and bool(value)
 
 
 def free_level(family: TopicFamily) -> str:
@@ -225,16 +225,16 @@ def free_level(family: TopicFamily) -> str:
 
 def _of_reference(fields: Fields) -> dict[str, object]:
     """Return the paths of what else references state: identity, status, revision."""
-    found: dict[str, object] = {}
+    mapped: dict[str, object] = {}
     for path, values in fields.paths.items():
         name = normal(name_at(path))
         if name == "status" and {str(each).lower() for each in values} <= _STATUSES:
-            found["status"] = path
+            mapped["status"] = path
         elif name in ("rev", "revision") and all(isinstance(each, int) for each in values):
-            found["revision"] = path
+            mapped["revision"] = path
         elif name in IDENTITIES and plain_texts(values):
-            found.setdefault("identity", path)
-    return found
+            mapped.setdefault("identity", path)
+    return mapped
 
 
 def _has_text_numbers(fields: Fields, series: Sequence[Series]) -> bool:
@@ -257,9 +257,9 @@ def _is_sparse(fields: Fields, series: Sequence[Series]) -> bool:
 def unused_texts(source: Source) -> Mapping[str, set[str]]:
     """Return the texts at paths that the source does not read."""
     return {
-        path: found
+        path: texts
         for path, values in source.fields.paths.items()
-        if path not in source.fields.used and path != "$" and (found := plain_texts(values))
+        if path not in source.fields.used and path != "$" and (texts := plain_texts(values))
     }
 
 
@@ -275,19 +275,19 @@ def by_quantity(family: TopicFamily) -> Iterator[TopicFamily]:
     at = levels.index("{quantity}")
     by_level = _by_level(family, at)
     known = {level: _known_level(level) for level in by_level}
-    for level, said in by_level.items():
+    for level, messages in by_level.items():
         name, rest = known[level]
         if not name:
             continue
         others = [each for each in by_level if known[each][0] == name and each != level]
         sender = "{subject}" if "{subject}" in levels else "{sensor}"
-        mine = {_without(each.heard.topic, at) for each in said}
+        mine = {_without(each.heard.topic, at) for each in messages}
         doubled = any(
             _without(each.heard.topic, at) in mine for other in others for each in by_level[other]
         )
         yield family._replace(
             template="/".join((*levels[:at], level, *levels[at + 1 :])),
-            said=tuple(said),
+            said=tuple(messages),
             quantity=name,
             sensor=f"{family.sensor or sender}.{rest}" if doubled and rest else family.sensor,
         )
@@ -320,15 +320,15 @@ def by_announced_unit(family: TopicFamily, facts: Facts) -> Iterator[TopicFamily
 
 
 def _by_level(family: TopicFamily, at: int) -> dict[str, list[Said]]:
-    found: dict[str, list[Said]] = defaultdict(list)
+    levels: dict[str, list[Said]] = defaultdict(list)
     for each in family.said:
-        found[each.heard.topic.split("/")[at]].append(each)
-    return found
+        levels[each.heard.topic.split("/")[at]].append(each)
+    return levels
 
 
 def _known_level(level: str) -> tuple[str, str]:
-    found = None if is_housekeeping(level) else quantity_in(level)
-    return ("", "") if found is None else (found[0].name, found[1])
+    known = None if is_housekeeping(level) else quantity_in(level)
+    return ("", "") if known is None else (known[0].name, known[1])
 
 
 def _without(topic: str, at: int) -> str:
@@ -352,10 +352,10 @@ def narrowed(family: TopicFamily, topics: Iterable[str]) -> Iterator[TopicFamily
         is_in_vain = all(each.split("/")[at] in by_level for each in strangers)
         if not by_level or is_in_vain or len(by_level) > _WORDS_MAX:
             continue
-        for word, said in by_level.items():
+        for word, messages in by_level.items():
             part = family._replace(
                 template="/".join((*levels[:at], word, *levels[at + 1 :])),
-                said=tuple(said),
+                said=tuple(messages),
                 sensor=family.sensor.replace(level, word),
             )
             yield from narrowed(part, strangers)

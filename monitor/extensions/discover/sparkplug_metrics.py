@@ -32,15 +32,15 @@ def is_sparkplug(topic: str) -> bool:
 def sparkplug_sources(heard: Iterable[Heard]) -> list[Source]:
     """Return the sources that read the devices and nodes whose metrics were received."""
     births = Births()
-    said: dict[str, list[Said]] = defaultdict(list)
+    sent: dict[str, list[Said]] = defaultdict(list)
     for each in heard:
         for template in (DEVICES, NODES):
             fields = Template.parse(template).match(each.topic)
             if fields is not None:
-                said[template] += _records(each, {"sensor": "", **fields}, births)
-    found = [_source(template, said[template]) for template in (DEVICES, NODES) if said[template]]
-    if [each for each in found if each.series]:
-        return _with_nodes(found)
+                sent[template] += _records(each, {"sensor": "", **fields}, births)
+    sources = [_source(template, sent[template]) for template in (DEVICES, NODES) if sent[template]]
+    if [each for each in sources if each.series]:
+        return _with_nodes(sources)
     return []
 
 
@@ -50,7 +50,7 @@ def _records(heard: Heard, fields: dict[str, str], births: Births) -> list[Said]
         records = list(parse(Call(heard.payload, fields, route, heard.time)))
     except Rejected:
         return []
-    found = []
+    messages = []
     for record in records:
         values = record.get("values", {}) if isinstance(record, dict) else {}
         leaves = {
@@ -59,15 +59,15 @@ def _records(heard: Heard, fields: dict[str, str], births: Births) -> list[Said]
             if not set(".[]") & set(name) and all(name.split("/"))
         }
         if leaves:
-            found.append(Said(heard, values, leaves))
-    return found
+            messages.append(Said(heard, values, leaves))
+    return messages
 
 
-def _source(template: str, said: list[Said]) -> Source:
+def _source(template: str, heard: list[Said]) -> Source:
     """Return a source; births of nodes without quantities only define aliases."""
-    family = TopicFamily("Sparkplug B", template, is_reference=False, said=tuple(said), root=_ROOT)
+    family = TopicFamily("Sparkplug B", template, is_reference=False, said=tuple(heard), root=_ROOT)
     fields = Fields(family, by_path(family), {}, set())
-    sent = {path for each in said if "BIRTH" not in each.heard.topic for path in each.leaves}
+    sent = {path for each in heard if "BIRTH" not in each.heard.topic for path in each.leaves}
     series = [_by_metric(each, sent) for each in guessed_series(fields)]
     mapping: dict[str, object] = {"sensor": "{edge}"} if template == NODES else {}
     mapping |= {"time_unit": "ms", "optional": True}
@@ -84,10 +84,10 @@ def _by_metric(series: Series, sent: Collection[str]) -> Series:
     is_sent = series.keys["value"] in sent
     keys = dict(series.keys)
     why = list(series.why)
-    for key, found in series.keys.items():
-        if isinstance(found, str) and found.startswith(f"{_ROOT}."):
-            of_birth = is_sent and found not in sent
-            keys[key] = _metric(found, "birth" if of_birth else _ROOT)
+    for key, value in series.keys.items():
+        if isinstance(value, str) and value.startswith(f"{_ROOT}."):
+            of_birth = is_sent and value not in sent
+            keys[key] = _metric(value, "birth" if of_birth else _ROOT)
             if of_birth:
                 why.append(f"{key} is that of the birth, because data messages do not state it")
     return series._replace(keys=keys, why=why)

@@ -59,30 +59,30 @@ def timing(fields: Fields, now: float) -> Timing:
     path = _by_value(fields, now) if named is None else named
     if path is not None:
         fields.used.add(path)
-        zone, said = _zone(fields, path)
+        zone, note = _zone(fields, path)
         if zone == "arrival":
-            return Timing({**keys, "time": "arrival"}, [*why, said])
+            return Timing({**keys, "time": "arrival"}, [*why, note])
         keys["time"] = path
         if zone:
             keys["time_zone"] = zone
         by_value = ", because it moves with the arrival" if named is None else ""
-        return Timing(keys, [*why, f"{path} is the time{by_value}{said}"])
+        return Timing(keys, [*why, f"{path} is the time{by_value}{note}"])
     if "end" in keys:
         return Timing(keys, why)
-    what = "the payload states no time: the time of arrival is taken"
-    return Timing({**keys, "time": "arrival"}, [*why, what])
+    reason = "the payload states no time: the time of arrival is taken"
+    return Timing({**keys, "time": "arrival"}, [*why, reason])
 
 
 def _best(fields: Fields, words: tuple[str, ...], now: float) -> str | None:
     """Return the path that is a time in all messages; of several, the most usual name."""
-    found = [
+    candidates = [
         (words.index(normal(name_at(path))), path.count("."), path)
         for path, values in fields.paths.items()
         if is_one_of(name_at(path), words)
         and _is_in_reach(fields, path)
         and all(_is_time(each, now) for each in values)
     ]
-    return min(found)[2] if found else None
+    return min(candidates)[2] if candidates else None
 
 
 def _is_in_reach(fields: Fields, path: str) -> bool:
@@ -170,8 +170,8 @@ def _zone(fields: Fields, path: str) -> tuple[str, str]:
         return "UTC", ", without a zone; it is UTC by the time of arrival"
     hours = int(away / 3600.0)
     zone = f"Etc/GMT{'-' if hours > 0 else '+'}{abs(hours)}"
-    said = f", without a zone; {hours:+d} h by the time of arrival. Name the zone if its clocks "
-    return zone, said + "change in summer, such as Europe/Berlin"
+    note = f", without a zone; {hours:+d} h by the time of arrival. Name the zone if its clocks "
+    return zone, note + "change in summer, such as Europe/Berlin"
 
 
 def _holders(fields: Fields, path: str) -> list[Said]:
