@@ -186,8 +186,8 @@ def _of_series(now: Snapshot, *, essential: bool) -> Iterator[Point]:
     info = "monitor_series_info"
     for row in np.flatnonzero(now.present()).tolist():
         of = now.names[row]
-        what = labels[row] | {"unit": of.unit, "group": of.group}
-        yield Point(info, "gauge", OTHERS[info], what, 1.0)
+        attributes = labels[row] | {"unit": of.unit, "group": of.group}
+        yield Point(info, "gauge", OTHERS[info], attributes, 1.0)
 
 
 def _of_families(of: Iterable[Family]) -> Iterator[Point]:

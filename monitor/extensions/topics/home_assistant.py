@@ -109,16 +109,16 @@ class HomeAssistantDevices:
         topic = self.topic(sensor)
         if not wanted:
             return [Retained(topic, b"")]
-        found = self.config(sensor, wanted)
+        config = self.config(sensor, wanted)
         gone = {
             name: {"platform": entity["platform"]}
             for each in known or ()
             for name, entity in self._components(each).items()
-            if name not in found["components"]
+            if name not in config["components"]
         }
-        messages = [Retained(topic, msgspec.json.encode(found))]
+        messages = [Retained(topic, msgspec.json.encode(config))]
         if gone:
-            with_gone = {**found, "components": {**found["components"], **gone}}
+            with_gone = {**config, "components": {**config["components"], **gone}}
             messages.insert(0, Retained(topic, msgspec.json.encode(with_gone)))
         return messages
 

@@ -51,31 +51,31 @@ class _Documents:
         """Return the fields of a series' message (docs/outlets.md); an undefined number is null."""
         from monitor.http.documents import entry  # noqa: PLC0415 - slow, and not for the start
 
-        found = entry(self._now, row)
+        fields = entry(self._now, row)
         return {
-            "sensor": found["sensor"],
-            "quantity": found["quantity"],
-            "unit": found["unit"],
-            "group": found["group"],
-            "state": found["state"],
-            "problem": bool(found["alerts"]),
-            "alerts": found["alerts"],
-            "sentence": found["sentence"],
-            "advice": found["advice"],
-            "fault": found["verdict"]["fault"],
-            "since": found["verdict"]["since"],
+            "sensor": fields["sensor"],
+            "quantity": fields["quantity"],
+            "unit": fields["unit"],
+            "group": fields["group"],
+            "state": fields["state"],
+            "problem": bool(fields["alerts"]),
+            "alerts": fields["alerts"],
+            "sentence": fields["sentence"],
+            "advice": fields["advice"],
+            "fault": fields["verdict"]["fault"],
+            "since": fields["verdict"]["since"],
             "bias": {
                 "value": finite(self._bias[row]),
                 "lower": finite(self._lower[row]),
                 "upper": finite(self._upper[row]),
             },
-            **_numbers(found),
-            "evidence": found["evidence"],
-            "uncertainty": found["uncertainty"],
-            "pairs": found["pairs"],
+            **_numbers(fields),
+            "evidence": fields["evidence"],
+            "uncertainty": fields["uncertainty"],
+            "pairs": fields["pairs"],
             "last_pair": None
-            if found["last_pair"] is None
-            else instant(found["last_pair"], "milliseconds"),
+            if fields["last_pair"] is None
+            else instant(fields["last_pair"], "milliseconds"),
         }
 
 

@@ -83,17 +83,17 @@ def contradictions(settings: Settings) -> Iterator[Contradiction]:
     for at, source in enumerate(settings.sources):
         template = Template.parse(source.topic)
         if any(template.match(f"{verdicts.prefix}/{below}") for below in _PUBLISHED):
-            what = "also matches the verdicts, which are published below it (verdicts.prefix)"
-            yield Contradiction(("sources", at, "topic"), what, ("sources", "verdicts"))
+            flaw = "also matches the verdicts, which are published below it (verdicts.prefix)"
+            yield Contradiction(("sources", at, "topic"), flaw, ("sources", "verdicts"))
     home = verdicts.home_assistant
     if home is None or not home.references or native_topic(settings.sources, "reference"):
         return
-    what = (
+    flaw = (
         "are published as native references, and no source reads those; add {topic: "
         "'monitor/{subject}/{quantity}/reference', kind: reference} to sources"
     )
     path = ("verdicts", "home_assistant", "references")
-    yield Contradiction(path, what, ("sources", "verdicts"))
+    yield Contradiction(path, flaw, ("sources", "verdicts"))
 
 
 # Topics below verdicts.prefix, with names that no template has as plain text.

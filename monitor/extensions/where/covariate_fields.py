@@ -54,29 +54,29 @@ class CovariateReader:
             for texts in (False, True)
         }
 
-    def with_samples(self, route: Route, seen: Seen) -> Seen:
+    def with_samples(self, route: Route, parsed: Seen) -> Seen:
         """Return a record with the covariates that it states."""
         if route.covariate:
-            samples = [_sample(each, route) for each in seen.found if isinstance(each, Reference)]
-            refused = [each for each in seen.found if isinstance(each, Rejected)]
-            return Seen(seen.root, seen.record, [*refused], samples)
+            samples = [_sample(each, route) for each in parsed.found if isinstance(each, Reference)]
+            refused = [each for each in parsed.found if isinstance(each, Rejected)]
+            return Seen(parsed.root, parsed.record, [*refused], samples)
         if route.kind != "reading" or not self.of_readings:
-            return seen
-        return seen._replace(samples=[*self._beside(route, seen)])
+            return parsed
+        return parsed._replace(samples=[*self._beside(route, parsed)])
 
-    def _beside(self, route: Route, seen: Seen) -> Iterator[Sample | BadNumber]:
-        readings = [each for each in seen.found if isinstance(each, Reading)]
+    def _beside(self, route: Route, parsed: Seen) -> Iterator[Sample | BadNumber]:
+        readings = [each for each in parsed.found if isinstance(each, Reading)]
         if not readings:
             return
         texts = route.mapped is not None and route.mapped.spec.number_texts
         for name, number in self._numbers[texts]:
             try:
-                found = number(seen.root, seen.record)
+                value = number(parsed.root, parsed.record)
             except Rejected as error:
                 yield BadNumber(name, error.reason, error.detail)
                 continue
             for each in readings:
-                yield Sample(name, each.sensor, each.quantity, each.time, found)
+                yield Sample(name, each.sensor, each.quantity, each.time, value)
 
 
 def _sample(reference: Reference, route: Route) -> Sample:

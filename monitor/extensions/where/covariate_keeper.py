@@ -174,13 +174,13 @@ class CovariateKeeper:
         self.changed: Final[dict[int, None]] = {}
 
     def take(
-        self, found: Sequence[tuple[int, Sample | BadNumber]], pairs: Records, received: float
+        self, numbers: Sequence[tuple[int, Sample | BadNumber]], pairs: Records, received: float
     ) -> Addendum:
         """Hold the samples of a batch; return what to write with it, its pairs included."""
-        kept: list[Sample] = []
+        samples: list[Sample] = []
         fresh: set[int] = set()
         own: set[int] = set()
-        for message, each in found:
+        for message, each in numbers:
             if isinstance(each, BadNumber):
                 key = (each.covariate, each.reason)
                 self.refused[key] = self.refused.get(key, 0) + 1
@@ -192,12 +192,12 @@ class CovariateKeeper:
                 own.add(message)
             self._heard.add(each.covariate)
             if self.samples.add(each, received):
-                kept.append(each)
+                samples.append(each)
                 fresh.add(message)
         self.samples.drop_excess()
         self.changed.update(dict.fromkeys(np.unique(pairs["series"]).tolist()))
         beside = self.samples.beside(pairs, self._registry.keys)
-        return Addendum(kept, beside, frozenset(own - fresh))
+        return Addendum(samples, beside, frozenset(own - fresh))
 
     def mark(self, events: Iterable[Event]) -> None:
         """Mark the series of events as changed: what was found was true before them."""

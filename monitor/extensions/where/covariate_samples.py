@@ -104,10 +104,10 @@ class CovariateSamples:
             is_kept = arrivals >= before
             if is_kept.all():
                 continue
-            kept = _Buffer(*(array("d", np.frombuffer(each)[is_kept]) for each in buffer))
-            self.held -= is_kept.size - len(kept.times)
-            if kept.times:
-                self._buffers[key] = kept
+            rest = _Buffer(*(array("d", np.frombuffer(each)[is_kept]) for each in buffer))
+            self.held -= is_kept.size - len(rest.times)
+            if rest.times:
+                self._buffers[key] = rest
             else:
                 del self._buffers[key]
 
@@ -129,11 +129,11 @@ def numbers_of(rows: Records, pairs: Records, name: str) -> Float:
     ``rows`` (of ``BESIDE``) are those of the series, in the order they were made.
     """
     own = rows[rows["covariate"] == np.uint64(digest("covariate", name))]
-    found = {
+    numbers = {
         (identity, time): number
         for identity, time, number in zip(
             *(own[field][::-1].tolist() for field in ("id", "time", "number")), strict=True
         )
     }
     keys = zip(pairs["id"].tolist(), pairs["time"].tolist(), strict=True)
-    return np.array([found.get(key, math.nan) for key in keys], dtype=np.float64)
+    return np.array([numbers.get(key, math.nan) for key in keys], dtype=np.float64)

@@ -69,16 +69,16 @@ class WatchedCovariate(Section):
         """Check that the number has exactly one source; the built-in ones come from the pairs."""
         if self.name in BUILT_IN:
             for key in sorted(self.model_fields_set - {"name"}):
-                what = f"means nothing for {self.name}, which comes from the pairs; remove it"
-                yield Contradiction((key,), what)
+                reason = f"means nothing for {self.name}, which comes from the pairs; remove it"
+                yield Contradiction((key,), reason)
             return
         if self.topic is None:
             if not self.field:
-                what = "does not say where its number is; add field, or topic"
-                yield Contradiction((), what)
+                reason = "does not say where its number is; add field, or topic"
+                yield Contradiction((), reason)
             if self.time:
-                what = "is for a topic of its own; the number has the time of its reading"
-                yield Contradiction(("time",), what)
+                reason = "is for a topic of its own; the number has the time of its reading"
+                yield Contradiction(("time",), reason)
         else:
             yield from _of_topic(Template.parse(self.topic))
         try:
@@ -92,11 +92,11 @@ class WatchedCovariate(Section):
 def _of_topic(template: Template) -> Iterator[Contradiction]:
     others = [name for name in template.names if name != "sensor"]
     if others:
-        what = f"has {{{others[0]}}}, which nothing reads; a covariate knows {{sensor}} only"
-        yield Contradiction(("topic",), what)
+        reason = f"has {{{others[0]}}}, which nothing reads; a covariate knows {{sensor}} only"
+        yield Contradiction(("topic",), reason)
     if not template.names and set(template.filter) & set("+#"):
-        what = "matches several topics that apply to all sensors; name one, or add {sensor}"
-        yield Contradiction(("topic",), what)
+        reason = "matches several topics that apply to all sensors; name one, or add {sensor}"
+        yield Contradiction(("topic",), reason)
 
 
 SECTION: Final = (
@@ -127,8 +127,8 @@ def contradictions(settings: Settings) -> Iterator[Contradiction]:
         template = Template.parse(each.topic)
         for place, other in taken:
             if overlap(template.filter, other.filter):
-                what = f"has topics of {place} too; a message is read by one of them only"
-                yield Contradiction(("covariates", at, "topic"), what, ("covariates", "sources"))
+                reason = f"has topics of {place} too; a message is read by one of them only"
+                yield Contradiction(("covariates", at, "topic"), reason, ("covariates", "sources"))
                 break
         taken.append((f"covariates[{at}]", template))
 
