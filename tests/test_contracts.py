@@ -125,6 +125,59 @@ def test_no_module_uses_a_private_name_that_is_not_its_own(sources):
     assert {path: names for path, names in found.items() if names} == {}
 
 
+# Names that tell nothing of what is in them, and the folders of monitor/ that still use one.
+EMPTY_NAMES = {"found", "told", "said", "kept", "seen", "those", "what", "which", "ways"}
+WITH_EMPTY_NAMES = {"core/analysis", "core/verdict"}
+
+
+def bound_names(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that functions bind, arguments too, without those of comprehensions."""
+    in_comprehensions = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.comprehension)
+        for name in ast.walk(node.target)
+    }
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield from () if node in in_comprehensions else (node.id,)
+                elif isinstance(node, ast.arg):
+                    yield node.arg
+                elif isinstance(node, ast.MatchAs | ast.MatchStar | ast.ExceptHandler):
+                    yield from (node.name,) if node.name else ()
+
+
+def test_arguments_and_locals_are_named_by_their_content(sources):
+    users = {
+        str(path.parent.relative_to("monitor"))
+        for path, tree in sources.items()
+        if not EMPTY_NAMES.isdisjoint(bound_names(tree))
+    }
+
+    assert users == WITH_EMPTY_NAMES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f(found): pass",
+        "lambda *seen: seen",
+        "async def f():\n    for told in (): pass",
+        "def f():\n    if (kept := 1): pass",
+        "def f(x):\n    match x:\n        case [*said]: pass",
+        "def f():\n    try: g()\n    except OSError as what: pass",
+    ],
+)
+def test_a_name_that_tells_nothing_is_noticed(text):
+    assert not EMPTY_NAMES.isdisjoint(bound_names(ast.parse(text)))
+
+
+def test_a_comprehension_may_use_a_short_name():
+    assert EMPTY_NAMES.isdisjoint(bound_names(ast.parse("def f(x): return [told for told in x]")))
+
+
 @pytest.mark.parametrize(
     "text",
     [
