@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import random
 from collections.abc import Sequence
 
 import msgspec
@@ -14,21 +12,14 @@ from harness.one_by_one import add_reading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.model import (
-    Reading,
-    Records,
-    Reference,
-    event_order,
-    in_event_order,
-)
-from monitor.core.pairing import buffers, identities
+from monitor.core.model import Reading, Records, Reference, in_event_order
+from monitor.core.pairing import buffers
 from monitor.core.pairing.buffers import ReadingBuffer, Watermarks
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.identities import encode
 from monitor.core.pairing.join_index import Concern
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import PairUncertainty, Rules
-from monitor.journal import Batch, Journal
 from monitor.journal.in_memory import InMemoryStore
 
 TOLERANCE = 3.0
@@ -203,52 +194,6 @@ def test_any_order_and_repetition_gives_the_pairs_of_the_oracle(mode, match_on, 
     assert standing(pairing.drain_changes()) == rounded(oracle(mode, history, match_on))
 
 
-@pytest.mark.parametrize("mode", list(PAIRING_RULES))
-@pytest.mark.parametrize("times", [(7.0, 13.0), (13.0, 7.0)])
-@pytest.mark.parametrize("kind", [Reading, Reference])
-def test_of_two_equally_near_the_earlier_counts_whatever_comes_first(mode, times, kind):
-    """Of two readings about a reference, and of two references about a reading."""
-    if kind is Reading:
-        history = [Reading("a", "x", time, time, u=1.0) for time in times]
-        history.append(Reference("a", "x", 10.0, 1.0, start=10.0, end=12.0))
-    else:
-        history = [Reference("a", "x", time, time, identity=f"at {time}") for time in times]
-        history.append(Reading("a", "x", 10.0, 1.0, u=1.0))
-    for arrival in (history, history[::-1]):
-        pairing = make(mode)
-        feed(pairing, arrival)
-        stands = standing(pairing.drain_changes())
-
-        assert stands == rounded(oracle(mode, history))
-        if mode == "nearest":
-            pair = (7.0, 7.0, 1.0) if kind is Reading else (10.0, 1.0, 7.0)
-            assert stands == {(0, *pair, 0.0)}
-
-
-@pytest.mark.parametrize("mode", list(PAIRING_RULES))
-def test_changes_taken_in_pieces_add_up_to_the_same_pairs(mode):
-    chance = random.Random(5)
-    history: list[Reading | Reference] = [
-        Reading("a", "x", chance.uniform(0, 60), float(n), u=1.0, sequence=str(n))
-        for n in range(60)
-    ]
-    history += [
-        Reference("a", "x", chance.uniform(0, 60), -float(n), identity=str(n)) for n in range(40)
-    ]
-    chance.shuffle(history)
-    pairing = make(mode)
-    pieces = []
-    for piece in (
-        itertools.batched(history, 7)
-        if hasattr(itertools, "batched")
-        else [history[at : at + 7] for at in range(0, len(history), 7)]
-    ):
-        feed(pairing, list(piece))
-        pieces.append(pairing.drain_changes())
-
-    assert standing(*pieces) == rounded(oracle(mode, history))
-
-
 def test_a_clock_that_stands_still_does_not_make_each_reading_dearer(monkeypatch):
     """All of a device's readings have one time: each finds its place in a few steps."""
     buffer = ReadingBuffer(0, ("a", "x", ""), Rules(), 5.0, Watermarks())
@@ -300,18 +245,6 @@ def test_what_expires_unpaired_is_counted_and_pairs_stay():
     assert standing(before, pairing.drain_changes()) == {(0, 1.0, 5.0, 4.0, 0.0)}
     assert pairing.expired_unpaired == 1
     assert pairing.readings == len(pairing.references) == 0
-
-
-def test_a_revision_reaches_a_pair_whose_reading_is_no_longer_held():
-    pairing = make("nearest")
-    add_reading(pairing, Reading("a", "x", 1.0, 5.0, u=1.0), 0, received=0.0)
-    pairing.add_reference(Reference("a", "x", 1.0, 4.0, identity="s1"), received=50.0)
-    before = pairing.drain_changes()
-    pairing.expire(10.0)
-    add_reading(pairing, Reading("a", "x", 1.5, 6.0, u=1.0), 0, received=60.0)
-    pairing.add_reference(Reference("a", "x", 1.0, 4.5, identity="s1", revision=1), received=61.0)
-
-    assert standing(before, pairing.drain_changes()) == {(0, 1.0, 5.0, 4.5, 0.0)}
 
 
 def one_pair(rules: Rules, readings, reference) -> dict[str, float]:
@@ -368,135 +301,6 @@ def test_a_station_serves_the_sensors_beside_it_while_they_are_beside_it(concern
     assert standing(pairing.drain_changes()) == {(0, 15.0, 15.0, 115.0, 0.0)}
 
 
-def test_a_revision_of_a_reference_let_go_long_ago_reaches_its_pairs():
-    store = InMemoryStore()
-    rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), store)
-    first = Reference("a", "x", 1.0, 4.0, identity="r")
-    revised = Reference("a", "x", 1.0, 4.5, identity="r", revision=2)
-
-    def take(reference: Reference, received: float) -> str:
-        verdict = pairing.add_reference(reference, received)
-        store.append(Batch(observations=[reference], pairs=pairing.drain_changes()))
-        pairing.expire(received + 1.0)
-        return verdict
-
-    feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0)])
-    assert take(first, 0.0) == "accepted"
-    assert take(revised, 2e9) == "accepted"
-    assert standing(store.pairs()) == {(0, 1.0, 5.0, 4.5, 0.0)}
-
-    assert take(msgspec.structs.replace(revised, revision=1, value=9.0), 3e9) == "duplicate"
-    assert take(first, 3e9) == "duplicate"
-    assert take(revised, 3e9) == "duplicate"
-    assert standing(store.pairs()) == {(0, 1.0, 5.0, 4.5, 0.0)}
-
-    assert take(msgspec.structs.replace(revised, revision=6, void=True), 4e9) == "accepted"
-    assert standing(store.pairs()) == set()
-    assert pairing.corrections == 2
-
-
-def test_a_reference_revised_without_end_costs_the_same_each_time(monkeypatch):
-    """Live and when a journal is restored: of its contents only the last ones are remembered."""
-    count, encoded = 20_000, itertools.count()
-
-    def counting(message: object) -> bytes:
-        next(encoded)
-        return encode(message)
-
-    monkeypatch.setattr(identities, "encode", counting)
-    revisions = [
-        Reference("a", "x", 1.0, float(at), identity="r", revision=at) for at in range(count)
-    ]
-    live, restored = make("nearest"), make("nearest")
-    feed(live, [Reading("a", "x", 1.0, 5.0, u=1.0), *revisions])
-    before = live.drain_changes()
-    with restored.recalling():
-        feed(restored, [Reading("a", "x", 1.0, 5.0, u=1.0), *revisions])
-    names = [("a", "x")]
-    restored.recall(before, event_order(before), names)
-
-    assert next(encoded) < 2 * 10 * count
-    for pairing in (live, restored):
-        (held,) = (held for _, held in pairing.references)
-        assert len(held.seen) <= 64
-        assert [pairing.add_reference(each, 1.0) for each in revisions[-50:]] == ["duplicate"] * 50
-        assert pairing.add_reference(revisions[7], 1.0) == "accepted"
-        assert [row[8] for _, row in pairing.pairs_of_series(0)] == [count - 1.0]
-        assert pairing.drain_changes().size == 0
-
-
-@pytest.mark.parametrize("is_durable", [False, True])
-@pytest.mark.parametrize("subject", ["a", "S3"])
-@pytest.mark.parametrize("more", [{"revision": 1}, {"void": True}, {"void": True, "revision": 1}])
-def test_a_correction_without_an_identity_reaches_pairs_of_a_reference_let_go(
-    more, subject, is_durable, tmp_path
-):
-    store = Journal(tmp_path / "journal.sqlite") if is_durable else InMemoryStore()
-    rules, beside = Rules("nearest", tolerance_seconds=2.0), Concern("S3")
-    pairing = Pairing(
-        lambda _s, _q: rules, frozenset(("subject",)), store, lambda _sensor: (beside,)
-    )
-    feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("b", "x", 9.0, 6.0, u=1.0)])
-    first = Reference(subject, "x", 3.0, 4.0)
-    for reference in (first, Reference("b", "x", 9.0, 4.0)):
-        pairing.add_reference(reference, 3.0)
-        store.append(Batch(observations=[reference], pairs=pairing.drain_changes()))
-    pairing.expire(2e9)
-    late = msgspec.structs.replace(first, value=4.5, **more)
-    assert pairing.add_reference(late, 3e9) == "accepted"
-    store.append(Batch(observations=[late], pairs=pairing.drain_changes()))
-    assert pairing.add_reference(late, 3e9) == "duplicate"
-
-    stands = set() if late.void else {(0, 1.0, 5.0, 4.5, 0.0)}
-    assert standing(store.pairs()) == stands | {(1, 9.0, 6.0, 4.0, 0.0)}
-    assert pairing.corrections == 1
-    if is_durable:
-        store.close()
-
-
-def sample(subject: str, quantity: str, revision: int = 0) -> Reference:
-    return Reference(subject, quantity, 1.0, 4.0, identity="S-1", revision=revision)
-
-
-VOID = Reference("", "", float("nan"), float("nan"), identity="S-1", revision=2, void=True)
-
-
-@pytest.mark.parametrize("arrival", list(itertools.permutations(range(5))))
-def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
-    """But not what was revised since: the highest revision stands, in any order."""
-    messages = [
-        Reading("a", "x", 1.0, 5.0, u=1.0),
-        Reading("b", "x", 1.0, 6.0, u=1.0),
-        sample("a", "x"),
-        sample("b", "x", revision=4),
-        VOID,
-    ]
-    store = InMemoryStore()
-    rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), store)
-    feed(pairing, [messages[at] for at in arrival])
-
-    assert standing(pairing.drain_changes()) == {(1, 1.0, 6.0, 4.0, 0.0)}
-    for message in messages[2:]:
-        assert pairing.add_reference(message, 9.0) == "duplicate"
-
-
-def test_a_void_by_name_finds_references_that_are_no_longer_held():
-    store = InMemoryStore()
-    rules = Rules("nearest", tolerance_seconds=1.0)
-    pairing = Pairing(lambda _s, _q: rules, frozenset(("subject",)), store)
-    feed(pairing, [Reading("a", "x", 1.0, 5.0, u=1.0), sample("a", "x")])
-    store.append(Batch(observations=[sample("a", "x")], pairs=pairing.drain_changes()))
-    pairing.expire(1e9)
-    pairing.add_reference(VOID, 2e9)
-    store.append(Batch(observations=[VOID], pairs=pairing.drain_changes()))
-
-    assert standing(store.pairs()) == set()
-    pairing.expire(3e9)
-    assert pairing.add_reference(sample("a", "x"), 4e9) == "duplicate"
-
-
 def test_availability_is_the_share_of_references_that_came_with_a_reading():
     pairing = make("nearest")
     assert np.isnan(pairing.availability(0, 0.0))
@@ -544,63 +348,6 @@ def test_times_of_collocation_that_overlap_count_a_reference_once():
     assert pairing.availability(0, 0.0) == 1.0
 
 
-def test_a_void_by_name_holds_for_references_that_come_after_it_was_let_go():
-    store = InMemoryStore()
-    rules = Rules("nearest", tolerance_seconds=1.0)
-
-    def fresh() -> Pairing:
-        return Pairing(lambda _s, _q: rules, frozenset(("subject",)), store)
-
-    pairing = fresh()
-    pairing.add_reference(VOID, 0.0)
-    store.append(Batch(observations=[VOID], pairs=pairing.drain_changes()))
-    pairing.add_reference(sample("a", "x"), 50.0)
-    store.append(Batch(observations=[sample("a", "x")], pairs=pairing.drain_changes()))
-    pairing.expire(10.0)
-    again = fresh()
-    with again.recalling():
-        again.add_reference(sample("a", "x"), 50.0)
-    again.recall(store.pairs(), event_order(store.pairs()), [("a", "x"), ("b", "x")])
-    late = fresh()
-    late.add_reference(sample("b", "x"), 60.0)
-    late.add_reference(sample("c", "x", revision=4), 60.0)
-
-    for each in (pairing, again, late):
-        feed(each, [Reading("a", "x", 1.0, 5.0, u=1.0), Reading("b", "x", 1.0, 5.0, u=1.0)])
-        assert standing(each.drain_changes()) == set()
-
-
-def test_of_very_many_readings_the_nearest_pair_whatever_the_order_of_arrival():
-    most, chance = 5, random.Random(3)
-    rules = Rules("all", tolerance_seconds=50.0, max_pairs_per_reference=most)
-    for _ in range(200):
-        times = chance.sample(range(100), 30)
-        readings = [Reading("a", "x", float(at), float(at), 1.0) for at in times]
-        references = [
-            Reference("a", "x", at, 1000.0 + at, 0.1, identity=str(at))
-            for at in chance.sample(range(100), chance.choice((1, 2, 3)))
-        ]
-        said = [*readings, *references]
-        chance.shuffle(said)
-        pairing = Pairing(lambda _sensor, _quantity: rules, frozenset({"subject"}), InMemoryStore())
-        feed(pairing, said)
-
-        wanted: set[tuple[object, ...]] = set()
-        for reference in references:
-            own = [
-                each
-                for each in readings
-                if abs(each.time - reference.time) <= 50.0
-                and min(references, key=lambda r, t=each.time: (abs(r.time - t), r.time))
-                is reference
-            ]
-            own.sort(key=lambda each, t=reference.time: (abs(each.time - t), each.time))
-            wanted |= {(0, e.time, e.value, reference.value, 0.1) for e in own[:most]}
-        assert standing(pairing.drain_changes()) == wanted
-        if len(references) == 1:
-            assert pairing.limited_references == 1
-
-
 INTERVALS = ["interpolate", "mean_over_reference_interval"]
 
 
@@ -630,13 +377,3 @@ def test_an_interval_beside_a_stated_u_has_the_level_of_its_series(level, u):
     readings.append(Reading("a", "q", 20.0, 10.0, lower=8.0, upper=12.0))
 
     assert of_intervals("interpolate", readings, level)["u"].item() == pytest.approx(u)
-
-
-def test_a_revision_may_say_what_measured_the_reference():
-    pairing = make("nearest")
-    feed(pairing, [Reading("a", "q", 1.0, 10.0, 1.0), Reference("a", "q", 1.0, 10.0, identity="r")])
-    named = Reference("a", "q", 1.0, 10.5, identity="r", revision=1, reference_id="station-7")
-    feed(pairing, [named])
-
-    (buffer,) = pairing.reference_buffers.values()
-    assert buffer.has_reference_ids

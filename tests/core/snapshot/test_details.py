@@ -4,44 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits, SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, Contest
-from monitor.core.snapshot.series_stats import RECENT
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.journal.in_memory import InMemoryStore
-
-KEYED = SeriesRules(unit="kg", pairing=Rules("all", 3600.0))
-U = 5.0
-
-
-def weighed(rules: SeriesRules) -> Network:
-    """Two carts weigh thirty animals each; a third was silent. Cart b states intervals only."""
-    made = Network(
-        CoreSettings(lambda _s, _q: rules, match_on=frozenset({"key"}), limits=Limits(10, 1000)),
-        InMemoryStore(),
-    )
-    chance = np.random.default_rng(1)
-    observations: list = [Reading("c", "mass", 0.0, 1.0, u=1.0, key="never weighed")]
-    for animal in range(30):
-        truth, time = chance.normal(500.0, 50.0), 100.0 * animal
-        a, b = (truth + U * chance.standard_normal(2)).tolist()
-        observations += [
-            Reading("a", "mass", time, a, u=U, key=f"tag {animal}"),
-            Reading("b", "mass", time + 5.0, b, lower=b - 8.0, upper=b + 8.0, key=f"tag {animal}"),
-            Reference("crush", "mass", time + 9.0, truth, 0.5, f"tag {animal}", f"W{animal}"),
-        ]
-    made.apply(made.observe(observations, 0.0).pairs)
-    return made
-
-
-@pytest.fixture
-def network() -> Network:
-    return weighed(KEYED)
+from tests.core.snapshot.conftest import KEYED, weighed
 
 
 def test_a_detail_is_the_window_with_where_each_reference_came_from(network):
@@ -111,27 +82,3 @@ def test_contenders_have_the_density_of_their_settings(density, both, b):
 
 def test_an_occasion_nobody_had_is_empty(network):
     assert network.occasion("tag 99", 0.0).pairs is None
-
-
-def test_the_snapshot_carries_the_last_z_and_who_states_no_u(network):
-    now = network.evaluate(0.0)
-    rows = {name.sensor: row for row, name in enumerate(now.names)}
-    pairs = network.detail(SeriesKey("a", "mass"), 0.0).pairs
-    z, narrowed = pairs.z, pairs.u / np.hypot(pairs.u, pairs.u_ref)
-    due = 1.0 - 2.0 * np.mean(stats.norm.sf(1.6448536 * narrowed))
-
-    assert now.recent_z[rows["a"]].tolist() == pytest.approx(z[-RECENT:].tolist(), rel=1e-6)
-    assert np.isnan(now.recent_z[rows["c"]]).all()
-    assert now.intervals_only.tolist() == [name.sensor == "b" for name in now.names]
-    assert now.statistics["calibration_coverage_stated"][rows["a"]] == pytest.approx(due)
-
-
-def test_fewer_pairs_than_the_snapshot_has_room_for_leave_gaps_before_the_first():
-    rules = SeriesRules(pairing=Rules("nearest", 0.4))
-    network = Network(CoreSettings(lambda _s, _q: rules, limits=Limits(1, 1)), InMemoryStore())
-    both = [Reading("a", "m", 1.0, 3.0, u=1.0), Reference("a", "m", 1.1, 1.0)]
-    network.apply(network.observe(both, 0.0).pairs)
-    z = network.evaluate(0.0).recent_z[0]
-
-    assert np.isnan(z[:-1]).all()
-    assert z[-1] == 2.0
