@@ -47,8 +47,11 @@ CHECKED = tests/test_contracts.py tests/test_house.py tests/core tests/journal/t
 # What libraries matter to: numbers, decoding, settings, frames, notebooks, journal, HTTP and MQTT.
 SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py \
     tests/core/scores/test_statistics.py tests/core/windows/test_windows.py \
-    tests/core/detector/test_detector.py tests/core/state/test_network.py \
-    tests/decode/formats tests/decode/test_mapping.py tests/decode/test_units.py \
+    tests/core/test_columns.py tests/core/detector/test_detector.py \
+    tests/core/detector/test_accumulation.py tests/core/detector/test_lifecycle.py \
+    tests/core/state/test_network.py tests/decode/formats tests/decode/test_mapping.py \
+    tests/decode/test_fields.py tests/decode/test_quantity.py tests/decode/test_records.py \
+    tests/decode/test_units.py \
     tests/config/test_settings.py tests/test_package.py tests/frames/test_pair_frames.py \
     tests/test_notebook.py tests/journal/test_journal.py tests/mqtt/test_connection.py \
     tests/http tests/alerts/test_webhook.py tests/client/test_client.py
