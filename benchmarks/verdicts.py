@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import verdicts_streams as sim
 from verdicts_files import files, recorded
+from verdicts_percent import in_proportion
 from verdicts_scoring import NEXT, WINDOW, advised, alarms, goal, judged, ratios_of, share, table
 
 from monitor.core.verdict import Pairs, Verdict, judge_all
@@ -289,6 +290,7 @@ _MORE: dict[str, Callable[[argparse.Namespace], str]] = {
     "cost": cost,
     "files": lambda options: files(options.share),
     "recorded": lambda options: recorded(options.share),
+    "u in proportion to the reading": lambda options: in_proportion(options.share),
 }
 _TABLES: dict[str, Callable[[list[Cell]], str]] = {
     "names": names,

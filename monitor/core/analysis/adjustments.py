@@ -32,6 +32,7 @@ from monitor.core.scores.characteristics import bands, scale_for_level, scale_op
 from monitor.core.scores.curves import additive_for_level
 from monitor.core.scores.intervals import Interval, zms_interval
 from monitor.core.verdict.verdict import LEVEL, NOTHING, Estimate
+from monitor.core.verdict.weights import usual_u
 
 
 def share_independent(rho: float) -> tuple[float, float]:
@@ -60,15 +61,19 @@ def lag_one(rows: Float) -> float:
 
 
 def mean_offset(error: Float, u: Float, rho: float) -> Estimate:
-    """Return the u-weighted mean of ``error`` with a t interval on n_eff pairs, in its unit."""
+    """Return the mean of ``error`` weighted by 1/u^2, with a t interval on n_eff pairs.
+
+    Its standard error is that of the errors as they are, whatever u says of them (White 1980).
+    """
     if error.size == 0:
         return NOTHING
     weight = 1.0 / (u * u)
-    value = float((weight * error).sum() / weight.sum())
+    weight /= weight.sum()
+    value = float((weight * error).sum())
     n_eff = error.size * share_independent(rho)[0]
     if error.size < 2 or n_eff <= 1.0:
         return Estimate(value, np.nan, np.nan)
-    spread = float((weight * (error - value) ** 2).sum() / weight.sum()) / (1.0 - 1.0 / n_eff)
+    spread = float(((weight * (error - value)) ** 2).sum()) * error.size / (1.0 - 1.0 / n_eff)
     half = float(scipy.special.stdtrit(n_eff - 1.0, 0.5 + 0.5 * LEVEL)) * np.sqrt(spread / n_eff)
     return Estimate(value, value - half, value + half)
 
@@ -170,7 +175,11 @@ def applied(c: Columns, adjustment: Adjustment) -> Columns:
 
 
 def _offset(c: Columns) -> Adjustment:
-    return Adjustment(offset=mean_offset(c.error, c.u_eff, 0.0).value)
+    return Adjustment(offset=_mean_offset(c, 0.0).value)
+
+
+def _mean_offset(c: Columns, rho: float) -> Estimate:
+    return mean_offset(c.error, usual_u(c.u_eff, c.value, c.reference), rho)
 
 
 def _gain(c: Columns) -> Adjustment:
@@ -259,7 +268,7 @@ def suggestions(c: Columns) -> dict[str, Estimate]:
     optimal, conformal = (float(each(c)[0]) for each in (scale_optimal, scale_for_level))
     scale = b.scale[kept]
     return {
-        "offset": mean_offset(c.error, c.u_eff, rho),
+        "offset": _mean_offset(c, rho),
         "gain": _gain_estimate(c),
         "scale": factor_on_u(_root(zms_interval(c)), c),
         "both": factor_on_u(spread_factor((c.error - offset) / c.u_eff, rho), c),

@@ -34,7 +34,8 @@ from monitor.core.fleet.common_errors import (
 from monitor.core.formatting import TO_THE_MINUTE, amount, date_time
 from monitor.core.model import Float, Int, Records
 from monitor.core.pairing.series_rules import MOST_SYSTEMATIC, Systematic
-from monitor.core.verdict.pairs import TO_SD, inflation, inflation_of_squares
+from monitor.core.verdict.pairs import inflation, inflation_of_squares
+from monitor.core.verdict.rows import TO_SD
 from monitor.core.verdict.verdict import LEVEL, Estimate
 from monitor.core.verdict.words import STUCK_DIGITS, direction, estimated, three_digits, with_unit
 

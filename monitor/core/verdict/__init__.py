@@ -18,6 +18,9 @@ Tried and rejected: one regression for the gain (it calls half of all faults of 
 best cut alone (its intervals hold the truth in 80 %); naming by the sum over rivals instead of by
 the best of each kind (a drift has more places to begin than a step, and always wins).
 
+No weight depends on the error that it weighs (:mod:`.weights`): where a sensor states a smaller u
+when it reads low, pairs weigh by the usual u at what their errors are independent of.
+
 Series are judged side by side (:func:`judge_all`), and one series is a batch of one. Arrays are
 series by pairs, padded on the right with values that add nothing to a sum, and the sums are the
 same however far they are padded, so a verdict does not depend on what is judged beside it.

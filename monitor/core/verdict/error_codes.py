@@ -16,9 +16,10 @@ import numpy as np
 
 from monitor.core.model import Bool, Int
 from monitor.core.verdict.naming import Evidence
-from monitor.core.verdict.pairs import FAR, TO_SD, Pairs, median
+from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.partition import RIGHT
 from monitor.core.verdict.rivals import FEWEST_HELD
+from monitor.core.verdict.rows import FAR, TO_SD, median
 from monitor.core.verdict.verdict import (
     FAULT,
     NO_REMEDY,

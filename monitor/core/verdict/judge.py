@@ -140,7 +140,14 @@ def judged(
 
     ``evidence`` and ``cut`` are what :func:`gathered_evidence` returns for ``side``.
     """
-    found = [named_verdict(*each) for each in zip(evidence, side.pairs, alarm, strict=True)]
+    found = [
+        named_verdict(*each)._replace(u_follows=follows)
+        for each, follows in zip(
+            zip(evidence, side.pairs, alarm, strict=True),
+            side.weights.follows.tolist(),
+            strict=True,
+        )
+    ]
     some = [i for i, each in enumerate(found) if wants_model(each)]
     if some:
         begin = np.array([found[i].segment for i in some])

@@ -20,8 +20,19 @@ import numpy as np
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import Systematic, explained
+from monitor.core.verdict.rows import (
+    FAR,
+    TO_SD,
+    dots,
+    median,
+    medians,
+    padded,
+    quotients,
+    sums,
+    width_of,
+)
+from monitor.core.verdict.weights import Weights, weights_for
 
-FAR: Final = 4.0  # uncertainties from which an error is far off
 RHO_MAX: Final = 0.95
 _RESOLUTION: Final = 2.0**-51
 # An error is never more than 1e9 times its uncertainty, and no pair 1e9 times as certain as most:
@@ -29,10 +40,6 @@ _RESOLUTION: Final = 2.0**-51
 _LEAST_SHARE: Final = 1e-9
 _LEAST: Final = 1e-150
 _MOVING: Final = 0.2  # share of pairs whose time differs from that of the pair before
-LANES: Final = 32  # rows a multiple of this wide have the same sums however far they are padded
-_AROUND: Final = 8
-_MOST_FAR: Final = 0.25  # share of far neighbours above which that is the spread there
-TO_SD: Final = 1.4826  # of a median absolute deviation, for the normal
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
 
@@ -131,20 +138,25 @@ class Side:
         """Value - reference."""
         return self.value - self.reference
 
-    @cached_property
+    @property
     def s(self) -> Float:
-        """Stated standard uncertainty of the error by chance, at least what a double resolves.
+        """Standard uncertainty by chance that weighs each error, see :mod:`.weights`."""
+        return self.weights.s
 
-        The part of systematic effects is not in it.
+    @cached_property
+    def weights(self) -> Weights:
+        """What weighs each error, from its stated standard uncertainty by chance.
+
+        That is at least what a double resolves, and the part of systematic effects is not in it.
         """
         least = _LEAST_SHARE * np.abs(self.error).max(axis=1, initial=0.0)
         stated = np.hypot(*self._parts)
         if self.fixed.any():
             stated = np.sqrt(np.maximum(stated * stated - self.fixed * self.fixed, 0.0))
-        found = np.maximum(stated, np.maximum(least, _LEAST)[:, None])
-        found = np.maximum(found, _LEAST_SHARE * medians(found, self.live)[:, None])
-        found[~self.live] = 1.0
-        return found
+        stated = np.maximum(stated, np.maximum(least, _LEAST)[:, None])
+        stated = np.maximum(stated, _LEAST_SHARE * medians(stated, self.live)[:, None])
+        stated[~self.live] = 1.0
+        return weights_for(stated, self.value, self.reference, self.live, self.n)
 
     @cached_property
     def _parts(self) -> tuple[Float, Float]:
@@ -223,100 +235,16 @@ class Side:
             setattr(found, name, getattr(self, name)[which])
         for name in ("_parts", "_steps"):
             found.__dict__.pop(name, None)
+        if "weights" in vars(self):
+            found.__dict__["weights"] = Weights(self.s[which], self.weights.follows[which])
         return found
 
 
 _OF_SERIES: Final = {
     *("fixed", "most"),
-    *("n", "live", "value", "u", "reference", "u_ref", "error", "s", "is_resolved", "unit", "z"),
+    *("n", "live", "value", "u", "reference", "u_ref", "error", "is_resolved", "unit", "z"),
     *("h", "time", "clock", "has_clock"),
 }
-
-
-def width_of(n: Int) -> int:
-    """Return the width of rows that hold ``n`` numbers each and at least one 0."""
-    return (int(n.max(initial=0)) // LANES + 1) * LANES
-
-
-def padded(rows: Sequence[Float]) -> Float:
-    """Return rows side by side, each padded with 0 on the right."""
-    found = np.zeros((len(rows), width_of(np.array([row.size for row in rows]))))
-    for goal, row in zip(found, rows, strict=True):
-        goal[: row.size] = row
-    return found
-
-
-def medians(rows: Float, mask: Bool) -> Float:
-    """Return the median of the places of each row where ``mask`` is true."""
-    ordered = np.sort(np.where(mask, rows, np.inf), axis=1)
-    n = np.count_nonzero(mask, axis=1)
-    at, low = np.arange(n.size), np.maximum(n - 1, 0) // 2
-    return 0.5 * (ordered[at, low] + ordered[at, np.minimum(n // 2, rows.shape[1] - 1)])
-
-
-def median(rows: Float) -> float:
-    """Return the median of some rows."""
-    return float(medians(rows[None], np.ones((1, rows.size), dtype=np.bool_))[0])
-
-
-def robust_scales(off: Float, mask: Bool) -> Float:
-    """Return the standard deviation of deviations, estimated from their median, at least 1."""
-    return np.maximum(1.0, TO_SD * medians(np.abs(off), mask))
-
-
-# Exchanges that leave the median of nine in the middle (Smith, 1996).
-_EXCHANGES: Final = (
-    *((1, 2), (4, 5), (7, 8), (0, 1), (3, 4), (6, 7), (1, 2), (4, 5), (7, 8), (0, 3)),
-    *((5, 8), (4, 7), (3, 6), (1, 4), (2, 5), (4, 7), (4, 2), (6, 4), (4, 2)),
-)
-_WIDTH: Final = 9
-
-
-def running_medians(rows: Float, live: Bool, n: Int) -> Float:
-    """Return the median of each pair and its eight neighbours, at the ends of the outer nine."""
-    middle = rows.shape[1] - _WIDTH + 1
-    window = [rows[:, k : k + middle] for k in range(_WIDTH)]
-    for one, other in _EXCHANGES:
-        low, high = window[one], window[other]
-        window[one], window[other] = np.minimum(low, high), np.maximum(low, high)
-    half = _WIDTH // 2
-    place = np.clip(np.arange(rows.shape[1]), half, np.maximum(n - half - 1, half)[:, None]) - half
-    found = np.take_along_axis(window[half], place, axis=1)
-    short = n <= _WIDTH
-    if short.any():
-        found[short] = medians(rows[short], live[short])[:, None]
-    return found
-
-
-def near(off: Float, live: Bool, n: Int) -> Bool:
-    """Return which deviations are not far; where many neighbours are far, that is the spread."""
-    far = (np.abs(off) > FAR * robust_scales(off, live)[:, None]) & live
-    kept = live.copy()
-    some = np.flatnonzero(far.any(axis=1))
-    if some.size:
-        far = far[some]
-        total = np.zeros((some.size, far.shape[1] + 1), dtype=np.int64)
-        np.cumsum(far, axis=1, out=total[:, 1:])
-        at = np.arange(far.shape[1])
-        low, high = np.maximum(at - _AROUND, 0), np.minimum(at + _AROUND + 1, n[some, None])
-        around = np.take_along_axis(total, high, axis=1) - total[:, low]
-        kept[some] &= ~far | (around > _MOST_FAR * (high - low))
-    return kept
-
-
-def dots(one: Float, other: Float) -> Float:
-    """Return the sums of products along each row, the same however far rows are padded with 0."""
-    return np.asarray(np.einsum("ij,ij->i", one, other))
-
-
-def sums(rows: Float) -> Float:
-    """Return the sum of each row, the same however far it is padded with 0."""
-    return np.asarray(np.einsum("ij->i", rows))
-
-
-def quotients(above: Float, below: Float, otherwise: float = 0.0) -> Float:
-    """Return the quotients, ``otherwise`` where there is none."""
-    return np.divide(above, below, out=np.full(np.shape(above), otherwise), where=below != 0.0)
 
 
 def rho_of_differences(p: Side) -> Float:

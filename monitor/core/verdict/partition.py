@@ -19,7 +19,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import Side, near, running_medians
+from monitor.core.verdict.pairs import Side
+from monitor.core.verdict.rows import near, running_medians
 
 # What a piece may be. A hinge is a line that begins where the piece before ended.
 RIGHT, LEVEL, LINE, HINGE = range(4)

@@ -12,16 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import (
-    Side,
-    dots,
-    lag_ones,
-    medians,
-    quotients,
-    robust_scales,
-    sums,
-    width_of,
-)
+from monitor.core.verdict.pairs import Side, lag_ones
+from monitor.core.verdict.rows import dots, medians, quotients, robust_scales, sums, width_of
 from monitor.core.verdict.verdict import (
     CLASSICAL,
     NO_SLOPES,

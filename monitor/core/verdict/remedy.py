@@ -17,18 +17,9 @@ import numpy as np
 import scipy
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import (
-    TO_SD,
-    Side,
-    dots,
-    inflation,
-    lag_ones,
-    medians,
-    padded,
-    quotients,
-    sums,
-)
+from monitor.core.verdict.pairs import Side, inflation, lag_ones
 from monitor.core.verdict.partition import Sums, cumulated, level_of, line_of, segments
+from monitor.core.verdict.rows import TO_SD, dots, medians, padded, quotients, sums
 from monitor.core.verdict.verdict import (
     CLASSICAL,
     FAULT,

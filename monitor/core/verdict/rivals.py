@@ -15,9 +15,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Float, Int
-from monitor.core.verdict.pairs import Pairs, Side, medians
+from monitor.core.verdict.pairs import Pairs, Side
 from monitor.core.verdict.partition import Cut, costs, tails
 from monitor.core.verdict.relations import FEWEST
+from monitor.core.verdict.rows import medians
 from monitor.core.verdict.verdict import CLASSICAL, PREDICTIVE, Slopes
 
 LAGS: Final = 8

@@ -22,10 +22,12 @@ from monitor.core.verdict.faults import (
     fault_estimate_unit,
     shows,
 )
-from monitor.core.verdict.pairs import FAR, Pairs
+from monitor.core.verdict.pairs import Pairs
+from monitor.core.verdict.rows import FAR
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
+    RELATED,
     Remedy,
     Verdict,
 )
@@ -76,6 +78,14 @@ def sentence(verdict: Verdict, n: int, unit: str, apart: str = "", *, fired: boo
 
     ``apart`` are the words about a few pairs that a right sensor is not judged by.
     """
+    plain = _sentence(verdict, n, unit, apart, fired=fired)
+    is_clear = fired or verdict.state in (IS_RIGHT, FAULT)
+    if not (verdict.u_follows and is_clear) or verdict.fault in RELATED:
+        return plain
+    return f"{plain}; {words.smaller_u(unit)}"
+
+
+def _sentence(verdict: Verdict, n: int, unit: str, apart: str, *, fired: bool) -> str:
     if verdict.state == IS_RIGHT:
         nearly = _nearly(verdict, unit, with_scale=not apart)
         return (nearly or f"as right as it says{_within(verdict, unit)}") + apart

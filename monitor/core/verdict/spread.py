@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import (
+from monitor.core.verdict.pairs import Side
+from monitor.core.verdict.rows import (
     FAR,
     LANES,
     TO_SD,
-    Side,
     dots,
     medians,
     padded,

@@ -274,6 +274,7 @@ class Verdict(NamedTuple):
     ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs from
     ``segment`` on cover and ``last`` the time of the last one, s UTC; NaN if there are none.
     ``delay`` is the usual time of the pairs by which it is late, s; NaN if it is not known.
+    ``u_follows``: an error by chance changes the u that is stated with it (:mod:`.weights`).
     """
 
     state: str
@@ -303,6 +304,7 @@ class Verdict(NamedTuple):
     last: float = NAN
     delay: float = NAN
     code: ErrorCode | None = None
+    u_follows: bool = False
     sentence: str = ""
     advice: str = ""
 

@@ -19,15 +19,12 @@ from monitor.core.verdict.faults import LEAST_FAR
 from monitor.core.verdict.judge import OF_A_FORM, gathered_evidence, judged
 from monitor.core.verdict.naming import is_over
 from monitor.core.verdict.pairs import (
-    FAR,
-    TO_SD,
     Pairs,
     Side,
     cautious_rho,
     inflation,
     inflation_of_squares,
     long_inflation,
-    median,
 )
 from monitor.core.verdict.partition import (
     LEVEL,
@@ -43,6 +40,7 @@ from monitor.core.verdict.partition import (
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
+from monitor.core.verdict.rows import FAR, TO_SD, median
 from monitor.core.verdict.sentences import before_sentence, day, with_words
 from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_of, spreads_of
 from monitor.core.verdict.verdict import (
@@ -249,6 +247,7 @@ def _judged(side: Side) -> Verdict:
         pairs=n,
         n_effective=n / fit.inflation,
         explained=p.explained,
+        u_follows=bool(side.weights.follows[0]),
     )
 
 

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from monitor.core.formatting import amount, count_of, duration
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
-from monitor.core.verdict.pairs import FAR, Spread
+from monitor.core.verdict.pairs import Spread
+from monitor.core.verdict.rows import FAR
 from monitor.core.verdict.verdict import ErrorCode, Estimate, Verdict
 
 _PLAIN: Final = (1e-4, 1e9)
@@ -163,6 +164,11 @@ def instead(intercept: str, slope: str, unit: str) -> str:
 def spread_times(factor: float, spread: Spread) -> str:
     """Return what is multiplied for u to become ``factor`` times as large."""
     return f"multiply {_SPREADS[spread]} by {three_digits(factor)}"
+
+
+def smaller_u(unit: str) -> str:
+    """Return "states a smaller u when it reads low": its u follows its errors."""
+    return f"states a smaller u when it reads {direction(-1.0, unit)}"
 
 
 def counted(pairs: int) -> str:
