@@ -122,6 +122,10 @@ def comment(sentence: str, indent: str = "") -> list[str]:
     )
 
 
+# Plain words that a reader of YAML 1.2 or 1.1 takes for something else than a text.
+_YAML_WORDS: Final = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
+
+
 def value(content: object) -> str:
     """Return a value as YAML: JSON with unquoted keys where possible."""
     if isinstance(content, Mapping):
@@ -129,13 +133,11 @@ def value(content: object) -> str:
         return f"{{{inside}}}"
     if isinstance(content, list | tuple):
         return f"[{', '.join(map(value, content))}]"
-    return json.dumps(content, ensure_ascii=not _is_printable(content))
+    text = json.dumps(content, ensure_ascii=False)
+    return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in text)
 
 
 def _key(key: object) -> str:
     text = str(key)
-    return text if text.isidentifier() and text.isascii() and text != "no" else json.dumps(text)
-
-
-def _is_printable(content: object) -> bool:
-    return not isinstance(content, str) or content.isprintable()
+    is_plain = text.isidentifier() and text.isascii() and text.lower() not in _YAML_WORDS
+    return text if is_plain else value(text)

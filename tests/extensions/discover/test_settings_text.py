@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from monitor.extensions.discover.settings_text import comment, value
 
-TEXTS = st.text(st.characters(exclude_categories=("Cs",), max_codepoint=0xFFFF), max_size=12)
-KEYS = st.text("abcü1_-: #", max_size=6)
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+KEYS = st.text("abcü1_-: #", max_size=6) | st.sampled_from(["null", "On", "yes", "NO", "true"])
 LEAVES = st.none() | st.booleans() | st.integers(-(10**12), 10**12) | TEXTS
 VALUES = st.recursive(
     LEAVES, lambda of: st.lists(of, max_size=3) | st.dictionaries(KEYS, of, max_size=3)
