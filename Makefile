@@ -41,8 +41,8 @@ PARALLEL = -n $(shell expr 3 '*' `getconf _NPROCESSORS_ONLN` / 2) --dist workste
 LIVES = tests/acceptance/test_simulation.py::test_lives_lose_nothing_and_end_with_the_bits_of_an_undisturbed_one
 CHECKED = tests/test_contracts.py tests/test_house.py tests/core tests/journal/test_journal.py \
     tests/journal/test_store.py tests/journal/test_writing.py tests/mqtt/test_codec.py \
-    tests/mqtt/test_connection.py tests/mqtt/test_inbox.py tests/mqtt/test_receiver.py \
-    tests/daemon/test_redeliveries.py tests/http/test_access.py tests/http/test_host_names.py \
+    tests/mqtt/test_connection.py tests/mqtt/test_source.py tests/mqtt/test_inbox.py tests/mqtt/test_receiver.py \
+    tests/mqtt/test_confirmations.py tests/daemon/test_redeliveries.py tests/http/test_access.py tests/http/test_host_names.py \
     tests/acceptance/test_conservation.py $(LIVES)
 # What libraries matter to: numbers, decoding, settings, frames, notebooks, journal, HTTP and MQTT.
 SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py \
@@ -52,7 +52,7 @@ SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py
     tests/core/state/test_network.py tests/decode/formats tests/decode/test_mapping.py \
     tests/decode/test_fields.py tests/decode/test_quantity.py tests/decode/test_records.py \
     tests/decode/test_units.py \
-    tests/config/test_settings.py tests/test_package.py tests/frames/test_pair_frames.py \
+    tests/config tests/test_package.py tests/frames \
     tests/test_notebook.py tests/journal/test_journal.py tests/mqtt/test_connection.py \
     tests/http tests/alerts/test_webhook.py tests/client/test_client.py
 

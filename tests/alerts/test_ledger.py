@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from harness.programs import until
-from harness.transitions import CALM
 from harness.yard import fleet
 
-from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import LOOKS, Ledger, View
-from monitor.alerts.outlet import LaterError, Outlet
 from monitor.alerts.transition import Transition
 from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
@@ -27,7 +21,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
 from monitor.core.verdict import Estimate, Verdict
-from monitor.journal import Batch, Journal, JournalAlerts, JournalFullError
+from monitor.journal import Batch
 from monitor.journal.in_memory import InMemoryStore
 
 ALERTS = (
@@ -310,141 +304,3 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     (over,) = take(*[reference(at, 10.0, revision=1) for at in range(60, 75)])
     assert (over.after, over.corrected, over.incident) == ("resolved", True, begun.id)
     assert take(reading(75), reference(75, 10.0)) == []
-
-
-class Heard:
-    """A sink that lists what it is told."""
-
-    def __init__(self) -> None:
-        self.heard: list[Transition] = []
-
-    def deliver(self, transition: Transition) -> None:
-        self.heard.append(transition)
-
-    @property
-    def tried(self) -> bool:
-        """Whether it was told anything."""
-        return bool(self.heard)
-
-    def close(self) -> None:
-        """Hold nothing."""
-
-
-class Unreachable:
-    """A sink whose address nobody answers."""
-
-    def __init__(self) -> None:
-        self.tried = False
-
-    def deliver(self, transition: Transition) -> None:
-        self.tried = True
-        raise LaterError("nobody answers")
-
-    def close(self) -> None:
-        """Hold nothing."""
-
-
-@pytest.fixture
-def alerts(tmp_path: Path) -> Iterator[JournalAlerts]:
-    journal = Journal(tmp_path / "journal.sqlite", transitions_kept=100)
-    yield journal.alerts
-    journal.close()
-
-
-def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, monkeypatch):
-    dispatch, now = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
-    with monkeypatch.context() as patch:
-        patch.setattr(alerts, "record", _full)
-        dispatch.notify(now)
-    assert dispatch.history == ()
-    dispatch.notify(view(seen(["ok"], {})))
-    dispatch.notify(now._replace(taken_back=frozenset()))
-    assert [each.after for each in dispatch.history] == ["firing"]
-    with monkeypatch.context() as patch:
-        patch.setattr(alerts, "record", _full)
-        over = AlertChange(0, 977.0, "firing", "ok", "offset")
-        dispatch.notify(view(seen(["ok"], {}), changes=[over], taken_back=frozenset({0})))
-    dispatch.notify(view(seen(["ok"], {})))
-    told = dispatch.history[0]
-    assert (told.after, told.corrected, told.time) == ("resolved", True, 977.0)
-    assert dispatch.transitions == {("offset", "firing"): 1, ("offset", "resolved"): 1}
-    dispatch.close()
-
-
-@pytest.mark.parametrize("fires_again", [False, True])
-def test_an_alert_that_is_taken_back_of_a_stale_series_is_corrected_once_it_ends(
-    alerts, fires_again
-):
-    dispatch, firing = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
-    dispatch.notify(firing)
-    over = AlertChange(0, 977.0, "firing", "ok", "offset")
-    dispatch.notify(view(seen(["stale"], {}), changes=[over], taken_back=frozenset({0})))
-    dispatch.notify(view(seen(["stale"], {})))
-    assert [each.after for each in dispatch.history] == ["firing"]
-
-    if fires_again:
-        dispatch.notify(firing)
-    dispatch.notify(view(seen(["ok"], {})))
-    told = dispatch.history[0]
-    expected = (False, 1000.0) if fires_again else (True, 977.0)
-    assert (told.after, told.corrected, told.time) == ("resolved", *expected)
-
-
-def _full(*_words: object) -> None:
-    raise JournalFullError("no space")
-
-
-def test_a_new_sink_that_cannot_be_reached_at_first_is_spared_the_history_later(alerts):
-    calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
-    dispatch = Dispatch(alerts)
-    dispatch.notify(view(alarm))
-    for _ in range(10):
-        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
-        dispatch.notify(view(alarm))
-    dispatch.close()
-
-    for sink in (Unreachable(), Heard()):
-        dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
-        dispatch.notify(view(alarm))
-        until("it was tried", lambda sink=sink: sink.tried)
-        dispatch.close()
-    assert [each.seq for each in sink.heard] == [1]
-
-    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
-    dispatch.notify(view(calm))
-    until("it goes on from there", lambda: len(sink.heard) == 2)
-    dispatch.close()
-    assert [each.after for each in sink.heard] == ["firing", "resolved"]
-
-
-def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(alerts):
-    calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
-    dispatch = Dispatch(alerts)
-    dispatch.notify(view(alarm))
-    for _ in range(80):  # of 160 transitions of the second series the first 62 are gone
-        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
-        dispatch.notify(view(alarm))
-    dispatch.close()
-
-    sink = Heard()
-    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
-    dispatch.notify(view(alarm))
-    until("it is told", lambda: dispatch.figures()["new"].queued == 0)
-    assert [each.seq for each in sink.heard] == [1]
-    dispatch.notify(view(calm))
-    until("it is told more", lambda: len(sink.heard) == 2)
-    dispatch.close()
-    assert [(each.seq, each.after) for each in sink.heard] == [(1, "firing"), (162, "resolved")]
-
-    dispatch = Dispatch(alerts)
-    for _ in range(60):
-        dispatch.notify(view(alarm))
-        dispatch.notify(view(calm))
-    dispatch.close()
-    sink = Heard()
-    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
-    dispatch.notify(view(calm))
-    until("it is told the rest", lambda: dispatch.figures()["new"].queued == 0)
-    assert [each.seq for each in sink.heard] == list(range(183, 283))
-    assert dispatch.figures()["new"].dropped == 20
-    dispatch.close()

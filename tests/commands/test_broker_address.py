@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.commands.broker_address import broker_keys
+from monitor.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,9 @@ from monitor.commands.broker_address import broker_keys
 )
 def test_an_address_says_how_to_connect(address, keys):
     assert broker_keys(address) == keys
+
+
+@pytest.mark.parametrize("address", ["http://b", "://b", "b:x", "user@b", "mqtt://", "b/c:1"])
+def test_what_is_no_address_is_refused_with_what_to_write(address):
+    with pytest.raises(UsageError, match="write"):
+        broker_keys(address)

@@ -176,27 +176,6 @@ def test_what_cannot_be_compared_is_said(fleet, capsys, arguments, says):
     assert says in capsys.readouterr().err
 
 
-@pytest.fixture
-def two_units(tmp_path: Path) -> Path:
-    """Return a sensor in kg and a better one in g that weighed the same things."""
-    chance, file = np.random.default_rng(5), tmp_path / "units.csv"
-    rows = []
-    for at, time in enumerate(instants()):
-        truth, kg, g = chance.normal(500.0, 40.0), *chance.normal(0.0, (9.0, 3000.0))
-        rows.append(f"{time},a,kg,{truth + kg},9,{truth},{at + 1}")
-        rows.append(f"{time},b,g,{1e3 * truth + g},3000,{1e3 * truth},{at + 1}")
-    heads = "time,sensor,unit,value,sigma,reference,reference_event"
-    file.write_text("\n".join([heads, *rows]) + "\n")
-    return file
-
-
-def test_sensors_in_different_units_are_not_compared(two_units, tmp_path, capsys):
-    assert main(["compare", str(two_units), "--sensors", "a", "b"]) == 2
-    assert "the two are in g and kg; convert one of them" in capsys.readouterr().err
-    assert main(["report", str(two_units), "--out", str(tmp_path / "report.html")]) == 0
-    assert "reads best" not in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
 def test_one_unit_that_is_spelled_in_two_ways_is_one(fleet, capsys):
     text = re.sub(r"(,near,.*),kg", r"\1,ug/m3", fleet.read_text())
     fleet.write_text(re.sub(r"(,far,.*),kg", r"\1,µg/m³", text), encoding="utf-8")
@@ -211,14 +190,6 @@ def test_what_of_the_file_is_not_used_is_said_beside_the_answer(fleet, tmp_path,
 
     assert main(["compare", str(path), "--sensors", "near", "far"]) == 0
     assert f"{path}: columns not used: note" in capsys.readouterr().err
-
-
-def test_without_common_events_there_is_a_sentence(tmp_path, capsys):
-    rows = [f"{time},{'ab'[at % 2]},m,1.0,1,{at},kg" for at, time in enumerate(instants())]
-    found = compared(capsys, str(table(tmp_path / "apart.csv", rows)), "--sensors", "a", "b")
-
-    assert found["events"] == [0, 0]
-    assert "cannot be compared: they share no event" in found["sentences"][0]
 
 
 def test_scores_block_by_block_hold_every_pair_once(fleet, capsys):

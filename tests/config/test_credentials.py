@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from monitor.config import (
-    SettingsError,
-    load,
-    parse,
-    resolve_secret,
-)
-from tests.config.test_settings import CANARY, settings_of
+from monitor.config import SettingsError, load, parse, resolve_secret
+from tests.config.test_connections import CANARY
+from tests.config.test_settings import settings_of
 
 
 def test_name_and_password_come_from_the_environment():

@@ -241,29 +241,6 @@ class Crowd:
         self.connected = False
 
 
-def test_the_daemon_reads_between_two_slices_and_waits_only_when_there_is_nothing_to_do(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr("monitor.daemon.loop._PUBLISH_SECONDS", 0.0)
-    path = tmp_path / "journal.sqlite"
-    settings = {
-        "journal": {"path": str(path)},
-        "series": {"max_new_per_minute": 1_000_000},
-        "publish": {"interval_seconds": 3600},
-    }
-    parts = assemble(Settings.model_validate(settings), NOW)
-    source, screen = Crowd(40), Screen()
-    source.daemon = daemon = Daemon(parts, source, Publisher(parts, screen), clock=lambda: NOW)
-    daemon.run()
-
-    busy = source.timeouts.count(0.0)
-    assert 8 < busy < 39
-    assert source.timeouts[0] > 0.0
-    assert source.timeouts[-1] > 0.0
-    assert len(screen.pages) == 2  # the first, and the last at the end
-    assert screen.pages[-1].snapshot.window_pairs.sum() == 600 + 39 * 3  # with the batch in hand
-
-
 def test_what_a_full_disk_keeps_from_being_durable_is_not_published_at_the_end(tmp_path):
     parts = assemble(Settings(journal={"path": str(tmp_path / "journal.sqlite")}), NOW)
     source, screen, finished = Crowd(1), Screen(), []

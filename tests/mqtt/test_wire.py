@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import resource
 import select
@@ -266,33 +265,6 @@ def test_a_peer_that_keeps_a_handshake_going_is_given_up_too(what, authority):
             dripping.set()
             thread.join(SECONDS)
     assert 0 < sent < len(drips) - 1
-
-
-def test_a_name_that_is_never_resolved_holds_nobody_up(monkeypatch):
-    answer = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answer.wait(SECONDS) and [])
-    try:
-        with pytest.raises(TimeoutError, match=r"the address of broker\.example"):
-            Wire.connect("broker.example", 1883, 0.05)
-    finally:
-        answer.set()
-
-
-def test_an_address_that_this_machine_cannot_use_is_passed_over(monkeypatch):
-    resolved, made = socket.getaddrinfo, socket.socket
-
-    def no_ipv6(family, *rest, **named):
-        if family == socket.AF_INET6:
-            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
-        return made(family, *rest, **named)
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        usable = resolved("127.0.0.1", port, type=socket.SOCK_STREAM)
-        strange = (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", port, 0, 0))
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [strange, *usable])
-        monkeypatch.setattr(socket, "socket", no_ipv6)
-        Wire.connect("broker.example", port, SECONDS).close()
 
 
 def test_a_wire_has_any_number():

@@ -116,8 +116,8 @@ ATTACKS: Final = (
         "a deleted log of the journal opened empty without a word",
         "refused with exit 65 until the log is back or a repair is requested",
         (
-            "journal/test_repairing.py::test_a_log_that_is_gone_is_told_until_a_repair",
-            "journal/test_repairing.py::test_the_file_of_a_running_daemon_alone_is_no_copy",
+            "journal/test_log_end.py::test_a_log_that_is_gone_is_told_until_a_repair",
+            "journal/test_log_end.py::test_the_file_of_a_running_daemon_alone_is_no_copy",
         ),
     ),
     Row(
@@ -129,16 +129,16 @@ ATTACKS: Final = (
         "the same settings elsewhere took over the session",
         "each journal has a client identifier of its own; a takeover is reported by name",
         (
-            "mqtt/test_client_ids.py::test_the_same_settings_with_another_journal_take_nothing_over",
-            "mqtt/test_client_ids.py::test_a_takeover_is_told_with_the_name",
+            "daemon/test_assembly.py::test_the_same_settings_with_another_journal_take_nothing_over",
+            "daemon/test_assembly.py::test_a_takeover_is_told_with_the_name",
         ),
     ),
     Row(
         "ten hang-ups ended with a certainty that nobody had; an unknown PUBACK code was fatal",
         "says that it is not sure; an unknown code is a refusal in words",
         (
-            "mqtt/test_broker_moods.py::test_many_hang_ups_end_with_a_sentence_that_does_not_claim_to_be_sure",
-            "mqtt/test_broker_moods.py::test_a_reason_code_that_no_standard_knows_is_a_refusal_in_words",
+            "mqtt/test_publish.py::test_many_hang_ups_end_with_a_sentence_that_does_not_claim_to_be_sure",
+            "mqtt/test_publish.py::test_a_reason_code_that_no_standard_knows_is_a_refusal_in_words",
         ),
     ),
     Row(

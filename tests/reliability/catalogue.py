@@ -25,7 +25,7 @@ CATALOGUE: Final = (
     Row(
         "the broker lost the session",
         "subscribes anew, counts it (`monitor_session_lost_total`), logs it",
-        (_MQTT + "test_a_lost_session_is_counted",),
+        ("mqtt/test_source.py::test_a_lost_session_is_counted",),
     ),
     Row(
         "the network swallows everything, half-open connections",
@@ -85,7 +85,7 @@ CATALOGUE: Final = (
         "asked for only when a subscription is new; they count once",
         (
             _RARE + "test_retained_messages_count_once_whatever_is_begun_anew",
-            _MQTT + "test_what_was_not_acknowledged_comes_again_and_what_was_does_not",
+            "mqtt/test_source.py::test_what_was_not_acknowledged_comes_again_and_what_was_does_not",
         ),
     ),
     Row(
@@ -190,9 +190,9 @@ CATALOGUE: Final = (
         (
             "journal/test_repairing.py::test_no_flipped_bit_is_read_as_something_else",
             "journal/test_repairing.py::test_any_damage_can_be_repaired",
-            "journal/test_repairing.py::test_a_log_that_is_gone_is_told_until_a_repair",
-            "journal/test_repairing.py::test_a_log_that_was_cut_anywhere_is_refused_until_a_repair",
-            "journal/test_repairing.py::test_a_log_of_another_journal_or_an_earlier_one_is_refused",
+            "journal/test_log_end.py::test_a_log_that_is_gone_is_told_until_a_repair",
+            "journal/test_log_end.py::test_a_log_that_was_cut_anywhere_is_refused_until_a_repair",
+            "journal/test_log_end.py::test_a_log_of_another_journal_or_an_earlier_one_is_refused",
         ),
     ),
     Row(
@@ -224,14 +224,14 @@ CATALOGUE: Final = (
         "mistakes in the settings, at the start or when they are read again",
         "all at once with line and column; on SIGHUP the old ones stay and a metric says so",
         (
-            "config/test_settings.py::test_all_mistakes_are_told_at_once_in_the_order_of_the_file",
+            "config/test_loading.py::test_all_mistakes_are_told_at_once_in_the_order_of_the_file",
             "acceptance/test_reload.py::test_settings_with_a_mistake_are_refused_and_the_old_ones_stay",
         ),
     ),
     Row(
         "a settings file that is a bomb",
         "at most 1 MiB, no aliases, no key twice",
-        ("config/test_settings.py::test_a_yaml_bomb_costs_its_own_length_and_no_more",),
+        ("config/test_loading.py::test_a_yaml_bomb_costs_its_own_length_and_no_more",),
     ),
     Row(
         "secrets",

@@ -38,7 +38,7 @@ SHOWN_BY: Final[dict[str, tuple[str, ...]]] = {
     "R9": (
         "journal/test_repairing.py::test_no_flipped_bit_is_read_as_something_else",
         "journal/test_repairing.py::test_a_file_cut_at_any_page_is_refused",
-        "journal/test_repairing.py::test_a_log_that_is_gone_is_told_until_a_repair",
+        "journal/test_log_end.py::test_a_log_that_is_gone_is_told_until_a_repair",
     ),
     "R11": (
         "deploy/test_mosquitto.py::test_nobody_publishes_what_is_not_theirs",

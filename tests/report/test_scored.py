@@ -12,6 +12,7 @@ import pytest
 import monitor
 from monitor.cli import main
 from monitor.errors import USAGE
+from monitor.report.scored import covariates_of, in_file
 
 COUNT = 800
 
@@ -110,3 +111,10 @@ def test_an_expanded_uncertainty_is_another_column_than_u(tmp_path, capsys):
     assert main(["score", str(path), "--covariates", "U"]) == 65
     assert "there is no such column; there are sensor, time" in capsys.readouterr().err
     assert main(["score", str(path), "--covariates", "u"]) == 0
+
+
+def test_covariates_are_named_once_and_those_built_in_need_no_column():
+    names = covariates_of("Humidity, hour,,Humidity")
+
+    assert names == ("humidity", "hour")
+    assert in_file(names) == ["humidity"]

@@ -1,0 +1,155 @@
+"""From differences to sinks: nothing is lost without space, and who is new hears of what fires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from harness.programs import until
+from harness.transitions import CALM
+
+from monitor.alerts.dispatch import Dispatch
+from monitor.alerts.outlet import LaterError, Outlet
+from monitor.alerts.transition import Transition
+from monitor.core.detector.replay import AlertChange
+from monitor.journal import Journal, JournalAlerts, JournalFullError
+from tests.alerts.test_ledger import seen, view
+
+
+class Heard:
+    """A sink that lists what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[Transition] = []
+
+    def deliver(self, transition: Transition) -> None:
+        self.heard.append(transition)
+
+    @property
+    def tried(self) -> bool:
+        """Whether it was told anything."""
+        return bool(self.heard)
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+class Unreachable:
+    """A sink whose address nobody answers."""
+
+    def __init__(self) -> None:
+        self.tried = False
+
+    def deliver(self, transition: Transition) -> None:
+        self.tried = True
+        raise LaterError("nobody answers")
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+@pytest.fixture
+def alerts(tmp_path: Path) -> Iterator[JournalAlerts]:
+    journal = Journal(tmp_path / "journal.sqlite", transitions_kept=100)
+    yield journal.alerts
+    journal.close()
+
+
+def test_a_journal_without_space_delays_what_is_told_and_loses_nothing(alerts, monkeypatch):
+    dispatch, now = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
+    with monkeypatch.context() as patch:
+        patch.setattr(alerts, "record", _full)
+        dispatch.notify(now)
+    assert dispatch.history == ()
+    dispatch.notify(view(seen(["ok"], {})))
+    dispatch.notify(now._replace(taken_back=frozenset()))
+    assert [each.after for each in dispatch.history] == ["firing"]
+    with monkeypatch.context() as patch:
+        patch.setattr(alerts, "record", _full)
+        over = AlertChange(0, 977.0, "firing", "ok", "offset")
+        dispatch.notify(view(seen(["ok"], {}), changes=[over], taken_back=frozenset({0})))
+    dispatch.notify(view(seen(["ok"], {})))
+    told = dispatch.history[0]
+    assert (told.after, told.corrected, told.time) == ("resolved", True, 977.0)
+    assert dispatch.transitions == {("offset", "firing"): 1, ("offset", "resolved"): 1}
+    dispatch.close()
+
+
+@pytest.mark.parametrize("fires_again", [False, True])
+def test_an_alert_that_is_taken_back_of_a_stale_series_is_corrected_once_it_ends(
+    alerts, fires_again
+):
+    dispatch, firing = Dispatch(alerts), view(seen(["firing"], {"offset": [0]}))
+    dispatch.notify(firing)
+    over = AlertChange(0, 977.0, "firing", "ok", "offset")
+    dispatch.notify(view(seen(["stale"], {}), changes=[over], taken_back=frozenset({0})))
+    dispatch.notify(view(seen(["stale"], {})))
+    assert [each.after for each in dispatch.history] == ["firing"]
+
+    if fires_again:
+        dispatch.notify(firing)
+    dispatch.notify(view(seen(["ok"], {})))
+    told = dispatch.history[0]
+    expected = (False, 1000.0) if fires_again else (True, 977.0)
+    assert (told.after, told.corrected, told.time) == ("resolved", *expected)
+
+
+def _full(*_words: object) -> None:
+    raise JournalFullError("no space")
+
+
+def test_a_new_sink_that_cannot_be_reached_at_first_is_spared_the_history_later(alerts):
+    calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
+    dispatch = Dispatch(alerts)
+    dispatch.notify(view(alarm))
+    for _ in range(10):
+        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
+        dispatch.notify(view(alarm))
+    dispatch.close()
+
+    for sink in (Unreachable(), Heard()):
+        dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+        dispatch.notify(view(alarm))
+        until("it was tried", lambda sink=sink: sink.tried)
+        dispatch.close()
+    assert [each.seq for each in sink.heard] == [1]
+
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+    dispatch.notify(view(calm))
+    until("it goes on from there", lambda: len(sink.heard) == 2)
+    dispatch.close()
+    assert [each.after for each in sink.heard] == ["firing", "resolved"]
+
+
+def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_loses(alerts):
+    calm, alarm = seen(["ok"] * 2, {}), seen(["firing", "ok"], {"offset": [0]})
+    dispatch = Dispatch(alerts)
+    dispatch.notify(view(alarm))
+    for _ in range(80):  # of 160 transitions of the second series the first 62 are gone
+        dispatch.notify(view(seen(["firing"] * 2, {"offset": [0, 1]})))
+        dispatch.notify(view(alarm))
+    dispatch.close()
+
+    sink = Heard()
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+    dispatch.notify(view(alarm))
+    until("it is told", lambda: dispatch.figures()["new"].queued == 0)
+    assert [each.seq for each in sink.heard] == [1]
+    dispatch.notify(view(calm))
+    until("it is told more", lambda: len(sink.heard) == 2)
+    dispatch.close()
+    assert [(each.seq, each.after) for each in sink.heard] == [(1, "firing"), (162, "resolved")]
+
+    dispatch = Dispatch(alerts)
+    for _ in range(60):
+        dispatch.notify(view(alarm))
+        dispatch.notify(view(calm))
+    dispatch.close()
+    sink = Heard()
+    dispatch = Dispatch(alerts, [Outlet("new", sink, CALM)])
+    dispatch.notify(view(calm))
+    until("it is told the rest", lambda: dispatch.figures()["new"].queued == 0)
+    assert [each.seq for each in sink.heard] == list(range(183, 283))
+    assert dispatch.figures()["new"].dropped == 20
+    dispatch.close()

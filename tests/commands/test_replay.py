@@ -1,0 +1,24 @@
+"""A recorded stream is replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from monitor.cli import main
+from monitor.errors import USAGE
+
+
+def test_replay_takes_the_layout_for_a_stream_and_refuses_it_for_messages(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path("settings.yaml").write_text("mqtt: {port: 1}\njournal: {path: journal.sqlite}\n")
+    rows = "28.03.2026 18:30;s;reading;21,5;0,5\n28.03.2026 18:30;s;reference;21,25;0,1\n"
+    Path("stream.csv").write_text("time;sensor;kind;value;sigma\n" + rows)
+    Path("messages.jsonl").write_text('{"time": 1772341200, "topic": "a", "payload": {}}\n')
+    options = ["--config", "settings.yaml", "--direct", "--time-format", "%d.%m.%Y %H:%M"]
+    options += ["--time-zone", "Europe/Berlin", "--decimal-comma"]
+
+    assert main(["replay", "stream.csv", *options]) == 0, capsys.readouterr().err
+    assert "2 messages in the journal" in capsys.readouterr().out
+    assert main(["replay", "messages.jsonl", *options]) == USAGE

@@ -1,0 +1,28 @@
+"""A table of a laboratory as references."""
+
+from __future__ import annotations
+
+import pytest
+
+from monitor.files.input_file import FileError
+from monitor.files.reference_table import TableLayout, read_references
+
+NOW = 1_772_366_400.0  # 2026-03-01T12:00:00Z
+HEAD = "time,subject,quantity,value,u\n"
+
+
+def test_rows_are_references_and_those_without_a_value_are_counted():
+    raw = HEAD + "2026-03-01T10:00:00Z,tank,density,841.2,0.6\n2026-03-01T11:00Z,tank,density,,\n"
+    table = read_references("lab.csv", raw.encode(), TableLayout(), NOW)
+
+    (row,) = table.found
+    one = row.reference
+    assert (one.subject, one.quantity, one.value, one.u) == ("tank", "density", 841.2, 0.6)
+    assert one.time == NOW - 7200.0
+    assert table.skipped == 1
+
+
+@pytest.mark.parametrize("row", ["2026-03-02T10:00:00Z,tank,density,1,1", "then,tank,density,1,1"])
+def test_a_time_that_cannot_be_refuses_the_table_with_its_line(row):
+    with pytest.raises(FileError, match=r"lab\.csv:2:time"):
+        read_references("lab.csv", f"{HEAD}{row}\n".encode(), TableLayout(), NOW)
