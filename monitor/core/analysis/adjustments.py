@@ -224,13 +224,13 @@ def _addend(c: Columns) -> Adjustment:
 
 def _by_bins(c: Columns) -> Adjustment:
     order, starts = order_by_u(c), bin_starts(c, BINS)[0]
-    found = [
+    factors = [
         _on_u(square, c.select(rows, np.zeros(1, dtype=np.int64)))
         for square, rows in zip(
             binned_zms(c, c.u)[0].tolist(), np.split(order, starts[1:]), strict=True
         )
     ]
-    return Adjustment(scales=tuple(found), edges=tuple(c.u[order][starts[1:]].tolist()))
+    return Adjustment(scales=tuple(factors), edges=tuple(c.u[order][starts[1:]].tolist()))
 
 
 # By name: the choice from the pairs given. ``scale``: the factor on u that brings ZMS to 1, which
@@ -257,22 +257,22 @@ def suggestions(c: Columns) -> dict[str, Estimate]:
     """
     rho = max(0.0, float(np.nan_to_num(z_lag1(c)[0])))
     b, alpha = bands(c), float(c.alpha.mean())
-    kept = b.valid
+    valid = b.valid
     # Whether a pair lies beyond a scale does not depend on its error's sign: correlated like z^2.
     worth = share_independent(rho)[1]
-    n_eff = int(kept.sum()) * worth
-    ones = np.ones(int(kept.sum()))
+    n_eff = int(valid.sum()) * worth
+    ones = np.ones(int(valid.sum()))
     addend, offset = METHODS["addend"](c).addend, METHODS["offset"](c).offset
     needed = np.abs(c.own_error) - np.where(c.error > 0.0, c.value - c.lower, c.upper - c.value)
     counts = np.ones(c.value.size)
     optimal, conformal = (float(each(c)[0]) for each in (scale_optimal, scale_for_level))
-    scale = b.scale[kept]
+    scale = b.scale[valid]
     return {
         "offset": _mean_offset(c, rho),
         "gain": _gain_estimate(c),
         "scale": factor_on_u(_root(zms_interval(c)), c),
         "both": factor_on_u(spread_factor((c.error - offset) / c.u_eff, rho), c),
-        "optimal": quantile_interval(optimal, scale, b.active[kept], b.half[kept], alpha, n_eff),
+        "optimal": quantile_interval(optimal, scale, b.active[valid], b.half[valid], alpha, n_eff),
         "conformal": quantile_interval(conformal, scale, ones, ones, alpha, n_eff),
         "addend": quantile_interval(addend, needed, counts, counts, alpha, c.value.size * worth),
     }

@@ -62,11 +62,11 @@ def on_common_events(c: Columns, event: Events) -> tuple[Columns, Events] | None
     """
     rows, events = seen(c, event)
     numbers, counts = np.unique(events, return_counts=True)
-    kept = np.isin(events, numbers[counts == c.starts.size])
-    if not kept.any():
+    common = np.isin(events, numbers[counts == c.starts.size])
+    if not common.any():
         return None
-    rows = rows[kept]
-    table = rows[np.lexsort((events[kept], c.series[rows]))].reshape(c.starts.size, -1)
+    rows = rows[common]
+    table = rows[np.lexsort((events[common], c.series[rows]))].reshape(c.starts.size, -1)
     table = table[:, np.argsort(c.time[table[0]], kind="stable")]
     starts = np.arange(c.starts.size) * table.shape[1]
     return c.select(table.reshape(-1), starts), event[table[0]]
@@ -146,13 +146,13 @@ class _Search:
 
     def drop(self) -> None:
         """Leave out the series that saw least, one by one: good where a few are silent."""
-        kept = sorted(range(len(self._masks)), key=lambda row: -self._masks[row].bit_count())
-        commons = list(accumulate((self._masks[row] for row in kept), and_))
-        while kept and commons[-1].bit_count() < self.required:
-            kept.pop()
+        rows = sorted(range(len(self._masks)), key=lambda row: -self._masks[row].bit_count())
+        commons = list(accumulate((self._masks[row] for row in rows), and_))
+        while rows and commons[-1].bit_count() < self.required:
+            rows.pop()
             commons.pop()
-        if kept:
-            self._record(kept, commons[-1])
+        if rows:
+            self._record(rows, commons[-1])
 
     def grow(self, pair: tuple[int, int]) -> None:
         """Begin with two, add those that cost the fewest events: good where there are groups."""

@@ -103,12 +103,12 @@ def compare_uncertainties(
     ``paired``: two parts of one series, compared by their areas saved.
     """
     both = tuple(bands(each) for each in (one, other))
-    kept = _kept(*both, paired=paired)
-    if min(each.size for each in kept) == 0:
+    common = _kept(*both, paired=paired)
+    if min(each.size for each in common) == 0:
         return None
     shared = paired and curves_comparable(one, other)
     of_means = curves.area_of if shared else curves.area_saved
-    rows = tuple(_rows(each, some) for each, some in zip(both, kept, strict=True))
+    rows = tuple(_rows(each, some) for each, some in zip(both, common, strict=True))
     test = curves.permutation_test if paired else curves.shuffle_test
     difference, p = test(
         rows[0], rows[1], replicates=replicates, seed=seed, of_means=of_means, block=block
@@ -116,9 +116,9 @@ def compare_uncertainties(
     values = [float(of_means(np.array([row.mean() for row in each]))) for each in rows]
     crossed = None
     if shared:
-        crossed = curves.crossovers(_curve(one, kept[0]), _curve(other, kept[1]))
+        crossed = curves.crossovers(_curve(one, common[0]), _curve(other, common[1]))
     measure = "auucc" if shared else "auucc_gain"
-    events = kept[0].size if paired else kept[0].size + kept[1].size
+    events = common[0].size if paired else common[0].size + common[1].size
     return UncertaintyTest(measure, values[0], values[1], difference, p, crossed, events)
 
 
@@ -134,12 +134,12 @@ def _usable(b: Bands) -> Bool:
     return b.valid & np.isfinite(b.scale)
 
 
-def _rows(b: Bands, kept: Int) -> tuple[Float, ...]:
-    return b.half[kept], b.scale[kept], b.distance[kept]
+def _rows(b: Bands, rows: Int) -> tuple[Float, ...]:
+    return b.half[rows], b.scale[rows], b.distance[rows]
 
 
-def _curve(c: Columns, kept: Int) -> curves.Curve:
-    return curves.curve((c.value - c.lower)[kept], (c.upper - c.value)[kept], c.own_error[kept])
+def _curve(c: Columns, rows: Int) -> curves.Curve:
+    return curves.curve((c.value - c.lower)[rows], (c.upper - c.value)[rows], c.own_error[rows])
 
 
 def compare_scores(
@@ -206,8 +206,8 @@ def _duel(
         means = [float(averaged(name).rows(each).mean()) for each in (one, other)]
         apart, p = compare_scores(one, other, name, seed=seed, block=block, paired=paired)
         scores[name] = Difference(means[0], means[1], apart, p)
-    kept = _kept(bands(one), bands(other), paired=paired)
-    sound = [(each, some) for each, some in zip((one, other), kept, strict=True) if some.size]
+    common = _kept(bands(one), bands(other), paired=paired)
+    sound = [(each, some) for each, some in zip((one, other), common, strict=True) if some.size]
     drawn = [_curve(each, some) for each, some in sound] if len(sound) == 2 else []
     flat = [_constant(each, some) for each, some in sound]
     uncertainty = compare_uncertainties(one, other, seed=seed, block=block, paired=paired)
@@ -240,9 +240,9 @@ def _duel(
     )
 
 
-def _constant(c: Columns, kept: Int) -> curves.Curve:
-    ones = np.ones(kept.size)
-    return curves.curve(ones, ones, c.own_error[kept])
+def _constant(c: Columns, rows: Int) -> curves.Curve:
+    ones = np.ones(rows.size)
+    return curves.curve(ones, ones, c.own_error[rows])
 
 
 def _saved(figure: Callable[[Columns], Float], one: Columns, other: Columns) -> float:

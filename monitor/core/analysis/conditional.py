@@ -128,7 +128,7 @@ def _simulated_ence(c: Columns, random: np.random.Generator, bins: int, replicat
     mean_variance = np.add.reduceat(variance, cuts) / freedom
     first_cuts = np.searchsorted(cuts, starts)
     expected = np.add.reduceat(variance, starts)
-    found = np.empty(replicates)
+    simulated = np.empty(replicates)
     portion = max(1, DRAWS // cuts.size)
     for begin in range(0, replicates, portion):
         size = min(portion, replicates - begin)
@@ -138,8 +138,8 @@ def _simulated_ence(c: Columns, random: np.random.Generator, bins: int, replicat
             else random.chisquare(freedom, (size, cuts.size))
         )
         ratios = np.add.reduceat(squares, first_cuts, axis=1) / expected
-        found[begin : begin + size] = np.mean(np.abs(1.0 - np.sqrt(ratios)), axis=1)
-    return found
+        simulated[begin : begin + size] = np.mean(np.abs(1.0 - np.sqrt(ratios)), axis=1)
+    return simulated
 
 
 def zms_by(

@@ -45,8 +45,8 @@ class PartGrid(NamedTuple):
 
     def cuts(self, part: Bool) -> int:
         """Return how many edges a part has."""
-        found = int(np.sum(part != np.roll(part, 1)))
-        return found if self.period else found - int(part[0] != part[-1])
+        count = int(np.sum(part != np.roll(part, 1)))
+        return count if self.period else count - int(part[0] != part[-1])
 
 
 def grid_of(numbers: Float, period: float) -> PartGrid | None:

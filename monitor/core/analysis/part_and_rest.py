@@ -54,8 +54,8 @@ class BinSums(NamedTuple):
         if not min(counts):
             return -math.inf
         weights = inside / counts[0] - outside / counts[1]
-        found = [_log_ratio(weights, each) for each in self.compared]
-        return float(np.logaddexp.reduce(found)) - math.log(len(found))
+        ratios = [_log_ratio(weights, each) for each in self.compared]
+        return float(np.logaddexp.reduce(ratios)) - math.log(len(ratios))
 
 
 def bin_sums(z: Float, of: Int, bins: int) -> BinSums:
@@ -79,15 +79,15 @@ def _sums_of(numbers: Float, of: Int, pairs: Int) -> _Sums:
 
 def _covariance(of: Int, pairs: Int, rho: float) -> Float:
     """Return the covariance of the sums of AR(1) numbers of variance 1 in bins."""
-    found = np.diag(pairs.astype(np.float64))
+    covariance = np.diag(pairs.astype(np.float64))
     share, lag = rho, 1
     while share > _FORGOTTEN and lag < of.size:
         both = np.bincount(of[:-lag] * pairs.size + of[lag:], minlength=pairs.size**2)
         apart = share * both.reshape(pairs.size, pairs.size)
-        found += apart + apart.T
+        covariance += apart + apart.T
         share *= rho
         lag += 1
-    return found
+    return covariance
 
 
 def _log_ratio(weights: Float, of: _Sums) -> float:

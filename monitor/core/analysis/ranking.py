@@ -180,11 +180,11 @@ def left_out_sentence(table: Ranking, names: Sequence[str]) -> str:
         return ""
     order = np.argsort(common.seen, kind="stable")
     rows, counts = common.left_out[order].tolist(), common.seen[order].tolist()
-    told = listed_names(
+    listed = listed_names(
         [f"{names[row]} (saw {count})" for row, count in zip(rows, counts, strict=True)]
     )
     of, whom = f"of the {common.events} common events", "it" if len(rows) == 1 else "any of them"
-    return f"Not compared: {told} {of}; with {whom} fewer than {common.required} would be left."
+    return f"Not compared: {listed} {of}; with {whom} fewer than {common.required} would be left."
 
 
 def ranking_sentence(table: Ranking, names: Sequence[str]) -> str:
@@ -199,14 +199,14 @@ def ranking_sentence(table: Ranking, names: Sequence[str]) -> str:
     of_events = "1 common event" if table.events == 1 else f"{table.events} common events"
     best = listed_names([names[row] for row in leading])
     reads = "reads" if len(leading) == 1 else "read equally and"
-    told = f"On {of_events} {best} {reads} best by the mean {score}"
+    text = f"On {of_events} {best} {reads} best by the mean {score}"
     if table.events < MIN_EVENTS:
-        return f"{told}; with fewer than {MIN_EVENTS} that may be chance."
+        return f"{text}; with fewer than {MIN_EVENTS} that may be chance."
     if not near:
         others = "; no other sensor's 95 % rank interval reaches first place"
-        return f"{told}{others if len(leading) < len(rows) else ''}."
+        return f"{text}{others if len(leading) < len(rows) else ''}."
     return (
-        f"{told}; {listed_names([names[row] for row in [*leading, *near]])} cannot be told apart."
+        f"{text}; {listed_names([names[row] for row in [*leading, *near]])} cannot be told apart."
     )
 
 

@@ -40,9 +40,9 @@ def remarks(c: Columns, random: np.random.Generator, error_model: str = UNDECIDE
 
 
 def _worst(c: Columns) -> Iterator[str]:
-    above, which = worst_score(c, list(_SCORES))
+    above, worst = worst_score(c, list(_SCORES))
     if above[0] >= _WORTH_SAYING:
-        name = list(_SCORES.values())[int(which[0])]
+        name = list(_SCORES.values())[int(worst[0])]
         yield f"Its worst score is the {name}: {above[0]:.0%} above what its own claim predicts."
 
 
@@ -64,10 +64,10 @@ def _bins(c: Columns, error_model: str) -> Iterator[str]:
     """
     levels = {CLASSICAL: ("reference", c.reference), PREDICTIVE: ("value", c.value)}
     level = [levels[error_model]] if error_model in levels else []
-    for what, covariate in (("u", c.u), *level):
-        found = zms_in_bins(c, covariate)
-        if len(found.verdicts) > 1:
-            yield f"ZMS in {len(found.verdicts)} bins of {what}: {outside(found)}."
+    for name, covariate in (("u", c.u), *level):
+        bins = zms_in_bins(c, covariate)
+        if len(bins.verdicts) > 1:
+            yield f"ZMS in {len(bins.verdicts)} bins of {name}: {outside(bins)}."
 
 
 def zms_in_bins(c: Columns, covariate: Float) -> BinnedZms:
@@ -89,16 +89,16 @@ def outside(binned_zms: BinnedZms) -> str:
 
 
 def _decimated(c: Columns) -> Iterator[str]:
-    found = decimate(c, _HALF, by="u", stretch=math.sqrt(float(zms_inflation(c)[0])))
-    if found.verdicts[0] not in ("valid", "invalid"):
+    halved = decimate(c, _HALF, by="u", stretch=math.sqrt(float(zms_inflation(c)[0])))
+    if halved.verdicts[0] not in ("valid", "invalid"):
         return
-    if found.flip_pairs is None or found.flip_share is None:
-        yield f"ZMS is {found.verdicts[0]} whichever of its largest u are left out, up to half."
+    if halved.flip_pairs is None or halved.flip_share is None:
+        yield f"ZMS is {halved.verdicts[0]} whichever of its largest u are left out, up to half."
     else:
         yield (
-            f"ZMS is {found.verdicts[0]}, but would not be without the "
-            f"{counted(found.flip_pairs)} with the largest u "
-            f"({probability(found.flip_share)} of all)."
+            f"ZMS is {halved.verdicts[0]}, but would not be without the "
+            f"{counted(halved.flip_pairs)} with the largest u "
+            f"({probability(halved.flip_share)} of all)."
         )
 
 

@@ -80,7 +80,7 @@ def _bca(
     c: Columns, columns: list[Float], of_means: OfMeans, target: float, replicates: int, seed: int
 ) -> Interval:
     """Return the BCa interval of a statistic of means of ``columns``."""
-    found = np.full((4, c.starts.size), np.nan)
+    intervals = np.full((4, c.starts.size), np.nan)
     table = np.stack(columns, axis=1)
     for i, (start, count) in enumerate(zip(c.starts, c.counts, strict=True)):
         if count >= MIN_RESAMPLED:
@@ -88,8 +88,8 @@ def _bca(
             own = float(of_means(rows.mean(axis=0, keepdims=True))[0])
             replicas = of_means(resampled_means(rows, rows.shape[0], replicates, seed))
             ends = bca_ends(replicas, own, acceleration(_jackknife(rows, of_means)))
-            found[:, i] = (own, *ends, float(replicas.mean()) - own)
-    estimate, lower, upper, bias = found
+            intervals[:, i] = (own, *ends, float(replicas.mean()) - own)
+    estimate, lower, upper, bias = intervals
     zeta = zeta_of(estimate, lower, upper, target)
     return Interval("bca", LEVEL, estimate, lower, upper, zeta, replicates, seed, bias)
 

@@ -108,10 +108,10 @@ def sentences(duel: PairedComparison | None, sides: Sides) -> list[str]:
         )
         return [nothing]
     primary = sides.scores[0]
-    said = [_better(duel.scores[primary], primary, duel, sides)]
+    lines = [_better(duel.scores[primary], primary, duel, sides)]
     if min(duel.counts) < MIN_EVENTS:
-        said.append(f"Fewer than {MIN_EVENTS} events: a difference may well be missed.")
-    return said + _of_uncertainty(duel, sides)
+        lines.append(f"Fewer than {MIN_EVENTS} events: a difference may well be missed.")
+    return lines + _of_uncertainty(duel, sides)
 
 
 def _better(difference: Difference, name: str, duel: PairedComparison, sides: Sides) -> str:
@@ -129,39 +129,39 @@ def _better(difference: Difference, name: str, duel: PairedComparison, sides: Si
 
 
 def _of_uncertainty(duel: PairedComparison, sides: Sides) -> list[str]:
-    found = duel.uncertainty
-    if found is None:
+    test = duel.uncertainty
+    if test is None:
         return [NO_BAND]
-    shared = found.measure == "auucc"
-    first, second = (each if shared else _share(each) for each in found[1:3])
-    numbers = f"{first:.3g} against {second:.3g}, p = {found.p:.2g}"
-    what = "areas under the curves" if shared else "areas saved"
-    said = [] if shared else [NOT_SHARED if duel.paired else NO_SHARED_EVENTS]
-    if not found.p < CLEAR:
-        said.append(f"Neither uncertainty is clearly more useful ({what} {numbers}).")
+    shared = test.measure == "auucc"
+    first, second = (each if shared else _share(each) for each in test[1:3])
+    numbers = f"{first:.3g} against {second:.3g}, p = {test.p:.2g}"
+    areas = "areas under the curves" if shared else "areas saved"
+    lines = [] if shared else [NOT_SHARED if duel.paired else NO_SHARED_EVENTS]
+    if not test.p < CLEAR:
+        lines.append(f"Neither uncertainty is clearly more useful ({areas} {numbers}).")
     else:
-        better = sides.first if (found.difference < 0.0) is shared else sides.second
-        said.append(f"The uncertainty of {better} is the more useful ({what} {numbers}).")
-    if found.crossovers is not None and found.crossovers.size:
-        levels = ", ".join(f"{each:.3g}" for each in found.crossovers.tolist()[:5])
-        said.append(f"Which one is narrower changes at the miss rates {levels}.")
-    return said
+        better = sides.first if (test.difference < 0.0) is shared else sides.second
+        lines.append(f"The uncertainty of {better} is the more useful ({areas} {numbers}).")
+    if test.crossovers is not None and test.crossovers.size:
+        levels = ", ".join(f"{each:.3g}" for each in test.crossovers.tolist()[:5])
+        lines.append(f"Which one is narrower changes at the miss rates {levels}.")
+    return lines
 
 
 def _uncertainty(duel: PairedComparison) -> dict[str, Any] | None:
-    found: UncertaintyTest | None = duel.uncertainty
-    if found is None:
+    test: UncertaintyTest | None = duel.uncertainty
+    if test is None:
         return None
-    crossed = None if found.crossovers is None else found.crossovers.tolist()
-    numbers = {key: getattr(found, key) for key in ("first", "second", "difference", "p")}
-    if found.measure == "auucc_gain":
+    crossed = None if test.crossovers is None else test.crossovers.tolist()
+    numbers = {key: getattr(test, key) for key in ("first", "second", "difference", "p")}
+    if test.measure == "auucc_gain":
         names = ("first", "second", "difference")
         numbers |= {name: _share(numbers[name]) for name in names}
     names = ("saved_at_first", "saved_at_second", "width_saved")
     saved = (*duel.saved_at, duel.width_saved)
     widths = {name: _share(each) for name, each in zip(names, saved, strict=True)}
-    told = {"measure": found.measure, "events": found.events, "crossovers": crossed}
-    return told | _plain(numbers | widths)
+    document = {"measure": test.measure, "events": test.events, "crossovers": crossed}
+    return document | _plain(numbers | widths)
 
 
 def _curves(duel: PairedComparison) -> dict[str, Any] | None:

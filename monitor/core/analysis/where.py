@@ -186,14 +186,14 @@ def calibrated_where(
         return nothing
     bets = bets_from_first(c.z, systematic)[_BETS, rows]
     other = None if covariate.other is None else covariate.other[rows]
-    seen = _Seen(np.log(np.maximum(bets, _TINY)).T, c.z[rows], numbers, other)
-    best, clear = _judged(seen, covariate.period, 1.0 / max(asked, 1))
+    pairs = _Seen(np.log(np.maximum(bets, _TINY)).T, c.z[rows], numbers, other)
+    best, clear = _judged(pairs, covariate.period, 1.0 / max(asked, 1))
     if best is None:
         return nothing._replace(state="constant")
     part = c.select(rows, np.zeros(1, dtype=np.int64))
     stretch = math.sqrt(c.value.size / float(n_effective(c)[0]))
-    found = _told_of(nothing, best, part, numbers, stretch)
-    return found._replace(since=int(rows[clear - 1]) if clear else -1)
+    result = _told_of(nothing, best, part, numbers, stretch)
+    return result._replace(since=int(rows[clear - 1]) if clear else -1)
 
 
 def _unable(numbers: Float) -> str:
@@ -204,20 +204,20 @@ def _unable(numbers: Float) -> str:
     return "few" if numbers.size < FIRST_EDGES else ""
 
 
-def _judged(seen: _Seen, period: float, share: float) -> tuple[_Judged | None, int]:
+def _judged(pairs: _Seen, period: float, share: float) -> tuple[_Judged | None, int]:
     """Return the last grid in which a part stands out, else the first, and how many pairs it took.
 
     0 pairs mean that nothing stands out.
     """
     best, clear = None, 0
     level = FALSE_FINDINGS * share
-    for count in _counts(seen.numbers.size):
+    for count in _counts(pairs.numbers.size):
         level *= 0.5
-        grid = grid_of(seen.numbers[:count], period)
+        grid = grid_of(pairs.numbers[:count], period)
         if grid is None:
             continue
-        evidence = _evidence(seen, grid, count)
-        judged = _standing_out(seen, grid, evidence, level)
+        evidence = _evidence(pairs, grid, count)
+        judged = _standing_out(pairs, grid, evidence, level)
         if best is None or judged.parts:
             best = judged
         over = evidence.logs.max(axis=1) >= math.log(grid.parts.shape[0] / level)
@@ -246,10 +246,10 @@ class _Evidence(NamedTuple):
     families: Float  # [parts, 3]: that of each family at the look of the highest
 
 
-def _evidence(seen: _Seen, grid: PartGrid, count: int) -> _Evidence:
+def _evidence(pairs: _Seen, grid: PartGrid, count: int) -> _Evidence:
     """Return the evidence of every part at each look from ``count`` pairs on."""
-    logs = seen.logs
-    bins = seen.bins(grid)
+    logs = pairs.logs
+    bins = pairs.bins(grid)
     blocks = logs.shape[0] // LOOK
     used = blocks * LOOK
     first = min(-(-count // LOOK), blocks) - 1
@@ -282,7 +282,7 @@ class _Judged(NamedTuple):
     least: float  # logarithm of the evidence that makes a part differ from others
 
 
-def _standing_out(seen: _Seen, grid: PartGrid, evidence: _Evidence, level: float) -> _Judged:
+def _standing_out(pairs: _Seen, grid: PartGrid, evidence: _Evidence, level: float) -> _Judged:
     """Return the parts to report, those with most evidence first.
 
     If a sensor is wrong, but no part of it differs from the rest, the whole is returned alone.
@@ -292,7 +292,7 @@ def _standing_out(seen: _Seen, grid: PartGrid, evidence: _Evidence, level: float
     least = math.log(grid.parts.shape[0] / level)
     if not outstanding.any():
         return _Judged(grid, evidence, [], [], least)
-    sums = [bin_sums(seen.z, of, grid.bins) for of in seen.bins(grid)]
+    sums = [bin_sums(pairs.z, of, grid.bins) for of in pairs.bins(grid)]
     chosen: list[int] = []
     taken = np.zeros(grid.bins, dtype=np.bool_)
     edges = 0

@@ -27,7 +27,7 @@ _NOT_JUDGED: Final = {
 def where_sentence(conditional: Conditional, unit: str = "") -> str:
     """Return the finding in words; ``unit`` is that of the series."""
     if conditional.state != "found":
-        told = _NOT_JUDGED[conditional.state].format(name=conditional.covariate)
+        text = _NOT_JUDGED[conditional.state].format(name=conditional.covariate)
     else:
         parts = [
             f"{' and '.join(_wrong(each, unit) for each in faults)} {place}"
@@ -35,8 +35,8 @@ def where_sentence(conditional: Conditional, unit: str = "") -> str:
                 conditional.findings, lambda each: _place(each, conditional)
             )
         ]
-        told = f"{' and '.join(parts)}, {_rest(conditional)}"
-    return told + _without(conditional)
+        text = f"{' and '.join(parts)}, {_rest(conditional)}"
+    return text + _without(conditional)
 
 
 def _wrong(finding: Finding, unit: str) -> str:

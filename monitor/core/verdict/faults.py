@@ -52,7 +52,7 @@ class Fault:
     words: Callable[[Verdict, str, Verbs], str]
     shows: Callable[[Verdict], bool] = lambda _found: True
     look: str = "check the sensor; no adjustment has been shown to help"
-    estimate: Callable[[Verdict], Estimate] = lambda found: found.size
+    estimate: Callable[[Verdict], Estimate] = lambda verdict: verdict.size
     estimate_means: str
     estimate_unit: str = ""
     mirrors: bool = False
@@ -138,7 +138,7 @@ FAULTS: Final[dict[str, Fault]] = {
         noun="outliers",
         means="a few errors are far larger than all others",
         words=words.outliers,
-        shows=lambda found: found.size.lower > LEAST_FAR,
+        shows=lambda verdict: verdict.size.lower > LEAST_FAR,
         look="look at the readings that are far off, which may be misread, mismatched or disturbed",
         estimate_means="the share of its pairs that are more than 4 standard uncertainties off",
         rule="SensorOutliers",
@@ -157,7 +157,7 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.drift,
         shows=_is_drift,
         look="find what moves it, or calibrate it more often; no correction holds for long",
-        estimate=lambda found: found.slope_per_day,
+        estimate=lambda verdict: verdict.slope_per_day,
         estimate_means="the change of its error a day; `monitor_error_now` is the error",
         estimate_unit="{unit}/d",
         mirrors=True,
@@ -207,7 +207,7 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.lag,
         has_error_now=False,
         look="check its filter, its place and its clock against the reference's",
-        estimate=lambda found: Estimate(found.delay, NAN, NAN),
+        estimate=lambda verdict: Estimate(verdict.delay, NAN, NAN),
         estimate_means="how late it is; absent where it follows too slowly instead",
         estimate_unit="s",
         rule="SensorLag",
@@ -251,8 +251,10 @@ def fault_estimate(verdict: Verdict) -> Estimate:
 
 def fault_estimate_unit(verdict: Verdict, unit: str) -> str:
     """Return the unit of that estimate, given the series' unit; empty for none."""
-    told = FAULTS[verdict.fault].estimate_unit.format(unit=unit) if verdict.state == FAULT else ""
-    return f"1{told}" if told.startswith("/") else told
+    unit_text = (
+        FAULTS[verdict.fault].estimate_unit.format(unit=unit) if verdict.state == FAULT else ""
+    )
+    return f"1{unit_text}" if unit_text.startswith("/") else unit_text
 
 
 def noun_of(alert: str) -> str:

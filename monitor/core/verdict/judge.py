@@ -99,7 +99,7 @@ def judge_all(
     alarm, healthy = alarm or [None] * len(pairs), healthy or [None] * len(pairs)
     began, tolerance = began or [NAN] * len(pairs), tolerance or [NAN] * len(pairs)
     unit = unit or [""] * len(pairs)
-    found = [
+    verdicts = [
         with_words(_too_few(p, since), p, "", fired=at is not None)
         for p, since, at in zip(pairs, began, alarm, strict=True)
     ]
@@ -125,8 +125,8 @@ def judge_all(
             )
             if _is_of_before(whole, p):
                 whole = whole._replace(changed=NAN)
-            found[i] = with_words(whole, p, unit[i], usual, fired=alarm[i] is not None)
-    return found
+            verdicts[i] = with_words(whole, p, unit[i], usual, fired=alarm[i] is not None)
+    return verdicts
 
 
 def _too_few(p: Pairs, began: float) -> Verdict:
@@ -140,7 +140,7 @@ def judged(
 
     ``evidence`` and ``cut`` are what :func:`gathered_evidence` returns for ``side``.
     """
-    found = [
+    verdicts = [
         named_verdict(*each)._replace(u_follows=follows)
         for each, follows in zip(
             zip(evidence, side.pairs, alarm, strict=True),
@@ -148,17 +148,17 @@ def judged(
             strict=True,
         )
     ]
-    some = [i for i, each in enumerate(found) if wants_model(each)]
+    some = [i for i, each in enumerate(verdicts) if wants_model(each)]
     if some:
-        begin = np.array([found[i].segment for i in some])
+        begin = np.array([verdicts[i].segment for i in some])
         for i, each in zip(some, slopes_of(side.some(some), begin, side.n[some]), strict=True):
-            found[i] = found[i]._replace(error_model=each.model)
-    rows = zip(found, cut.starts, cut.kinds, cut.fit, side.pairs, strict=True)
-    found = [
+            verdicts[i] = verdicts[i]._replace(error_model=each.model)
+    rows = zip(verdicts, cut.starts, cut.kinds, cut.fit, side.pairs, strict=True)
+    verdicts = [
         each._replace(changed=_changed(starts, kinds, fit, each, p))
         for each, starts, kinds, fit, p in rows
     ]
-    return found, [_held(*each) for each in zip(cut.starts, found, strict=True)]
+    return verdicts, [_held(*each) for each in zip(cut.starts, verdicts, strict=True)]
 
 
 def _changed(starts: list[int], kinds: list[int], fit: Float, verdict: Verdict, p: Pairs) -> float:
@@ -223,9 +223,9 @@ def gathered_evidence(
     cut = partition(p, inflation(rho), raised)
     since = _onsets(cut, alarm)
     before = _healthy(p, since, healthy)
-    kept = kept_of(p, cut)
-    signs, lags = sign_of(p, cut, kept), lag_of(p, cut, kept)
-    gains = _gains(p, gain_of(p, cut, kept, before), before)
+    used = kept_of(p, cut)
+    signs, lags = sign_of(p, cut, used), lag_of(p, cut, used)
+    gains = _gains(p, gain_of(p, cut, used, before), before)
     after = (cut.bounds[:, None, :-1] > raised[:, None, None]) & (raised >= 0)[:, None, None]
     level, slope = _now(cut, p, after)
     weight = cut.last.weight
@@ -269,13 +269,13 @@ def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slop
     If few earlier pairs already show a gain they were not healthy: the fault is older than its
     alarm.
     """
-    found = [NO_SLOPES if each is None else each for each in known]
+    slopes = [NO_SLOPES if each is None else each for each in known]
     some = [i for i, at in enumerate(since) if at >= HISTORY]
     if some:
         end = np.array([since[i] - min(_MARGIN, since[i] // 8) for i in some])
         for i, each in zip(some, slopes_of(p.some(some), np.zeros_like(end), end), strict=True):
-            found[i] = each
-    return [NO_SLOPES if each.show_gain and each.pairs < _LIVED_WITH else each for each in found]
+            slopes[i] = each
+    return [NO_SLOPES if each.show_gain and each.pairs < _LIVED_WITH else each for each in slopes]
 
 
 def _onsets(cut: Cut, alarm: list[int | None]) -> list[int]:
@@ -323,8 +323,8 @@ def _now(cut: Cut, p: Side, after: Bool) -> tuple[list[Estimate], list[Estimate]
         )
     )
     rows = (each.reshape(2 * p.n.size, -1) for each in (centre, se, df, weight))
-    found = [each.times(unit) for each, unit in zip(mixed(*rows), 2 * p.unit.tolist(), strict=True)]
-    return found[: p.n.size], found[p.n.size :]
+    sizes = [each.times(unit) for each, unit in zip(mixed(*rows), 2 * p.unit.tolist(), strict=True)]
+    return sizes[: p.n.size], sizes[p.n.size :]
 
 
 def _spreads(
@@ -344,12 +344,12 @@ def _spreads(
 def _gains(p: Side, rivals: list[Rival], before: list[Slopes]) -> list[tuple[Rival, Gain]]:
     start = np.array([each.start for each in rivals])
     begin = start + np.minimum(_MARGIN, (p.n - start) // 10)
-    found = []
+    gains = []
     for rival, now, was in zip(rivals, slopes_of(p, begin, p.n), before, strict=True):
         gain = gain_by(now, was)
         shown = abs(gain.t) > _T_GAIN[was.model != UNDECIDED] and gain.size.excludes(1.0)
-        found.append((rival if shown else NONE, gain))
-    return found
+        gains.append((rival if shown else NONE, gain))
+    return gains
 
 
 def _held(starts: list[int], verdict: Verdict) -> int:

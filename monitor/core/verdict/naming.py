@@ -83,7 +83,7 @@ def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         name = Name("", NOTHING, alarm, e.segment)
         return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
     name = _name(e, p)
-    found = Verdict(
+    verdict = Verdict(
         UNDECIDED,
         fault=name.fault,
         size=name.size,
@@ -97,7 +97,7 @@ def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         explained=p.explained,
         **_counted(name, e, p, alarm),
     )
-    return found._replace(state=_state(found, e, p, alarm))
+    return verdict._replace(state=_state(verdict, e, p, alarm))
 
 
 class _Counts(TypedDict):

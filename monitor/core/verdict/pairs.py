@@ -227,17 +227,17 @@ class Side:
         places = np.where(has[:, None], self.time - first[:, None], self.columns - begin[:, None])
         return places / span[:, None], has
 
-    def some(self, which: list[int]) -> Side:
+    def some(self, places: list[int]) -> Side:
         """Return some of the series."""
-        found = copy.copy(self)
-        found.pairs = [self.pairs[i] for i in which]
+        side = copy.copy(self)
+        side.pairs = [self.pairs[i] for i in places]
         for name in _OF_SERIES & vars(self).keys():
-            setattr(found, name, getattr(self, name)[which])
+            setattr(side, name, getattr(self, name)[places])
         for name in ("_parts", "_steps"):
-            found.__dict__.pop(name, None)
+            side.__dict__.pop(name, None)
         if "weights" in vars(self):
-            found.__dict__["weights"] = Weights(self.s[which], self.weights.follows[which])
-        return found
+            side.__dict__["weights"] = Weights(self.s[places], self.weights.follows[places])
+        return side
 
 
 _OF_SERIES: Final = {
@@ -275,8 +275,8 @@ def lag_ones(rows: Float, live: Bool, n: Int) -> Float:
     centred = np.where(live, rows - (sums(rows) / np.maximum(n, 1))[:, None], 0.0)
     after = np.zeros_like(centred)
     after[:, :-1] = centred[:, 1:]
-    found = np.clip(quotients(dots(centred, after), dots(centred, centred)), 0.0, RHO_MAX)
-    return np.where(n >= 4, found, 0.0)
+    rho = np.clip(quotients(dots(centred, after), dots(centred, centred)), 0.0, RHO_MAX)
+    return np.where(n >= 4, rho, 0.0)
 
 
 def inflation(rho: Float | float) -> Float:
@@ -296,8 +296,8 @@ def cautious_rho(rows: Float) -> float:
     Pope, Biometrika 41, 1954).
     """
     n = rows.size
-    found = float(lag_ones(rows[None], np.ones((1, n), dtype=np.bool_), np.array([n]))[0])
-    return min(found + (1.0 + 3.0 * found) / n + 2.0 / math.sqrt(n), RHO_MAX)
+    rho = float(lag_ones(rows[None], np.ones((1, n), dtype=np.bool_), np.array([n]))[0])
+    return min(rho + (1.0 + 3.0 * rho) / n + 2.0 / math.sqrt(n), RHO_MAX)
 
 
 def long_inflation(rows: Float) -> float:
@@ -312,7 +312,7 @@ def long_inflation(rows: Float) -> float:
     while single > 0.0 and rows.size // size >= _BLOCKS:
         blocks = rows.size // size
         means = rows[: blocks * size].reshape(blocks, size).mean(axis=1)
-        found = size * float(means @ means) / (blocks - 1) / single
-        most = max(most, found)
+        ratio = size * float(means @ means) / (blocks - 1) / single
+        most = max(most, ratio)
         size *= 2
     return most

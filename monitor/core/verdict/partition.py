@@ -69,8 +69,8 @@ def segments(rows: Float, bounds: Int) -> Float:
     shape = (bounds.shape[0], -1, bounds.shape[1])
     each = np.arange(rows.size // rows.shape[-1]) * rows.shape[-1]
     places = bounds[:, None] + each.reshape(bounds.shape[0], -1, 1)
-    found = np.add.reduceat(rows.ravel(), places.ravel()).reshape(shape)
-    return found if rows.ndim > 2 else found[:, 0]
+    sums = np.add.reduceat(rows.ravel(), places.ravel()).reshape(shape)
+    return sums if rows.ndim > 2 else sums[:, 0]
 
 
 def tails(rows: Float, bounds: Int) -> Float:
@@ -82,13 +82,13 @@ def cumulated(z: Float, h: Float, t: Float, bounds: Int) -> Float:
     """Return the sums over all pairs before each of ``bounds``; h is 0 where a pair is left out."""
     hh, hz = h * h, h * z
     hht = hh * t
-    found = np.zeros((7, *bounds.shape))
-    kept = (h > 0.0).astype(np.float64)
-    for goal, row in zip(found, (kept, hh, hht, hht * t, hz, hz * t, z * z), strict=True):
+    sums = np.zeros((7, *bounds.shape))
+    live = (h > 0.0).astype(np.float64)
+    for goal, row in zip(sums, (live, hh, hht, hht * t, hz, hz * t, z * z), strict=True):
         np.cumsum(segments(row, bounds)[:, :-1], axis=1, out=goal[:, 1:])
     # Pieces of far less certain pairs keep some weight although the difference of sums loses it.
-    found[1] += _LEAST_WEIGHT * found[1, :, -1:] * found[0]
-    return found
+    sums[1] += _LEAST_WEIGHT * sums[1, :, -1:] * sums[0]
+    return sums
 
 
 def level_of(s: Sums) -> FittedLine:
@@ -219,8 +219,8 @@ class Cut(NamedTuple):
 def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
     """Cut the errors of each series; ``alarm`` is the pair that raised its alarm, or negative."""
     middle = running_medians(p.error, p.live, p.n) / p.s
-    kept = near(p.z - middle, p.live, p.n)
-    z, h = np.where(kept, p.z, 0.0), np.where(kept, p.h, 0.0)
+    used = near(p.z - middle, p.live, p.n)
+    z, h = np.where(used, p.z, 0.0), np.where(used, p.h, 0.0)
     bounds, places = boundaries(z, p.n, alarm)
     of_all = cumulated(z, h, p.clock, bounds)
     penalty = np.log(np.maximum(p.n, 8.0))
@@ -236,7 +236,7 @@ def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
     last = _weighed(whole.n, lines, left, earlier, places, penalty, inflation, p.most)
     starts, kinds, edges = _paths(bounds, places, back, kind)
     fit = _fitted(of_all, p, bounds, edges, kinds)
-    return Cut(starts, kinds, fit, last, kept, bounds, before, kind, places, penalty, inflation)
+    return Cut(starts, kinds, fit, last, used, bounds, before, kind, places, penalty, inflation)
 
 
 def boundaries(z: Float, n: Int, alarm: Int) -> tuple[Int, Int]:
@@ -273,9 +273,9 @@ def _jumps(cumulative: Float, width: int, n: Int) -> Bool:
     peak &= np.arange(1, jump.shape[1] - 1) < (n - 2 * width)[:, None]
     size = np.where(peak, jump[:, 1:-1], -1.0)
     least = np.maximum(np.sort(size, axis=1)[:, -(BOUNDS // 6)], 0.0)[:, None]
-    found = np.zeros((n.size, cumulative.shape[1]), dtype=np.bool_)
-    found[:, width + 1 : width + 1 + size.shape[1]] = peak & (size >= least)
-    return found
+    jumps = np.zeros((n.size, cumulative.shape[1]), dtype=np.bool_)
+    jumps[:, width + 1 : width + 1 + size.shape[1]] = peak & (size >= least)
+    return jumps
 
 
 def _search(of_all: Float, penalty: Float, inflation: Float, most: Float) -> tuple[Float, Int, Int]:

@@ -34,15 +34,15 @@ _CHOSEN: Final = 1.15  # factor by which choosing its beginning widens a gain's 
 def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
     """Return slopes of the detrended error on reference and on value, ``begin`` to ``end``."""
     inside = (p.columns >= begin[:, None]) & (p.columns < end[:, None])
-    kept = inside & _near(p, inside)
-    n = np.count_nonzero(kept, axis=1)
+    used = inside & _near(p, inside)
+    n = np.count_nonzero(used, axis=1)
     few = (end - begin < FEWEST) | (n < FEWEST)
     if few.all():
         return [NO_SLOPES] * n.size
     clock, _ = p.clock_of(begin, end)
     weight = p.h * p.h
     live, columns = _closed_up(
-        kept, n, (p.error, p.reference, p.value, clock, weight, weight * p.u_ref * p.u_ref)
+        used, n, (p.error, p.reference, p.value, clock, weight, weight * p.u_ref * p.u_ref)
     )
     error, reference, value, clock, weight, of_reference = columns
     total = np.where(n > 0, sums(weight), 1.0)
@@ -66,18 +66,18 @@ def _near(p: Side, inside: Bool) -> Bool:
     return np.asarray(np.abs(off) <= _FAR * robust_scales(off, inside)[:, None])
 
 
-def _closed_up(kept: Bool, n: Int, columns: tuple[Float, ...]) -> tuple[Bool, list[Float]]:
+def _closed_up(used: Bool, n: Int, columns: tuple[Float, ...]) -> tuple[Bool, list[Float]]:
     """Return the places that are kept side by side, from the first column on."""
     width = width_of(n)
-    source = np.flatnonzero(kept)
+    source = np.flatnonzero(used)
     row = np.repeat(np.arange(n.size), n)
     goal = row * width + np.arange(source.size) - (np.cumsum(n) - n)[row]
-    found = []
+    moved = []
     for each in columns:
         closed = np.zeros((n.size, width))
         closed.ravel()[goal] = each.ravel()[source]
-        found.append(closed)
-    return np.arange(width) < n[:, None], found
+        moved.append(closed)
+    return np.arange(width) < n[:, None], moved
 
 
 def _without(

@@ -73,8 +73,8 @@ class JudgedBlocks(NamedTuple):
 
     def some(self, rows: list[int]) -> JudgedBlocks:
         """Return some of the series."""
-        found: dict[str, Any] = {name: each[rows] for name, each in self._asdict().items()}
-        return JudgedBlocks(**found)
+        fields: dict[str, Any] = {name: each[rows] for name, each in self._asdict().items()}
+        return JudgedBlocks(**fields)
 
 
 class Correction(NamedTuple):
@@ -103,7 +103,9 @@ def remedies_for(p: Side, verdicts: Sequence[Verdict], held: Sequence[int]) -> l
     ``held``: for how many pairs an earlier state of the same incident held before it changed. The
     present state must hold for longer before a remedy is built on it.
     """
-    told: list[Remedy | None] = [NO_REMEDY if each.state == FAULT else None for each in verdicts]
+    remedies: list[Remedy | None] = [
+        NO_REMEDY if each.state == FAULT else None for each in verdicts
+    ]
     rows = [
         i
         for i, (each, before) in enumerate(zip(verdicts, held, strict=True))
@@ -112,8 +114,8 @@ def remedies_for(p: Side, verdicts: Sequence[Verdict], held: Sequence[int]) -> l
     if rows:
         some = [verdicts[i] for i in rows]
         for i, each in zip(rows, _remedies(_parts(p, rows, some), some), strict=True):
-            told[i] = each
-    return told
+            remedies[i] = each
+    return remedies
 
 
 def _has_enough(verdict: Verdict, n: int, held: int) -> bool:
@@ -123,7 +125,7 @@ def _has_enough(verdict: Verdict, n: int, held: int) -> bool:
 
 def _remedies(parts: JudgedBlocks, verdicts: Sequence[Verdict]) -> list[Remedy]:
     plain = crps(parts.value - parts.reference, parts.u) * parts.judged
-    best, told = plain.copy(), [NO_REMEDY] * len(verdicts)
+    best, remedies = plain.copy(), [NO_REMEDY] * len(verdicts)
     for names in zip(*(_TRIED_IN_TURN[each.fault] for each in verdicts), strict=True):
         for name in dict.fromkeys(names):
             rows = [
@@ -134,14 +136,14 @@ def _remedies(parts: JudgedBlocks, verdicts: Sequence[Verdict]) -> list[Remedy]:
             part, some = parts.some(rows), [verdicts[i] for i in rows]
             chosen = _CHOOSERS[name](part, part.edges[:, :-1], some)
             after = _tried(part, chosen)
-            seen = _log_saved(part, chosen) if name == "scale_u" else best[rows] - after
-            better = _are_better(best[rows], after, seen, part, some)
+            saved = _log_saved(part, chosen) if name == "scale_u" else best[rows] - after
+            better = _are_better(best[rows], after, saved, part, some)
             numbers = _told(name, part, some, plain[rows], after)
             for row, is_better, remedy, now in zip(rows, better, numbers, after, strict=True):
                 if is_better:
-                    told[row], best[row] = remedy, now
-    helps = _still_help(told, parts)
-    return [each if is_so else NO_REMEDY for each, is_so in zip(told, helps, strict=True)]
+                    remedies[row], best[row] = remedy, now
+    helps = _still_help(remedies, parts)
+    return [each if is_so else NO_REMEDY for each, is_so in zip(remedies, helps, strict=True)]
 
 
 def _is_sure(name: str, verdict: Verdict) -> bool:
@@ -236,7 +238,7 @@ def _log_saved(parts: JudgedBlocks, chosen: Correction) -> Float:
 
 
 def _are_better(
-    before: Float, after: Float, seen: Float, parts: JudgedBlocks, verdicts: Sequence[Verdict]
+    before: Float, after: Float, gained: Float, parts: JudgedBlocks, verdicts: Sequence[Verdict]
 ) -> list[bool]:
     """Whether the saving ``seen`` is above 0 in every block and clearly so over all pairs.
 
@@ -246,7 +248,7 @@ def _are_better(
     judged = parts.judged
     n = np.count_nonzero(judged, axis=1)
     share = quotients(sums(before - after) / n, sums(before) / n)
-    saved, mean = seen, sums(seen) / n
+    saved, mean = gained, sums(gained) / n
     worth = n / inflation(lag_ones(before, judged, n))
     pairs = np.diff(parts.edges, axis=1)
     blocks = quotients(segments(saved, parts.edges)[:, :-1], pairs.astype(np.float64))
@@ -325,15 +327,15 @@ def _factors(parts: JudgedBlocks, ends: Int, levels: Float) -> Float:
     live = at < parts.n[:, None]
     u = np.where(live, parts.u, 1.0)
     blur = (parts.u_ref / u) ** 2
-    found = np.empty(ends.shape)
+    factors = np.empty(ends.shape)
     for block in range(ends.shape[1]):
         end = ends[:, block]
         inside = at < end[:, None]
         off = np.abs(error - levels[:, block, None]) / u * inside
         most = _FAR * TO_SD * medians(off, inside)
         off = np.minimum(off, np.where(most > 0.0, most, np.inf)[:, None])
-        found[:, block] = dots(off, off) / np.maximum(end - 1.0, 1.0) - sums(blur * inside) / end
-    return np.sqrt(np.clip(found, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
+        factors[:, block] = dots(off, off) / np.maximum(end - 1.0, 1.0) - sums(blur * inside) / end
+    return np.sqrt(np.clip(factors, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
 
 
 def _add(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
@@ -343,8 +345,8 @@ def _add(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correct
 
 def _least(verdicts: Sequence[Verdict]) -> Float:
     """Return the least factor on u that advice may name for each series [series, 1]."""
-    told = [0.0 if each.scale.is_known else each.scale.upper for each in verdicts]
-    return np.nan_to_num(np.array(told))[:, None]
+    upper = [0.0 if each.scale.is_known else each.scale.upper for each in verdicts]
+    return np.nan_to_num(np.array(upper))[:, None]
 
 
 def _scale(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:

@@ -74,17 +74,17 @@ def kept_of(p: Side, cut: Cut) -> Kept:
     return Kept(h, z, per_s, *of)
 
 
-def sign_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
+def sign_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
     """Return the explanation that the value is the reference with the wrong sign."""
     both = p.value + p.reference
     (right, _), (_, level) = (
-        _left(((both - middle) * kept.per_s)[:, None], cut, kept)
+        _left(((both - middle) * used.per_s)[:, None], cut, used)
         for middle in (0.0, medians(both, p.live)[:, None])  # large numbers would cancel
     )
-    return _cheapest([right, level], cut, kept, 2.0)
+    return _cheapest([right, level], cut, used, 2.0)
 
 
-def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
+def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
     """Return the explanation that the values show the measurand of some pairs earlier."""
     lags = min(LAGS, int(p.n.max()) // 3)
     if not lags:
@@ -92,28 +92,28 @@ def lag_of(p: Side, cut: Cut, kept: Kept) -> list[Rival]:
     some = _at_once(p)
     parts, of_newest = [], []
     for k in range(1, lags + 1, some):
-        rows = _late(p, kept, range(k, min(k + some, lags + 1)))
-        parts.append(_left(rows, cut, kept))
-        of_newest.append(_saved_on_newest(p, kept, rows, k))
+        rows = _late(p, used, range(k, min(k + some, lags + 1)))
+        parts.append(_left(rows, cut, used))
+        of_newest.append(_saved_on_newest(p, used, rows, k))
     left = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
     late = np.arange(1, lags + 1)[:, None]
-    unseen = (late > (p.n // 3)[:, None, None]) | (kept.n[:, None] < late + _SEEN)
-    saved = kept.zz[:, None] - left[0] - (cut.penalty * cut.inflation)[:, None, None]
+    unseen = (late > (p.n // 3)[:, None, None]) | (used.n[:, None] < late + _SEEN)
+    saved = used.zz[:, None] - left[0] - (cut.penalty * cut.inflation)[:, None, None]
     unseen |= saved <= np.concatenate(of_newest, axis=1)[:, :, None]
     for each in left:
         np.copyto(each, _NEVER, where=unseen)
-    delayed = _cheapest(left, cut, kept, 1.0)
-    sluggish = _sluggish(p, cut, kept)
+    delayed = _cheapest(left, cut, used, 1.0)
+    sluggish = _sluggish(p, cut, used)
     for each in sluggish:
-        np.copyto(each, _NEVER, where=kept.n[:, None] < _SEEN)
-    slow = _cheapest(sluggish, cut, kept, _EXTRA)
+        np.copyto(each, _NEVER, where=used.n[:, None] < _SEEN)
+    slow = _cheapest(sluggish, cut, used, _EXTRA)
     return [
         one._replace(detail=one.detail + 1.0) if one.cost <= other.cost else other
         for one, other in zip(delayed, slow, strict=True)
     ]
 
 
-def _saved_on_newest(p: Side, kept: Kept, rows: Float, first: int) -> Float:
+def _saved_on_newest(p: Side, used: Kept, rows: Float, first: int) -> Float:
     """Return the squares [series, lags] that each lag from ``first`` on saves on its newest pairs.
 
     A lag of k ignores the references of the newest k pairs, which no late value has shown yet. If
@@ -123,7 +123,7 @@ def _saved_on_newest(p: Side, kept: Kept, rows: Float, first: int) -> Float:
     back = np.arange(int(lags.max()))
     at = p.n[:, None] - 1 - back
     series = np.arange(p.n.size)[:, None]
-    was, late = kept.z[series, at], rows[series, :, at].transpose(0, 2, 1)
+    was, late = used.z[series, at], rows[series, :, at].transpose(0, 2, 1)
     saved: Float = np.where(back < lags, (was * was)[:, None] - late * late, 0.0).sum(axis=2)
     return saved
 
@@ -133,17 +133,17 @@ def _at_once(p: Side) -> int:
     return max(1, _NEAR // p.live.size)
 
 
-def _late(p: Side, kept: Kept, lags: range) -> Float:
+def _late(p: Side, used: Kept, lags: range) -> Float:
     """Return the errors [series, lags, pairs] of values that are late; the first k as they are."""
-    found = np.repeat(kept.z[:, None], len(lags), axis=1)
+    lagged = np.repeat(used.z[:, None], len(lags), axis=1)
     for row, k in enumerate(lags):
-        late = found[:, row, k:]
+        late = lagged[:, row, k:]
         np.subtract(p.value[:, k:], p.reference[:, :-k], out=late)
-        late *= kept.per_s[:, k:]
-    return found
+        late *= used.per_s[:, k:]
+    return lagged
 
 
-def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
+def _sluggish(p: Side, cut: Cut, used: Kept) -> list[Float]:
     """Return the squares left if values follow the reference gradually (first order).
 
     An average over past references is also nearer to the value of an honest sensor that predicts
@@ -157,13 +157,13 @@ def _sluggish(p: Side, cut: Cut, kept: Kept) -> list[Float]:
     some, parts = _at_once(p), []
     for first in range(0, len(_KERNELS), some):
         averages = _averages(padded, _KERNELS[first : first + some])
-        past, coming = ((p.value[:, None] - each) * kept.per_s[:, None] for each in averages)
+        past, coming = ((p.value[:, None] - each) * used.per_s[:, None] for each in averages)
         apart = past * past - coming * coming
         chance = _CHANCE * np.sqrt(tails(apart * apart, cut.bounds))
-        parts.append((*_left(past, cut, kept), *_left(coming, cut, kept), chance))
+        parts.append((*_left(past, cut, used), *_left(coming, cut, used), chance))
     of = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
     left, mirrored, chance = of[:2], of[2:4], of[4]
-    plain = _squares(kept.zz[:, None], kept.hz[:, None], kept)
+    plain = _squares(used.zz[:, None], used.hz[:, None], used)
     return [
         each + np.maximum(was - backwards, 0.0) + chance
         for each, was, backwards in zip(left, plain, mirrored, strict=True)
@@ -180,20 +180,20 @@ def _averages(padded: Float, kernels: Float) -> tuple[Float, Float]:
     return past, coming
 
 
-def _left(rows: Float, cut: Cut, kept: Kept) -> list[Float]:
+def _left(rows: Float, cut: Cut, used: Kept) -> list[Float]:
     """Return the squares that right and a level leave of errors [series, rows, pairs]."""
-    hz, zz = tails(rows * kept.h[:, None], cut.bounds), tails(rows * rows, cut.bounds)
-    return _squares(zz, hz, kept)
+    hz, zz = tails(rows * used.h[:, None], cut.bounds), tails(rows * rows, cut.bounds)
+    return _squares(zz, hz, used)
 
 
-def _squares(zz: Float, hz: Float, kept: Kept) -> list[Float]:
-    return [zz, np.maximum(zz - hz * hz / np.maximum(kept.hh, 1e-100)[:, None], 0.0)]
+def _squares(zz: Float, hz: Float, used: Kept) -> list[Float]:
+    return [zz, np.maximum(zz - hz * hz / np.maximum(used.hh, 1e-100)[:, None], 0.0)]
 
 
-def _cheapest(left: list[Float], cut: Cut, kept: Kept, extra: float) -> list[Rival]:
+def _cheapest(left: list[Float], cut: Cut, used: Kept, extra: float) -> list[Rival]:
     """Return the cheapest newest piece that is RIGHT or LEVEL; ``detail`` is its row."""
     penalty, inflation = (each[:, None, None] for each in (cut.penalty, cut.inflation))
-    every = np.stack(costs(kept.n[:, None], left, penalty, inflation), axis=1)
+    every = np.stack(costs(used.n[:, None], left, penalty, inflation), axis=1)
     return _chosen(every, cut, extra)
 
 
@@ -212,7 +212,7 @@ def _chosen(every: Float, cut: Cut, extra: float) -> list[Rival]:
     ]
 
 
-def gain_of(p: Side, cut: Cut, kept: Kept, before: Sequence[Slopes]) -> list[Rival]:
+def gain_of(p: Side, cut: Cut, used: Kept, before: Sequence[Slopes]) -> list[Rival]:
     """Return the explanation that the error grows with the level, as both regressions show it.
 
     The saving of a regression is what it saves beyond an honest sensor's slope. The smaller of the
@@ -220,32 +220,32 @@ def gain_of(p: Side, cut: Cut, kept: Kept, before: Sequence[Slopes]) -> list[Riv
     """
     honest = np.array([(was.on_reference.value, was.on_value.value) for was in before])
     models = [was.model for was in before]
-    by_reference, up = _saved(p, cut, kept, p.reference, honest[:, :1])
-    by_value, as_well = _saved(p, cut, kept, p.value, honest[:, 1:])
+    by_reference, up = _saved(p, cut, used, p.reference, honest[:, :1])
+    by_value, as_well = _saved(p, cut, used, p.value, honest[:, 1:])
     saved = np.minimum(by_reference, by_value)
     for model, of_model in ((CLASSICAL, by_reference), (PREDICTIVE, by_value)):
         rows = [i for i, each in enumerate(models) if each == model]
         saved[rows] = of_model[rows]
-    shown = (up * as_well > 0.0) & (kept.n >= FEWEST)
-    left = kept.zz - kept.hz * kept.hz / np.maximum(kept.hh, 1e-100) - saved
-    left = np.maximum(left, _LEAST_LEFT * kept.n)
-    every = costs(kept.n, [left, left], cut.penalty[:, None], cut.inflation[:, None])
+    shown = (up * as_well > 0.0) & (used.n >= FEWEST)
+    left = used.zz - used.hz * used.hz / np.maximum(used.hh, 1e-100) - saved
+    left = np.maximum(left, _LEAST_LEFT * used.n)
+    every = costs(used.n, [left, left], cut.penalty[:, None], cut.inflation[:, None])
     both = np.stack([np.where(shown, each, np.inf) for each in every[1::2]], axis=1)
     return [each._replace(detail=0.0) for each in _chosen(both[:, :, None], cut, _EXTRA)]
 
 
-def _saved(p: Side, cut: Cut, kept: Kept, level: Float, honest: Float) -> tuple[Float, Float]:
+def _saved(p: Side, cut: Cut, used: Kept, level: Float, honest: Float) -> tuple[Float, Float]:
     """Return the squares that a slope of the error on ``level`` saves, and the slope.
 
     Both are relative to the ``honest`` slope.
     """
     x = (level - medians(level, p.live)[:, None]) / p.unit[:, None]
-    hx = kept.h * x
-    wx, wxx, wxy = (tails(each * hx, cut.bounds) for each in (kept.h, hx, kept.z))
-    w = np.maximum(kept.hh, 1e-100)
+    hx = used.h * x
+    wx, wxx, wxy = (tails(each * hx, cut.bounds) for each in (used.h, hx, used.z))
+    w = np.maximum(used.hh, 1e-100)
     weight = wxx - wx * wx / w
     moves = weight > 1e-9 * wxx
-    slope = np.divide(wxy - wx * kept.hz / w, weight, out=np.zeros_like(w), where=moves)
+    slope = np.divide(wxy - wx * used.hz / w, weight, out=np.zeros_like(w), where=moves)
     return np.where(moves, weight, 0.0) * (slope - honest) ** 2, slope - honest
 
 
@@ -261,10 +261,10 @@ def stuck_for(p: Side) -> list[int]:
     """Return for how many pairs each sensor has been stuck, 0 if it is not."""
     changed = (p.value[:, 1:] != p.value[:, :-1]) & p.live[:, 1:]
     newest = np.where(changed, p.columns[1:], 0).max(axis=1)
-    found = [0] * p.n.size
+    lengths = [0] * p.n.size
     for i in np.flatnonzero(p.n - newest >= FEWEST_HELD).tolist():
-        found[i] = _stuck_for(p.pairs[i], p.s[i, : p.n[i]])
-    return found
+        lengths[i] = _stuck_for(p.pairs[i], p.s[i, : p.n[i]])
+    return lengths
 
 
 def _stuck_for(p: Pairs, s: Float) -> int:

@@ -27,10 +27,10 @@ def width_of(n: Int) -> int:
 
 def padded(rows: Sequence[Float]) -> Float:
     """Return rows side by side, each padded with 0 on the right."""
-    found = np.zeros((len(rows), width_of(np.array([row.size for row in rows]))))
-    for goal, row in zip(found, rows, strict=True):
+    filled = np.zeros((len(rows), width_of(np.array([row.size for row in rows]))))
+    for goal, row in zip(filled, rows, strict=True):
         goal[: row.size] = row
-    return found
+    return filled
 
 
 def medians(rows: Float, mask: Bool) -> Float:
@@ -68,17 +68,17 @@ def running_medians(rows: Float, live: Bool, n: Int) -> Float:
         window[one], window[other] = np.minimum(low, high), np.maximum(low, high)
     half = _WIDTH // 2
     place = np.clip(np.arange(rows.shape[1]), half, np.maximum(n - half - 1, half)[:, None]) - half
-    found = np.take_along_axis(window[half], place, axis=1)
+    at_half = np.take_along_axis(window[half], place, axis=1)
     short = n <= _WIDTH
     if short.any():
-        found[short] = medians(rows[short], live[short])[:, None]
-    return found
+        at_half[short] = medians(rows[short], live[short])[:, None]
+    return at_half
 
 
 def near(off: Float, live: Bool, n: Int) -> Bool:
     """Return which deviations are not far; where many neighbours are far, that is the spread."""
     far = (np.abs(off) > FAR * robust_scales(off, live)[:, None]) & live
-    kept = live.copy()
+    used = live.copy()
     some = np.flatnonzero(far.any(axis=1))
     if some.size:
         far = far[some]
@@ -87,8 +87,8 @@ def near(off: Float, live: Bool, n: Int) -> Bool:
         at = np.arange(far.shape[1])
         low, high = np.maximum(at - _AROUND, 0), np.minimum(at + _AROUND + 1, n[some, None])
         around = np.take_along_axis(total, high, axis=1) - total[:, low]
-        kept[some] &= ~far | (around > _MOST_FAR * (high - low))
-    return kept
+        used[some] &= ~far | (around > _MOST_FAR * (high - low))
+    return used
 
 
 def dots(one: Float, other: Float) -> Float:

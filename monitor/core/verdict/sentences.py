@@ -109,27 +109,27 @@ def past_sentence(verdict: Verdict, unit: str, until: float) -> str:
     began, ended = day(verdict.began), day(until)
     lasted = f"from {_bare(began)} to {ended}" if began else ""
     if verdict.state != FAULT:
-        told = ", ".join(filter(None, ("was not as right as it said", lasted)))
-        return f"{told}; it never became clear in which way"
-    told = _told(verdict, unit, words.PAST)
+        text = ", ".join(filter(None, ("was not as right as it said", lasted)))
+        return f"{text}; it never became clear in which way"
+    text = _told(verdict, unit, words.PAST)
     if changed := day(verdict.changed):
-        return f"{told}, from {_bare(changed)} to {ended}; was not right from {began} on"
+        return f"{text}, from {_bare(changed)} to {ended}; was not right from {began} on"
     if verdict.is_older:
-        return f"{told}{_over(verdict, 'over')}; was not right {lasted}"
-    return ", ".join(filter(None, (told, lasted)))
+        return f"{text}{_over(verdict, 'over')}; was not right {lasted}"
+    return ", ".join(filter(None, (text, lasted)))
 
 
 def before_sentence(verdict: Verdict, unit: str) -> str:
     """Return "from 2026-03-01 06:12 it read 6.2 kg heavy (5.1 to 7.3)" of an incident long over."""
-    told = "it was not as right as it said; it never became clear in which way"
+    text = "it was not as right as it said; it never became clear in which way"
     if verdict.state == FAULT:
-        told = f"it {_told(verdict, unit, words.PAST)}"
+        text = f"it {_told(verdict, unit, words.PAST)}"
         if changed := day(verdict.changed):
-            told = f"it was not right: {told}, from {changed} on"
+            text = f"it was not right: {text}, from {changed} on"
         elif verdict.is_older:
-            told = f"it was not right: {told}{_over(verdict, 'over')}"
+            text = f"it was not right: {text}{_over(verdict, 'over')}"
     when = day(verdict.began)
-    return f"from {when} {told}" if when else told
+    return f"from {when} {text}" if when else text
 
 
 def _over(verdict: Verdict, over: str) -> str:
@@ -148,12 +148,12 @@ def _within(verdict: Verdict, unit: str) -> str:
 
 def _nearly(verdict: Verdict, unit: str, *, with_scale: bool) -> str:
     """Return the words for a fault that is clear but too small to matter, empty for none."""
-    told, scale = [], verdict.scale.widened(_CLEARLY)
+    parts, scale = [], verdict.scale.widened(_CLEARLY)
     if with_scale and scale.excludes(1.0):
-        told.append((words.understated if scale.lower > 1.0 else words.overstated)(verdict, unit))
+        parts.append((words.understated if scale.lower > 1.0 else words.overstated)(verdict, unit))
     if verdict.level.widened(_CLEARLY).is_beyond(verdict.explained):
-        told.append(words.offset(verdict, unit))
-    return f"nearly right: {' and '.join(told)}, too little to correct" if told else ""
+        parts.append(words.offset(verdict, unit))
+    return f"nearly right: {' and '.join(parts)}, too little to correct" if parts else ""
 
 
 def _apart(p: Pairs) -> str:
@@ -190,36 +190,36 @@ def _open(n: int) -> str:
 
 
 def _full(verdict: Verdict, unit: str) -> str:
-    told = _told(verdict, unit, words.NOW)
+    text = _told(verdict, unit, words.NOW)
     when, due = day(verdict.began), day(verdict.due)
     if changed := day(verdict.changed):
-        told = f"{told}, since {changed}; not right {f'since {when}' if when else 'before either'}"
+        text = f"{text}, since {changed}; not right {f'since {when}' if when else 'before either'}"
     elif verdict.is_older:
-        told = f"{told}{_over(verdict, 'over its last')}; not right since {when}"
+        text = f"{text}{_over(verdict, 'over its last')}; not right since {when}"
     elif when:
-        told = f"{told}, since {when}"
+        text = f"{text}, since {when}"
     elif verdict.segment and verdict.fault != "stuck":
-        told = f"{told}, in its last {words.counted(verdict.pairs)}"
+        text = f"{text}, in its last {words.counted(verdict.pairs)}"
     # A drift over hours is due at a time, one over days on a date.
     on = due if verdict.span < _A_DAY else due[:10]
-    told = f"{told}; leaves its tolerance on {on}" if due else told
+    text = f"{text}; leaves its tolerance on {on}" if due else text
     if verdict.code is None or verdict.fault == "outliers":
-        return told
-    return f"{told}; {words.coded(verdict.code)} now and then"
+        return text
+    return f"{text}; {words.coded(verdict.code)} now and then"
 
 
 def _told(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
-    told = FAULTS[verdict.fault].words(verdict, unit, verbs)
+    text = FAULTS[verdict.fault].words(verdict, unit, verbs)
     if verdict.fault == "offset" and verdict.explained > 0.0:
-        told = f"{told}, beyond {words.declared(verdict, unit)}"
+        text = f"{text}, beyond {words.declared(verdict, unit)}"
     beside = _beside(verdict, unit, verbs)
-    return f"{told} and {beside}" if beside else told
+    return f"{text} and {beside}" if beside else text
 
 
 def day(time: float) -> str:
     """Return a time in s UTC as "2026-03-01 06:12 UTC", empty if it is not finite."""
-    found = date_time(time, TO_THE_MINUTE) if math.isfinite(time) else "-"
-    return "" if found == "-" else f"{found} UTC"
+    text = date_time(time, TO_THE_MINUTE) if math.isfinite(time) else "-"
+    return "" if text == "-" else f"{text} UTC"
 
 
 def _bare(day: str) -> str:

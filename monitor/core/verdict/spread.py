@@ -78,7 +78,7 @@ def shapes_of(rows: Float, n: Int) -> Float:
 
     The first ``n`` of each row count; a few errors say nothing about the shape.
     """
-    found = np.zeros((n.size, _NU.size))
+    shapes = np.zeros((n.size, _NU.size))
     some = np.flatnonzero(n >= HISTORY)
     if some.size:
         width = width_of(n[some])
@@ -86,8 +86,8 @@ def shapes_of(rows: Float, n: Int) -> Float:
         near = live & (np.abs(q) < 6.0 * robust_scales(q, live)[:, None])
         honest = np.broadcast_to(_HONEST[1::2], (some.size, 3))
         likely = log_likelihoods(q, near.astype(np.float64), honest).max(axis=2)
-        found[some] = np.maximum(likely - likely.max(axis=1, keepdims=True), -_SHAPE_MOST)
-    return found
+        shapes[some] = np.maximum(likely - likely.max(axis=1, keepdims=True), -_SHAPE_MOST)
+    return shapes
 
 
 def log_likelihoods(q: Float, each: Float, factor: Float) -> Float:
@@ -123,7 +123,7 @@ def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -
 
     ``shape`` is the log likelihood of each shape from earlier errors, see :func:`shapes_of`.
     """
-    found = [Spread(NOTHING, -np.inf)] * len(rows)
+    spreads = [Spread(NOTHING, -np.inf)] * len(rows)
     groups: dict[int, list[int]] = {}
     rows = [_tamed(each) for each in rows]
     for i, each in enumerate(rows):
@@ -133,8 +133,8 @@ def spreads_of(rows: list[Float], inflation: Float, lost: Float, shape: Float) -
     for some in groups.values():
         of_some = _spreads_of([rows[i] for i in some], inflation[some], lost[some], shape[some])
         for i, spread in zip(some, of_some, strict=True):
-            found[i] = spread
-    return found
+            spreads[i] = spread
+    return spreads
 
 
 def _tamed(row: Float) -> Float:
@@ -198,14 +198,14 @@ def _grid(q: Float, n: Int, rows: Float, each: Float, inflation: Float) -> Float
     """Return factors around the likeliest one, as far apart as so many pairs can resolve."""
     robust = TO_SD * medians(np.abs(q), np.arange(q.shape[1]) < n[:, None])
     centre = np.maximum(np.maximum(robust, 0.3 * _trimmed(q, n)), 1e-6)
-    found = centre[:, None] * np.exp(_WIDEST * _STEPS)
+    grid = centre[:, None] * np.exp(_WIDEST * _STEPS)
     reach = 12.0 * np.sqrt(inflation / n)
     many = np.flatnonzero(reach < 1.0)
     if many.size:
-        likely = log_likelihoods(rows[many], each[many], found[many]).max(axis=1)
-        best = found[many, np.argmax(likely, axis=1)]
-        found[many] = best[:, None] * np.exp(np.maximum(reach[many], 0.1)[:, None] * _STEPS)
-    return found
+        likely = log_likelihoods(rows[many], each[many], grid[many]).max(axis=1)
+        best = grid[many, np.argmax(likely, axis=1)]
+        grid[many] = best[:, None] * np.exp(np.maximum(reach[many], 0.1)[:, None] * _STEPS)
+    return grid
 
 
 def _trimmed(q: Float, n: Int) -> Float:
@@ -214,16 +214,16 @@ def _trimmed(q: Float, n: Int) -> Float:
     A few bad rows must not say how large the errors are.
     """
     square = np.sort(np.where(np.arange(q.shape[1]) < n[:, None], q * q, np.inf), axis=1)
-    kept = n - np.ceil(_TRIMMED * n).astype(np.int64)
-    below = sums(np.where(np.arange(q.shape[1]) < kept[:, None], square, 0.0))
-    return np.sqrt(np.where(below > 0.0, below / np.maximum(kept, 1), dots(q, q) / n))
+    inner = n - np.ceil(_TRIMMED * n).astype(np.int64)
+    below = sums(np.where(np.arange(q.shape[1]) < inner[:, None], square, 0.0))
+    return np.sqrt(np.where(below > 0.0, below / np.maximum(inner, 1), dots(q, q) / n))
 
 
 def _outliers(q: Float, each: Float, prior: Float, scaled: Float) -> Float:
     """Return log likelihoods of honest errors with some far ones, less those of wider errors."""
     far = np.where(np.abs(q) > FAR, each, 0.0)
     hits, n = sums(far), sums(each)
-    found = np.full(n.size, -np.inf)
+    evidence = np.full(n.size, -np.inf)
     some = np.flatnonzero((hits >= 2.0) & (hits < n))
     if some.size:
         q, each, p = q[some], each[some], (hits[some] / n[some])[:, None]
@@ -235,8 +235,8 @@ def _outliers(q: Float, each: Float, prior: Float, scaled: Float) -> Float:
         honest = np.maximum(other[:, None, None], honest)
         honest += np.log1p(np.exp(-np.abs(apart)))
         likely = np.einsum("sfgr,sr->sfg", honest, each) + prior[some]
-        found[some] = likely.max(axis=(1, 2)) - scaled[some]
-    return found
+        evidence[some] = likely.max(axis=(1, 2)) - scaled[some]
+    return evidence
 
 
 def far_since(off: Float, live: Bool, n: Int) -> list[Far]:
@@ -245,9 +245,9 @@ def far_since(off: Float, live: Bool, n: Int) -> list[Far]:
     The share leaves out the pair that marks the beginning.
     """
     row, at = np.nonzero((np.abs(off) > FAR) & live)
-    found = [Far(0, NOTHING, 0.0)] * n.size
+    far = [Far(0, NOTHING, 0.0)] * n.size
     if not row.size:
-        return found
+        return far
     counts = np.bincount(row, minlength=n.size)
     pairs = n[row] - at
     hits = np.cumsum(counts)[row] - np.arange(row.size)
@@ -259,8 +259,8 @@ def far_since(off: Float, live: Bool, n: Int) -> list[Far]:
     for i in np.flatnonzero(counts).tolist():
         best = int(first[i]) + int(np.argmax(likely[first[i] : first[i] + counts[i]]))
         counted = share(int(hits[best]) - 1, float(pairs[best]) - 1.0)
-        found[i] = Far(int(at[best]), counted, max(float(likely[best]), 0.0))
-    return found
+        far[i] = Far(int(at[best]), counted, max(float(likely[best]), 0.0))
+    return far
 
 
 Parts = tuple[float, float, float]
@@ -289,7 +289,7 @@ def on_stated(parts: Parts | None, factor: Estimate) -> Estimate:
         return NOTHING
     u, of_reference, fixed = parts
     by_chance, rest = u + of_reference - fixed, fixed - of_reference
-    found = Estimate(*(math.sqrt(max(k * k * by_chance + rest, 0.0) / u) for k in factor))
-    if found.upper < 1.0 and found.lower < max(_FROM_0 * found.upper, _LEAST_TOLD):
-        return Estimate(math.nan, math.nan, max(found.upper, _LEAST_SAID))
-    return found
+    factors = Estimate(*(math.sqrt(max(k * k * by_chance + rest, 0.0) / u) for k in factor))
+    if factors.upper < 1.0 and factors.lower < max(_FROM_0 * factors.upper, _LEAST_TOLD):
+        return Estimate(math.nan, math.nan, max(factors.upper, _LEAST_SAID))
+    return factors

@@ -104,9 +104,9 @@ def mixed(centre: Float, se: Float, df: Float, weight: Float) -> list[Estimate]:
     keep = (weight >= least[:, None]) & (weight > 0.01 * top[:, None])
     some = np.flatnonzero(weight.sum(axis=1) > _LEAST_WEIGHT)
     keep = keep[some]
-    found = [NOTHING] * top.size
+    estimates = [NOTHING] * top.size
     if not some.size:
-        return found
+        return estimates
     parts = np.count_nonzero(keep, axis=1)
     first, of = np.cumsum(parts) - parts, np.repeat(np.arange(some.size), parts)
     centre, se, df, weight = (each[some][keep] for each in (centre, se, df, weight))
@@ -124,8 +124,8 @@ def mixed(centre: Float, se: Float, df: Float, weight: Float) -> list[Estimate]:
     value, reach = centre[first], half[first] * se[first]
     ends[alone] = np.stack([value - reach, value, value + reach], axis=1)[alone]
     for row, (lower, middle, upper) in zip(some.tolist(), ends.tolist(), strict=True):
-        found[row] = Estimate(middle, lower, upper)
-    return found
+        estimates[row] = Estimate(middle, lower, upper)
+    return estimates
 
 
 _LEAST_WEIGHT: Final = 1e-12

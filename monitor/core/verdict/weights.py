@@ -98,9 +98,9 @@ def _independent(s: Float, level: Float, off: Float, live: Bool) -> tuple[Float,
 
 def _widened(rows: Float) -> Float:
     """Return rows with a 0 behind, so that their width is that of the pairs."""
-    found = np.zeros((rows.shape[0], rows.shape[1] + 1))
-    found[:, :-1] = rows
-    return found
+    widened = np.zeros((rows.shape[0], rows.shape[1] + 1))
+    widened[:, :-1] = rows
+    return widened
 
 
 def _beyond(rows: Float, at: Float) -> Float:

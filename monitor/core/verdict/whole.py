@@ -87,22 +87,22 @@ def judge_file(p: Pairs, *, unit: str = "", is_one: bool = False) -> Verdict:
         return with_words(Verdict(UNDECIDED, pairs=p.n, n_effective=float(p.n)), p, unit)
     coded = coded_pairs(p)
     if coded is not None:
-        found = judge_file(p.rows(coded.others), unit=unit, is_one=is_one)
+        verdict = judge_file(p.rows(coded.others), unit=unit, is_one=is_one)
         size = share(coded.at.size, float(p.n))
-        if found.state == FAULT:
+        if verdict.state == FAULT:
             others = p.rows(coded.others)
-            return with_words(found._replace(code=coded.code), others, unit, found.typical)
+            return with_words(verdict._replace(code=coded.code), others, unit, verdict.typical)
         if not size.lower > LEAST_FAR:
-            return found
-        return with_words(code_verdict(found, p, coded, size), p, unit, found.typical)
+            return verdict
+        return with_words(code_verdict(verdict, p, coded, size), p, unit, verdict.typical)
     side = Side([p])
-    found, held = _judged(side), 0
-    if not is_one and found.state == FAULT:
-        found, held, piece = _newest(side, found)
+    verdict, held = _judged(side), 0
+    if not is_one and verdict.state == FAULT:
+        verdict, held, piece = _newest(side, verdict)
         if piece is not None:
             return _was_wrong(p, piece, unit)
-    found = found._replace(remedy=remedies_for(side, [found], [held])[0])
-    return with_words(found, p, unit, float(side.unit[0]))
+    verdict = verdict._replace(remedy=remedies_for(side, [verdict], [held])[0])
+    return with_words(verdict, p, unit, float(side.unit[0]))
 
 
 class _Worst(NamedTuple):
@@ -132,13 +132,13 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
         excess = np.add.reduceat(side.z[0, : p.n] ** 2 - 1.0, starts)
         worst = int(np.argmax(np.abs(excess[:-1])))
         return whole, 0, _Worst(starts[worst + 1], starts[-1])
-    (found,), (held,) = judged(side, [p.n - 1], evidence, cut)
-    is_clear = found.state == FAULT and p.n - found.segment >= OF_A_FORM
-    is_told = is_newer or found.fault in (whole.fault, *RELATED)
+    (newest,), (held,) = judged(side, [p.n - 1], evidence, cut)
+    is_clear = newest.state == FAULT and p.n - newest.segment >= OF_A_FORM
+    is_told = is_newer or newest.fault in (whole.fault, *RELATED)
     if not (is_clear and is_told):
         return whole, 0, None
-    began = float(p.time[found.since]) if p.timed and found.since else NAN
-    return found._replace(began=began), held, None
+    began = float(p.time[newest.since]) if p.timed and newest.since else NAN
+    return newest._replace(began=began), held, None
 
 
 def _was_wrong(p: Pairs, piece: _Worst, unit: str) -> Verdict:
@@ -164,19 +164,19 @@ def judge_repaired(
     later = p.rows(slice(right_from(p, alarm, clear), None))
     if not later.n:
         return whole
-    found = judge_file(later, unit=unit)
-    if found.state == FAULT:
-        if found.fault == whole.fault:
+    verdict = judge_file(later, unit=unit)
+    if verdict.state == FAULT:
+        if verdict.fault == whole.fault:
             return whole
         began = float(later.time[0]) if p.timed else NAN
-        return with_words(found._replace(began=began), later, unit, found.typical)
+        return with_words(verdict._replace(began=began), later, unit, verdict.typical)
     when, before = f"in its last {words.counted(later.n)}", before_sentence(former, unit)
     if p.timed:
         when = f"since {day(float(later.time[0]))}"
-    told = f"shows no fault {when}, but did before: {before}"
-    if found.state == IS_RIGHT:
-        told = f"as right as it says {when}, but not before: {before}"
-    return found._replace(right_since=float(later.time[0]) if p.timed else NAN, sentence=told)
+    text = f"shows no fault {when}, but did before: {before}"
+    if verdict.state == IS_RIGHT:
+        text = f"as right as it says {when}, but not before: {before}"
+    return verdict._replace(right_since=float(later.time[0]) if p.timed else NAN, sentence=text)
 
 
 def right_from(p: Pairs, alarm: int, clear: int) -> int:
@@ -221,8 +221,8 @@ def _judged(side: Side) -> Verdict:
     nothing = np.zeros(1, dtype=np.int64)
     z, h, clock = (each[0, :n] for each in (side.z, side.h, side.clock))
     w = _Whole(side, z, h, clock, float(side.unit[0]), parts_of(side, nothing)[0])
-    kept = _kept(z)
-    fit = _fitted(w, kept)
+    used = _kept(z)
+    fit = _fitted(w, used)
     drifts = abs(fit.steep) > _T and abs(fit.slope.value) > max(
         abs(fit.middle.value), _OFFSET[1] * w.unit
     )
@@ -231,7 +231,7 @@ def _judged(side: Side) -> Verdict:
     slopes = slopes_of(side, nothing, side.n)[0]
     gain = gain_by(slopes, NO_SLOPES)
     level = fit.now if drifts else fit.middle
-    fault, size = _named(w, fit, spread, gain, drifts=drifts, kept=kept)
+    fault, size = _named(w, fit, spread, gain, drifts=drifts, used=used)
     is_fault = bool(fault)
     rated = drifts and bool(side.has_clock[0])
     return Verdict(
@@ -264,14 +264,14 @@ def _spread(left: Float, inflated: float, of_mean: float) -> Spread:
 
 def _kept(z: Float) -> Bool:
     off = z - median(z)
-    kept: Bool = np.abs(off) <= FAR * max(1.0, TO_SD * median(np.abs(off)))
-    return kept
+    used: Bool = np.abs(off) <= FAR * max(1.0, TO_SD * median(np.abs(off)))
+    return used
 
 
-def _fitted(p: _Whole, kept: Bool) -> _Fit:
+def _fitted(p: _Whole, used: Bool) -> _Fit:
     """Return level and line by weighted least squares, with dependent pairs counted for less."""
-    h = p.h[kept]
-    z, t = p.z[kept], p.clock[kept]
+    h = p.h[used]
+    z, t = p.z[used], p.clock[used]
     weight = float((h * h).sum())
     middle = float((h * h) @ t) / weight
     level = float(h @ z) / weight
@@ -305,32 +305,32 @@ def _fitted(p: _Whole, kept: Bool) -> _Fit:
 
 
 def _named(
-    p: _Whole, fit: _Fit, spread: Spread, gain: Gain, *, drifts: bool, kept: Bool
+    p: _Whole, fit: _Fit, spread: Spread, gain: Gain, *, drifts: bool, used: Bool
 ) -> tuple[str, Estimate]:
     held = int(stuck_for(p.side)[0])
     # Without times, values that never change mean that the file holds errors.
     if held > 0.5 * p.z.size and (p.side.pairs[0].timed or held < p.z.size):
         value = float(p.side.pairs[0].value[-1])
         return "stuck", Estimate(value, value, value)
-    found, cut = _costs(p, fit, kept)
+    costs, cut = _costs(p, fit, used)
     of = kept_of(p.side, cut)
     rivals = {"sign": sign_of(p.side, cut, of)[0], "lag": lag_of(p.side, cut, of)[0]}
     if abs(gain.t) > _T:
         rivals["gain"] = gain_of(p.side, cut, of, [NO_SLOPES])[0]
     best = min(rivals, key=lambda each: rivals[each].cost)
-    if rivals[best].cost < float(found[1:].min()) - _T * _T:
+    if rivals[best].cost < float(costs[1:].min()) - _T * _T:
         sizes = {"gain": gain.size, "lag": Estimate(rivals[best].detail, NAN, NAN)}
         return best, sizes.get(best, NOTHING)
     if drifts:
         return "drift", fit.now
-    return _wrong(p, fit, spread, found)
+    return _wrong(p, fit, spread, costs)
 
 
-def _costs(p: _Whole, fit: _Fit, kept: Bool) -> tuple[Float, Cut]:
+def _costs(p: _Whole, fit: _Fit, used: Bool) -> tuple[Float, Cut]:
     """Return the cost of all pairs as one piece of each kind, and that piece as a cut."""
     side, n = p.side, p.z.size
     live = np.zeros_like(side.live)
-    live[0, :n] = kept
+    live[0, :n] = used
     bounds, penalty = np.array([[0, n]]), np.log(side.n)
     inflated = np.array([fit.inflation])
     z, h = (np.where(live, each, 0.0) for each in (side.z, side.h))
@@ -354,7 +354,7 @@ def _costs(p: _Whole, fit: _Fit, kept: Bool) -> tuple[Float, Cut]:
     return every, whole
 
 
-def _wrong(p: _Whole, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Estimate]:
+def _wrong(p: _Whole, fit: _Fit, spread: Spread, costs: Float) -> tuple[str, Estimate]:
     """Return offset, outliers or a wrong uncertainty: the larger of those that are clear."""
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
     most = _OFFSET[0] + float(p.side.most[0])
@@ -364,7 +364,7 @@ def _wrong(p: _Whole, fit: _Fit, spread: Spread, found: Float) -> tuple[str, Est
     far = np.abs(fit.left) > FAR
     dependent = float(inflation_of_squares(fit.rho))
     far_share = share(float(far.sum()) / dependent, p.z.size / dependent)
-    if is_off and not (is_wide and found[RIGHT + WIDE] < found[LEVEL]):
+    if is_off and not (is_wide and costs[RIGHT + WIDE] < costs[LEVEL]):
         return "offset", fit.middle
     if spread.outliers > 1.0 and far_share.lower > _FAR_HONEST:
         return "outliers", far_share

@@ -37,15 +37,15 @@ def estimated(estimate: Estimate, nothing: float = math.nan) -> tuple[str, str]:
     parted = estimate.excludes(nothing)
     if parted and value != nothing:
         step = min(step, max(abs(value - nothing), _ALMOST * half))
-    told = _rounded(estimate, step)
+    text = _rounded(estimate, step)
     if parted:
         at, end = (1, lower) if value > nothing else (2, upper)
         far = abs(end - nothing)
         if _at(end, _last(estimate, step)) == _at(nothing, _last(estimate, step)):
             is_near = far <= _ALMOST * half
             finer = _written(end, _last((end,), far), is_plain=_is_plain(estimate))
-            told[at] = f"almost {nothing:g}" if is_near else finer
-    return told[0], f" ({told[1]} to {told[2]})"
+            text[at] = f"almost {nothing:g}" if is_near else finer
+    return text[0], f" ({text[1]} to {text[2]})"
 
 
 def _rounded(numbers: Sequence[float], resolution: float) -> list[str]:
@@ -210,23 +210,23 @@ def drift(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "drifts +0.12 degC a day (0.11 to 0.13), 7.0 high now", or "crosses 0 now"."""
     has_rate = verdict.slope_per_day.is_known
     size, within = estimated(verdict.level.unsigned, 0.0)
-    told = verbs.drifts
+    text = verbs.drifts
     if has_rate:
         change, between = rate(verdict, unit)
-        told, within = f"{told} {change}{between}", ""
+        text, within = f"{text} {change}{between}", ""
     else:
         size = with_unit(size, unit)
     if not verdict.level.excludes(0.0):
-        return f"{told}, {verbs.crosses} 0 {verbs.now}"
-    return f"{told}, {size} {direction(verdict.level.value, unit)} {verbs.now}{within}"
+        return f"{text}, {verbs.crosses} 0 {verbs.now}"
+    return f"{text}, {size} {direction(verdict.level.value, unit)} {verbs.now}{within}"
 
 
 def gain(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "has an error that changes with the level: gain 1.25 (1.2 to 1.3) relative to 5 g"."""
     size, between = estimated(verdict.gain, 1.0)
     pivot = with_unit(three_digits(verdict.pivot), unit)
-    told = f"{verbs.has} an error that {verbs.changes} with the level"
-    return f"{told}: gain {size}{between} relative to {pivot}"
+    text = f"{verbs.has} an error that {verbs.changes} with the level"
+    return f"{text}: gain {size}{between} relative to {pivot}"
 
 
 def understated(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
@@ -259,8 +259,8 @@ def but_for(few: int, of: int) -> str:
     """Return ", but for 5 of 600 pairs, which are more than 4 standard uncertainties off"."""
     if not few:
         return ""
-    which = f"{few} of {counted(of)}, which {'is' if few == 1 else 'are'}"
-    return f", but for {which} more than {FAR:g} standard uncertainties off"
+    few_of = f"{few} of {counted(of)}, which {'is' if few == 1 else 'are'}"
+    return f", but for {few_of} more than {FAR:g} standard uncertainties off"
 
 
 def coded(code: ErrorCode, verbs: Verbs = NOW) -> str:
