@@ -118,7 +118,8 @@ def test_an_image_is_built_from_all_that_the_package_is_made_of(name):
     kept = {line[1:] for line in shipped(f"{name}.dockerignore").splitlines() if line[0] == "!"}
     pyproject = tomllib.loads((PROJECT / "pyproject.toml").read_text())
     wheel = pyproject["tool"]["hatch"]["build"]["targets"]["wheel"]
-    parts = {"pyproject.toml", "uv.lock", pyproject["project"]["readme"], *wheel["packages"]}
+    included = (path.lstrip("/") for path in wheel["include"])
+    parts = {"pyproject.toml", "uv.lock", pyproject["project"]["readme"], *included}
     wanted = {each.split("/")[0] for each in (*parts, *wheel["force-include"])}
 
     assert wanted <= copied
