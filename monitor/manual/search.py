@@ -37,10 +37,9 @@ def search(question: str) -> list[Hit]:
     for section in _sections() if words else ():
         heading, text = section.heading.casefold(), "\n".join(section.lines).casefold()
         if all(word in text or word in section.page for word in words):
-            line = max(
-                section.lines, key=lambda line: sum(word in line.casefold() for word in words)
-            )
-            rank = (sum(word in heading for word in words), sum(map(text.count, words)))
+            below = section.lines[1:] or section.lines
+            line = max(below, key=lambda line: (_words_in(line.casefold(), words), bool(line)))
+            rank = (_words_in(heading, words), sum(map(text.count, words)))
             hits.append((rank, Hit(section.page, section.slug, section.heading, line.strip(" #|"))))
     hits.sort(key=lambda hit: hit[0], reverse=True)
     return [hit for _, hit in hits[:MOST]]
