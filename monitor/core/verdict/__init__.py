@@ -21,6 +21,9 @@ the best of each kind (a drift has more places to begin than a step, and always 
 No weight depends on the error that it weighs (:mod:`.weights`): where a sensor states a smaller u
 when it reads low, pairs weigh by the usual u at what their errors are independent of.
 
+Where a known mistake (another unit, U sent as u) explains the pairs, the sentence keeps its number
+and asks (:mod:`.likely_mistakes`).
+
 Series are judged side by side (:func:`judge_all`), and one series is a batch of one. Arrays are
 series by pairs, padded on the right with values that add nothing to a sum, and the sums are the
 same however far they are padded, so a verdict does not depend on what is judged beside it.

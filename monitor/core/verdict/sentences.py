@@ -22,6 +22,7 @@ from monitor.core.verdict.faults import (
     fault_estimate_unit,
     shows,
 )
+from monitor.core.verdict.likely_mistakes import likely_mistake
 from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.rows import FAR
 from monitor.core.verdict.verdict import (
@@ -58,10 +59,14 @@ def with_words(
         typical=typical, span=span, last=last, is_older=is_older, delay=_delay(verdict, p)
     )
     apart = _apart(p.rows(slice(verdict.segment, None))) if verdict.state == IS_RIGHT else ""
-    return verdict._replace(
-        sentence=sentence(verdict, p.n, unit, apart, fired=fired),
-        advice=advice(verdict, p, unit, fired=fired),
+    text, doing = (
+        sentence(verdict, p.n, unit, apart, fired=fired),
+        advice(verdict, p, unit, fired=fired),
     )
+    mistake = likely_mistake(verdict, p, unit)
+    if mistake is not None:
+        text, doing = f"{text}: {mistake.question}", f"if so, {mistake.mend}; else {doing}"
+    return verdict._replace(sentence=text, advice=doing)
 
 
 def _delay(verdict: Verdict, p: Pairs) -> float:
