@@ -21,7 +21,7 @@ from monitor.decode.router import Decoded, Router
 RELEASED: Final = 1_735_689_600.0  # 2025-01-01 UTC: no clock that is right says an earlier time
 ERA_END: Final = 3_345_062_400.0  # 2076-01-01 UTC: no clock of a sensor that is right says a later
 STEP_SECONDS: Final = 60.0  # a larger step of the wall clock against the monotonic one is a jump
-NEAR_SECONDS: Final = FUTURE_SECONDS
+NEAR_SECONDS: Final = FUTURE_SECONDS  # what is further ahead of a trusted clock is refused
 PROBATION_SECONDS: Final = 600.0  # after so long a clock that messages agree with is confirmed
 PATIENCE_SECONDS: Final = 86_400.0  # a doubt that no message supports for so long is dropped
 SOON_SECONDS: Final = 3600.0  # a start so soon after the journal's newest arrival confirms a clock
@@ -81,14 +81,14 @@ class ClockGuard:
     **In doubt** it is from the moment that
 
     * it says a time before 2025 (no clock yet, before NTP: 1970); or
-    * at the start, it is more than 300 s before the newest arrival in the journal; or
+    * at the start, it is over ``NEAR_SECONDS`` before the newest arrival in the journal; or
     * it steps by more than a minute against the monotonic clock (set by hand or by NTP; the
       monotonic clock stands still while the machine is suspended); or
-    * more topics carry times that are more than 300 s ahead of it than times that are within 300 s
-      of it. Each of the last 64 topics has one voice, and a single topic none if it is more than
-      180 days ahead: a date mistyped in the first message is no sign of the time. A clock that
-      messages have agreed with for ten minutes is *confirmed*: what is ahead of it is the sender's
-      mistake, and is refused.
+    * more topics carry times further ahead of it than times within ``NEAR_SECONDS`` of it. Each of
+      the last 64 topics has one voice, and a single topic none if it is more than 180 days ahead: a
+      date mistyped in the first message is no sign of the time. A clock that messages have agreed
+      with for ten minutes is *confirmed*: what is ahead of it is the sender's mistake, and is
+      refused.
 
     **Only what is ahead speaks against a clock.** An event time long past says nothing, since it
     may be a replay of recorded data or a late upload. Neither does a time that is the arrival
@@ -96,11 +96,11 @@ class ClockGuard:
 
     **The doubt ends** when
 
-    * the wall clock is again within a minute of the reckoned one (it was set back), or within 300 s
-      where that is of messages or of the journal, which are behind the time; or
+    * the wall clock is again within a minute of the reckoned one (it was set back), or within
+      ``NEAR_SECONDS`` where that is of messages or of the journal, which are behind the time; or
     * more topics speak for the wall clock than for the reckoned one. A topic speaks for the later
       of the two if its time is beyond what the earlier one allows, for the earlier one if it is
-      within 300 s of that; or
+      within ``NEAR_SECONDS`` of that; or
     * for a day nothing spoke for the reckoned clock.
 
     A year before the release stays in doubt whatever is said. If most topics are ahead of both
