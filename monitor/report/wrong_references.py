@@ -1,8 +1,8 @@
 """When the shared references of a recorded file were wrong, and for which sensors.
 
-Rules of this file: sensors that meet the same measurements share a reference; the daemon's own
-functions judge it, over all pairs. What it explains is not a fault of the sensors that are right
-among the others.
+Rules of this file: sensors of one quantity and unit that meet the same measurements share a
+reference; the daemon's own functions judge it, over all pairs. What it explains is not a fault of
+the sensors that are right among the others.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
     if not recorded.timed or len(recorded.names) < SENSORS_MIN:
         return suspects
     series, rounds = recorded.pairs["series"].astype(np.int64), events_of(recorded)
+    units, of_unit = np.unique([each.unit for each in recorded.names], return_inverse=True)
+    _, rounds = np.unique(rounds, return_inverse=True)
+    rounds = rounds * units.size + of_unit[series]
     of = _shared_by(series, rounds, len(recorded.names))
     for group in np.flatnonzero(np.bincount(of) >= SENSORS_MIN).tolist():
         rows = np.flatnonzero(of == group)

@@ -104,3 +104,24 @@ def test_sensors_with_references_of_their_own_share_none(tmp_path):
             rows.writerow([time, f"s{i}", value[at, i] + off, 1.0, reference[at] + off])
 
     assert Scored(read(path, SeriesRules(level=0.9)), 0.9).wrong == {}
+
+
+def test_references_of_two_units_are_apart_though_they_share_a_number(tmp_path):
+    value, reference = world("offset", 3, SENSORS, ROUNDS)
+    path = tmp_path / "pairs.csv"
+    with path.open("w", newline="", encoding="utf-8") as out:
+        rows = csv.writer(out)
+        rows.writerow(["time", "sensor", "unit", "value", "sigma", "reference", "reference_sigma"])
+        for at, one in enumerate(reference):
+            time = datetime.fromtimestamp(START + HOUR * at, UTC).isoformat()
+            other = one if at == 0 else one + 20.0  # a number in common joins no references
+            for i, each in enumerate(value[at]):
+                rows.writerow([time, f"o{i:02}", "ppb", float(each), 1.0, float(one), 0.2])
+                moist = float(other + each - value[at].mean())
+                rows.writerow([time, f"r{i:02}", "%", moist, 1.0, float(other), 0.2])
+    found = Scored(read(path, SeriesRules(level=0.9)), 0.9)
+
+    assert found.wrong
+    assert {each.unit for of in found.wrong.values() for each in of} == {"ppb"}
+    names = found.recorded.names
+    assert {names[row].sensor[0] for row in found.wrong} == {"o"}

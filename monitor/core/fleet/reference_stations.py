@@ -4,6 +4,8 @@ Rules of this file: a verdict is a function of the windows and of the references
 changes nothing. A reference is examined again when the window of one of its series changes. A pair
 whose reference was evicted counts only where its series has a single reference. Measurements that
 come under several subjects belong to one reference if their messages say so (``reference_id``).
+Series of two quantities or units never judge a reference together: a name may be that of a station
+with several instruments.
 """
 
 from __future__ import annotations
@@ -49,8 +51,9 @@ IsShared = Callable[[str, Collection[int]], bool]
 class Station(NamedTuple):
     """A reference that at least five series share.
 
-    ``rows`` are those series; ``measured`` names the measurements that are held; ``alone`` marks
-    series with no other reference. ``by_id``: a measurement may come under several subjects.
+    ``rows`` are those series, of one ``unit``; ``measured`` names the measurements that are held;
+    ``alone`` marks series with no other reference. ``by_id``: a measurement may come under several
+    subjects.
     """
 
     reference: str
@@ -59,6 +62,7 @@ class Station(NamedTuple):
     measured: Int
     alone: Bool
     by_id: bool = False
+    unit: str = ""
 
 
 class SeriesFacts(NamedTuple):
@@ -85,9 +89,21 @@ def _of_many(subject: str, series: Collection[int]) -> bool:
     return len(series) >= SENSORS_MIN
 
 
-def shared(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> list[Station]:
-    """Return the references that are shared."""
-    return finish(_sharing(reference_buffers, is_shared))
+def shared(
+    reference_buffers: ReferenceBuffers, is_shared: IsShared, unit_of: Callable[[int], str]
+) -> list[Station]:
+    """Return the references that are shared, once for each unit of their series."""
+    stations = finish(_sharing(reference_buffers, is_shared))
+    return [part for each in stations for part in _by_unit(each, unit_of)]
+
+
+def _by_unit(station: Station, unit_of: Callable[[int], str]) -> list[Station]:
+    units = np.array([unit_of(row) for row in station.rows.tolist()])
+    return [
+        station._replace(rows=station.rows[some], alone=station.alone[some], unit=str(unit))
+        for unit in np.unique(units)
+        for some in [units == unit]
+    ]
 
 
 def _sharing(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> Steps[list[Station]]:
@@ -185,7 +201,7 @@ class ReferenceStations:
     """State: the references that look wrong, or did until recently."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], Suspect] = {}
+        self._found: dict[tuple[str, str, str], Suspect] = {}
 
     def suspects(self) -> tuple[Suspect, ...]:
         """Return the references that look wrong."""
@@ -208,15 +224,16 @@ class ReferenceStations:
             return
         stations = yield from _sharing(reference_buffers, _of_many)
         known = {(each.quantity, each.reference) for each in stations}
-        self._found = {key: each for key, each in self._found.items() if key in known}
+        self._found = {key: each for key, each in self._found.items() if key[:2] in known}
         for station in stations:
             if not np.isin(station.rows, changed).any():
                 continue
-            suspect = _examine(station, gather, complete, facts_of)
-            self._found.pop((station.quantity, station.reference), None)
-            if suspect is not None:
-                self._found[station.quantity, station.reference] = suspect
-            yield
+            for part in _by_unit(station, lambda row: facts_of(row).unit):
+                suspect = _examine(part, gather, complete, facts_of)
+                self._found.pop((part.quantity, part.reference, part.unit), None)
+                if suspect is not None:
+                    self._found[part.quantity, part.reference, part.unit] = suspect
+                yield
 
 
 def tail(series: int) -> int:
@@ -301,7 +318,7 @@ def _examine(
     return Suspect(
         station.reference,
         station.quantity,
-        known.first.unit,
+        station.unit,
         *doubt[:4],
         rows,
         doubt.nature,

@@ -111,7 +111,9 @@ class SnapshotBuilder:
                 if np.isin(station.rows, concerned).any()
                 else None,
             )
-            for station in shared(sources.pairing.reference_buffers, is_shared)
+            for station in shared(
+                sources.pairing.reference_buffers, is_shared, lambda row: sources.rules[row].unit
+            )
         ]
 
     def _told(self, row: int) -> SeriesFacts:

@@ -8,7 +8,6 @@ earlier findings are reported until all blocks behind them have reported their p
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -28,7 +27,7 @@ from monitor.extensions.cluster.results import STATISTICS, SeriesLine, SeriesRep
 
 REFERENCES_MAX: Final = 10_000
 
-Key = tuple[str, str, bool]  # quantity, reference, whether it has its own name
+Key = tuple[str, str, bool, str]  # quantity, reference, whether it has its own name, unit
 Name = tuple[str, str]  # sensor, quantity
 
 
@@ -39,7 +38,7 @@ class Found(msgspec.Struct, array_like=True):
     the others.
     """
 
-    key: Key
+    name: tuple[str, str, bool]
     unit: str
     estimate: Estimate
     since: float
@@ -50,6 +49,11 @@ class Found(msgspec.Struct, array_like=True):
     nature: Nature = Nature("offset")
     cleared: list[Name] = []
     until: float = math.inf
+
+    @property
+    def key(self) -> Key:
+        """Return what tells references apart."""
+        return *self.name, self.unit
 
 
 class _Held(NamedTuple):
@@ -85,7 +89,7 @@ class References:
             self._parts.get(key, {}).pop(block, None)
         self._of_block[block] = now
         for part in parts:
-            key = (part.quantity, part.reference, part.by_id)
+            key = (part.quantity, part.reference, part.by_id, part.first.unit)
             if key not in self._parts and len(self._parts) >= REFERENCES_MAX:
                 self.left_out += 1
                 continue
@@ -103,7 +107,7 @@ class References:
             if not parts:
                 self._parts.pop(key, None)
             elif sum(len(part.series) for part in parts.values()) >= SENSORS_MIN:
-                judged = _judged(key, _of_one_unit(parts))
+                judged = _judged(key, parts)
                 if judged is not None:
                     self._found[key] = judged
         for key in [*self._before]:
@@ -132,15 +136,6 @@ class References:
         return [known[key] for key in sorted(known)]
 
 
-def _of_one_unit(parts: dict[int, _Held]) -> dict[int, _Held]:
-    """Return the parts of the unit that most series have; each block learns units by itself."""
-    counts: Counter[str] = Counter()
-    for _, part in sorted(parts.items()):
-        counts[part.first.unit] += len(part.series)
-    ((unit, _),) = counts.most_common(1)
-    return {block: part for block, part in parts.items() if part.first.unit == unit}
-
-
 def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     """Return the judgement on the series of all blocks together."""
     blocks = sorted(parts)
@@ -162,7 +157,7 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
     series.sort()
     cleared = [series[place] for place in verdict.cleared.tolist()]
     about = verdict.nature, cleared, verdict.until
-    return Found(key, first.unit, *verdict[:4], series, blocks, *about)
+    return Found(key[:3], key[3], *verdict[:4], series, blocks, *about)
 
 
 # -- the snapshot ---------------------------------------------------------------------------------
@@ -240,7 +235,7 @@ def suspicions(suspects: Sequence[Found]) -> dict[Name, str]:
 
 def suspect_of(suspect: Found, rows: Mapping[Name, Any]) -> Suspect:
     """Return a suspect reference; ``rows`` are the rows of the series in a snapshot."""
-    quantity, reference, _ = suspect.key
+    quantity, reference, _ = suspect.name
     return Suspect(
         reference,
         quantity,

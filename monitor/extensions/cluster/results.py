@@ -119,7 +119,7 @@ class Summary(msgspec.Struct, array_like=True):
 
     ``totals_before`` are the counters before the batch, ``counted`` the series from which a list
     over the fleet is made; ``references`` are those with sensors here and maybe in other blocks, by
-    (quantity, name, whether it has its own name).
+    (quantity, name, whether it has its own name, unit).
     """
 
     time: float
@@ -129,7 +129,7 @@ class Summary(msgspec.Struct, array_like=True):
     totals_before: dict[str, int]
     state_bytes: int
     counted: int
-    references: list[tuple[str, str, bool]]
+    references: list[tuple[str, str, bool, str]]
     worst: list[SeriesLine]
 
 
@@ -176,7 +176,7 @@ def block_report(results: Results, worst: int, state_bytes: int) -> BlockReport:
         totals_before=results.totals_before,
         state_bytes=state_bytes,
         counted=int((~silent & (snapshot.window_pairs > 0)).sum()),
-        references=[(at.quantity, at.reference, at.by_id) for at, _ in results.references],
+        references=[(at.quantity, at.reference, at.by_id, at.unit) for at, _ in results.references],
         worst=series_lines(snapshot, order[calm[order]][:worst].tolist()),
     )
     return BlockReport(
