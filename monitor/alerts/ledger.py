@@ -251,7 +251,7 @@ class _Comparison:
                     now.time,
                     before="ok",
                     after=FIRING,
-                    sentence=each.sentence.removeprefix(f"reference {each.reference} "),
+                    sentence=each.words,
                 )
 
     def _state(self, row: int) -> str:

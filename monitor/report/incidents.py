@@ -28,7 +28,7 @@ from monitor.core.verdict import (
     judge_repaired,
 )
 from monitor.core.verdict.sentences import past_sentence, with_words
-from monitor.core.verdict.verdict import NOTHING
+from monitor.core.verdict.verdict import NOTHING, UNDECIDED
 from monitor.core.verdict.whole import right_from
 from monitor.core.verdict.words import counted
 from monitor.report.recorded import Recorded
@@ -270,10 +270,18 @@ def _judgement(
     elif last is not None:
         longest = max(incidents, key=lambda each: each.end - each.alarm)
         verdict = judge_repaired(rest, *_around(last, rest), longest.report.verdict, verdict, unit)
-    if left_out.any():
-        without = f"{counted(int(left_out.sum()))} left out, when its reference was wrong"
-        verdict = verdict._replace(sentence=f"{verdict.sentence}; {without}")
+    if left_out.any() and wrong:
+        verdict = _in_doubt(verdict, int(left_out.sum()), wrong)
     return verdict, of_last
+
+
+def _in_doubt(verdict: Verdict, left_out: int, wrong: Sequence[Suspect]) -> Verdict:
+    """Return a verdict with the doubt about pairs that it leaves out, which never make it right."""
+    lasting = [each for each in wrong if math.isinf(each.until)]
+    doubt = f"{counted(left_out)} left out: {(lasting or wrong)[-1].sentence}"
+    if lasting and verdict.state != FAULT:
+        return verdict._replace(state=UNDECIDED, sentence=f"not known whether it is right; {doubt}")
+    return verdict._replace(sentence=f"{verdict.sentence}; {doubt}")
 
 
 def _pairs_of(one: Columns, recorded: Recorded, row: int) -> Pairs:

@@ -208,7 +208,7 @@ class Scored:
         for why, sensors in explained.items():
             named = ", ".join([*sensors][:_NAMED])
             more = f" and {len(sensors) - _NAMED} others" if len(sensors) > _NAMED else ""
-            lines.append(f"no fault of {named}{more}, whose alerts would be explained: {why}")
+            lines.append(f"alerts of {named}{more} would be held back: {why}")
         return lines
 
 

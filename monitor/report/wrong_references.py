@@ -7,8 +7,6 @@ the sensors that are right among the others.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from monitor.core.columns import Columns
@@ -20,18 +18,16 @@ from monitor.report.recorded import Recorded, events_of
 
 WrongReferences = dict[int, list[Suspect]]  # by the series whose faults they explain
 
-_NAMELESS: Final = ""
-
 
 def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
     """Return by series when its reference was wrong while it was right among the others."""
     suspects: WrongReferences = {}
     if not recorded.timed or len(recorded.names) < SENSORS_MIN:
         return suspects
-    series, rounds = recorded.pairs["series"].astype(np.int64), events_of(recorded)
+    series = recorded.pairs["series"].astype(np.int64)
     units, of_unit = np.unique([each.unit for each in recorded.names], return_inverse=True)
-    _, rounds = np.unique(rounds, return_inverse=True)
-    rounds = rounds * units.size + of_unit[series]
+    events = np.unique(events_of(recorded), return_inverse=True)[1]
+    rounds = events * units.size + of_unit[series]
     of = _shared_by(series, rounds, len(recorded.names))
     for group in np.flatnonzero(np.bincount(of) >= SENSORS_MIN).tolist():
         rows = np.flatnonzero(of == group)
@@ -41,7 +37,7 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
             value, lower, upper = each.estimate
             high = Estimate(-value, -upper, -lower)
             suspect = Suspect(
-                *(_NAMELESS, quantity, unit, high, each.since, each.sensors, each.agree),
+                *("", quantity, unit, high, each.since, each.sensors, each.agree),
                 tuple(rows.tolist()),
                 each.nature,
                 tuple(each.cleared.tolist()),
@@ -64,15 +60,10 @@ def _suspicions(
     pairs["series"] = recorded.pairs["series"][places]
     for name in ("time", "reference", "error", "u_eff", "u_ref"):
         pairs[name] = getattr(windows, name)[places]
-    first = min(rows.tolist(), key=lambda row: _name(recorded, row))
-    rules = recorded.rules[first]
+    names = [(each.sensor, each.quantity) for each in recorded.names]
+    rules = recorded.rules[min(rows.tolist(), key=names.__getitem__)]
     meetings = met(pairs, rounds, places.size)
     return suspicions_over(meetings, rules.patience, rules.systematic)
-
-
-def _name(recorded: Recorded, row: int) -> tuple[str, str]:
-    name = recorded.names[row]
-    return name.sensor, name.quantity
 
 
 def _shared_by(series: Int, rounds: Int, count: int) -> Int:

@@ -74,32 +74,42 @@ class Suspect(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Return "reference S3 looks 1.4 ug/m3 high since ...: 118 of 120 sensors ..."."""
+        """Return "either reference S3 reads 1.4 ug/m3 high, since ..., or 8 of the 9 ..."."""
         who = f"reference {self.reference}" if self.reference else "its reference"
+        what = self.words.removeprefix("either ")
+        return f"{who} {what}" if what == self.words else f"either {who} {what}"
+
+    @property
+    def words(self) -> str:
+        """Return the sentence without its subject: "either reads 1.4 ug/m3 high, since ...".
+
+        An offset or a gain that all sensors see may as well be theirs, so both explanations stand.
+        """
         is_over = np.isfinite(self.until)
-        looks, when = ("looked", "from") if is_over else ("looks", "since")
-        when = f"{when} {date_time(self.since, TO_THE_MINUTE)}"
+        when = f"{'from' if is_over else 'since'} {date_time(self.since, TO_THE_MINUTE)}"
         when += f" to {date_time(self.until, TO_THE_MINUTE)} UTC" if is_over else " UTC"
-        if self.nature.kind != "offset":
-            claim = f"{looks} {_ERRATIC[self.nature.kind](self.nature, self.unit)}"
-            verb = "agreed" if is_over else "agree"
-            others = f"{self.agree} of {self.sensors} sensors that met it {verb} with each other"
-            return f"{who} {claim}, {when}: {others}"
-        how_much, between = estimated(self.estimate.unsigned)
-        way = direction(self.estimate.value, self.unit)
-        claim = f"{looks} {with_unit(how_much, self.unit)} {way}{between}, {when}"
-        verb = "disagreed" if is_over else "disagree"
-        others = f"{self.agree} of {self.sensors} sensors that met it {verb} in the same direction"
-        return f"{who} {claim}: {others}"
+        if self.nature.kind in _ERRATIC:
+            looks, agree = ("looked", "agreed") if is_over else ("looks", "agree")
+            claim = f"{looks} {_ERRATIC[self.nature.kind](self.nature, self.unit)}, {when}"
+            others = f"{self.agree} of {self.sensors} sensors that met it"
+            return f"{claim}: {others} {agree} with each other"
+        claim = f"{'had' if is_over else 'has'} a gain of {three_digits(self.nature.size)}"
+        if self.nature.kind == "offset":
+            size, between = estimated(self.estimate.unsigned)
+            way = direction(self.estimate.value, self.unit)
+            claim = f"{'read' if is_over else 'reads'} {with_unit(size, self.unit)} {way}{between}"
+        others = f"{self.agree} of the {self.sensors} sensors that met it"
+        shares = "shared a fault" if is_over else f"share a fault: {_TODO}"
+        return f"either {claim}, {when}, or {others} {shares}"
 
 
+_TODO: Final = "compare one of them with another reference"
 _ERRATIC: Final[dict[Kind, Callable[[Nature, str], str]]] = {
     "noise": lambda of, unit: (
         f"uncertain by {with_unit(three_digits(of.size), unit)}, not "
         f"{with_unit(three_digits(of.stated), unit)} as it states"
     ),
     "stuck": lambda of, unit: f"stuck at {amount(of.size, unit, STUCK_DIGITS)}",
-    "gain": lambda of, _: f"to have a gain of {three_digits(of.size)}",
 }
 
 
