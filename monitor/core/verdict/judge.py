@@ -364,11 +364,9 @@ def _allowed(tolerance: float, typical: float) -> float:
 
 
 def _due(verdict: Verdict, p: Pairs, most: float) -> float:
-    """Return when a drift leaves its tolerance (s UTC), NaN if it already has or never will."""
+    """Return when a drift leaves its tolerance (s UTC), NaN if that is not known or has been."""
+    if not verdict.has_lasted or abs(verdict.level.value) >= most:
+        return NAN
     rate = verdict.slope_per_day.value / 86_400.0
-    if verdict.fault != "drift" or not np.isfinite(rate) or rate == 0.0:
-        return NAN
-    if abs(verdict.level.value) >= most:
-        return NAN
     seconds = (np.copysign(most, rate) - verdict.level.value) / rate
     return float(p.time[-1] + seconds) if 0.0 < seconds < _DUE_MOST else NAN

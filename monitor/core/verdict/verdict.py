@@ -164,6 +164,9 @@ def share(hits: float, n: float) -> Estimate:
     return Estimate(hits / n, lower, upper)
 
 
+_FIRM: Final = 2.0  # half intervals by which a slope that is extrapolated must exclude 0
+_LASTED: Final = 20.0  # independent pairs of such a slope
+
 UNDECIDED: Final = "undecided"
 CLASSICAL: Final = "classical"  # errors independent of what is measured
 PREDICTIVE: Final = "predictive"  # errors independent of its own value
@@ -263,7 +266,8 @@ class Verdict(NamedTuple):
     it began before the given pairs, so that nothing is known of the form that it had then.
     ``changed`` is when the incident took its present form, s UTC, NaN if it began with it.
     ``healthy`` is how the error moved with the level while the sensor was right.
-    ``due``: when a drift leaves its tolerance, s UTC; NaN if it is not known or has left it.
+    ``due``: when a drift that has lasted leaves its tolerance, s UTC; NaN if it is not known or has
+    left it.
     ``right_since``: when a sensor that was wrong before became right, s UTC; of files only.
     ``explained`` is the largest bias that declared systematic effects account for, in the series'
     unit, 0 for none.
@@ -307,6 +311,12 @@ class Verdict(NamedTuple):
     u_follows: bool = False
     sentence: str = ""
     advice: str = ""
+
+    @property
+    def has_lasted(self) -> bool:
+        """Whether a drift has gone on for so long and so clearly that it can be extrapolated."""
+        is_firm = self.slope_per_day.widened(_FIRM).excludes(0.0)
+        return self.fault == "drift" and is_firm and self.n_effective >= _LASTED
 
     def level_at(self, time: float) -> float:
         """Return the error at a time (s UTC) if the present drift goes on, in the series' unit.

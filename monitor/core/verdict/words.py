@@ -207,7 +207,10 @@ def declared(verdict: Verdict, unit: str) -> str:
 
 
 def drift(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
-    """Return "drifts +0.12 degC a day (0.11 to 0.13), 7.0 high now", or "crosses 0 now"."""
+    """Return "drifts +0.12 degC a day (0.11 to 0.13), 7.0 high now", or "crosses 0 now".
+
+    Only a drift that has lasted crosses 0; another one is "at most 4 degC off now".
+    """
     has_rate = verdict.slope_per_day.is_known
     size, within = estimated(verdict.level.unsigned, 0.0)
     text = verbs.drifts
@@ -216,8 +219,12 @@ def drift(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
         text, within = f"{text} {change}{between}", ""
     else:
         size = with_unit(size, unit)
+    if not verdict.level.is_known:
+        return text
     if not verdict.level.excludes(0.0):
-        return f"{text}, {verbs.crosses} 0 {verbs.now}"
+        most = with_unit(three_digits(max(-verdict.level.lower, verdict.level.upper)), unit)
+        off = f"{verbs.crosses} 0" if verdict.has_lasted else f"at most {most} off"
+        return f"{text}, {off} {verbs.now}"
     return f"{text}, {size} {direction(verdict.level.value, unit)} {verbs.now}{within}"
 
 

@@ -193,7 +193,7 @@ def _follow_verdict(verdict: Verdict, row: int, parts: list[Float], typical: flo
     ) ** 2
     covariance[row] = slope[row] = 0.0
     rate = verdict.slope_per_day
-    if verdict.fault == "drift" and rate.is_known:
+    if verdict.has_lasted:
         slope[row] = rate.value / typical
         slope_variance[row] = ((rate.upper - rate.lower) / (2.0 * NORMAL_QUANTILE * typical)) ** 2
 

@@ -11,7 +11,7 @@ from harness.verdict_sensors import sensor, since, widened
 
 from monitor.core.snapshot.state_sentences import state_sentence
 from monitor.core.snapshot.states import _numbers
-from monitor.core.verdict import FAULTS, judge, judge_file
+from monitor.core.verdict import FAULTS, judge, judge_all, judge_file
 
 ONSET, ALARM, N = 150, 170, 300
 STUCK = since(ONSET, lambda value, late: np.full(late.size, value[0]))
@@ -81,3 +81,25 @@ def test_a_wrong_sign_is_advised_alike_live_and_in_files(turned):
 def test_a_reference_as_uncertain_as_the_sensor_is_not_once_so(ratio, says):
     assert says in state_sentence("ok", None, 50, {"calibration_u_ref_ratio": ratio})
     assert state_sentence("unknown", None, 1, {}) == "not clear yet (1 pair)"
+
+
+def test_noise_has_no_due_date_and_crosses_nothing():
+    noise = [sensor(seed, 38, scale=scale) for seed in range(60) for scale in (1.0, 2.0)]
+    verdicts = judge_all(noise, alarm=[37] * len(noise), unit=["kg"] * len(noise))
+    drifts = [each for each in verdicts if each.fault == "drift"]
+
+    assert drifts
+    assert not any(math.isfinite(each.due) for each in verdicts)
+    assert not any("leaves" in each.sentence or "crosses" in each.sentence for each in verdicts)
+
+
+def test_a_drift_that_lasts_has_the_date_on_which_it_leaves_its_tolerance():
+    lasting = [
+        sensor(seed, 200, fault=since(40, lambda value, late: value + 0.05 * late))
+        for seed in range(20)
+    ]
+    verdicts = judge_all(lasting, alarm=[80] * 20, tolerance=[20.0] * 20)
+    days = [(each.due - each.last) / 86_400.0 for each in verdicts if math.isfinite(each.due)]
+
+    assert len(days) >= 16
+    assert np.median(days) == pytest.approx((20.0 - 0.05 * 160) / 0.05 / 24.0, rel=0.15)
