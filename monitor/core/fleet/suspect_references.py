@@ -76,8 +76,8 @@ class Suspect(NamedTuple):
     def sentence(self) -> str:
         """Return "either reference S3 reads 1.4 ug/m3 high, since ..., or 8 of the 9 ..."."""
         who = f"reference {self.reference}" if self.reference else "its reference"
-        what = self.words.removeprefix("either ")
-        return f"{who} {what}" if what == self.words else f"either {who} {what}"
+        claim = self.words.removeprefix("either ")
+        return f"{who} {claim}" if claim == self.words else f"either {who} {claim}"
 
     @property
     def words(self) -> str:
