@@ -109,9 +109,7 @@ class SeriesSpec(NamedTuple):
         MaxLen(100),
         doc("Paths of quantiles, each under its level in quotes (docs/formats.md#uncertainty)."),
     ] = _NOTHING
-    samples: Annotated[Path, doc("Path of an ensemble: mean and standard deviation are taken.")] = (
-        ""
-    )
+    samples: Annotated[Path, doc("Path of an ensemble: its mean, and u of one more member.")] = ""
     assumed: Annotated[
         str,
         MaxLen(200),

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from simpleeval import SimpleEval
 
 from monitor.core.model import NAN
-from monitor.core.scores.ensembles import mean_and_spread
+from monitor.core.scores.ensembles import mean_and_u
 from monitor.decode.checks import (
     NOT_CENTRAL,
     Rejected,
@@ -162,7 +162,7 @@ def _by_factor(
 
 
 def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
-    """Mean and standard deviation (n - 1) of an ensemble; the value if none is mapped."""
+    """Mean of an ensemble, the value if none is mapped, and the u of one more member."""
     fetch, name = fetchers.fetch(spec.samples, (*place, "samples")), shown(spec.samples)
 
     def form(root: object, record: object, stated: Stated) -> Stated:
@@ -179,9 +179,9 @@ def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
             ]
         except Rejected as error:
             raise error.at(name) from None
-        mean, spread = mean_and_spread(numbers)
+        mean, u = mean_and_u(numbers)
         value = mean if math.isnan(stated.value) else stated.value
-        return stated._replace(value=value, u=spread, claim=Claim(tuple(numbers)))
+        return stated._replace(value=value, u=u, claim=Claim(tuple(numbers)))
 
     return form
 

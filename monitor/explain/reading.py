@@ -277,7 +277,7 @@ class MappedRecord:
         if name == "samples":
             samples = self.at(each.samples).found
             count = len(samples) if isinstance(samples, list | tuple) else 0
-            return f"mean and standard deviation of {count} samples"
+            return f"mean and u of {count} samples"
         if name == "quantiles":
             levels = sorted(each.quantiles, key=float)
             low, high = central([float(each) for each in levels]) or (0, -1)

@@ -4,9 +4,9 @@ Rules of this file: the first row is the names of the columns; a cell is the tex
 have, with all digits of a number; only Parquet needs pyarrow.
 
 A row may state a distribution: quantiles (``q0.05``, ``q0.5`` ...) or ``members``. As in a mapping,
-the outermost quantiles are the interval and the standard deviation of the members is sigma, the
-quantile 0.5 or the mean of the members is the value, unless the row states them itself; the CRPS is
-that of the whole distribution.
+the outermost quantiles are the interval and sigma is that of one more member, the quantile 0.5 or
+the mean of the members is the value, unless the row states them itself; the CRPS is that of the
+whole distribution.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 
 from monitor.core.collecting import without_collecting
 from monitor.core.model import NAN, Float, Int
-from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles, mean_and_spread
+from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles, mean_and_u
 from monitor.decode.checks import NOT_CENTRAL, Rejected, central
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError, install_hint
@@ -376,8 +376,8 @@ class Claims:
                 continue
             reference = np.array(into["reference"][row])
             into[CRPS][row] = float(crps_ensemble(members, reference))
-            mean, spread = mean_and_spread(members.tolist())
+            mean, u = mean_and_u(members.tolist())
             if np.isnan(into["value"][row]):
                 into["value"][row] = mean
             if np.isnan(into["u"][row]):
-                into["u"][row] = spread
+                into["u"][row] = u

@@ -13,6 +13,7 @@ from monitor.cli import main
 from monitor.config import parse
 from monitor.core.model import Distribution, Reading
 from monitor.core.pairing.identities import reading_digest
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesKey
 from monitor.daemon.assembly import Parts, assemble
 from monitor.decode.mapping import Mapped
@@ -20,6 +21,8 @@ from monitor.decode.records import Arrival
 from monitor.decode.spec import MapSpec, SeriesSpec
 from monitor.files import read_pairs
 from monitor.http.documents import pairs_csv
+from monitor.report.recorded import read as read_recorded
+from monitor.report.scored import Scored
 
 START = 1_767_225_600.0
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -198,6 +201,32 @@ def test_members_give_the_same_bits_in_a_file_as_in_messages(tmp_path):
     told = [read(mapping, m=members) for members in rows]
     assert table.value.tolist() == [each.value for each in told]
     assert table.u.tolist() == [each.u for each in told]
+
+
+@pytest.mark.parametrize(("m", "narrow"), [(5, 1.0), (8, 1.0), (10, 1.0), (8, 0.5)])
+def test_an_ensemble_is_right_if_the_truth_is_one_more_member(tmp_path, m, narrow):
+    chance, lines = np.random.default_rng([6, m]), ["time,sensor,members,reference"]
+    for at in range(400):
+        for sensor in range(10):
+            members = 50.0 + np.exp(0.2 * chance.normal()) * chance.normal(size=m + 1)
+            *told, truth = (narrow * (members - 50.0) + 50.0).tolist()
+            truth = 50.0 + (truth - 50.0) / narrow
+            row = " ".join(map(repr, told))
+            lines.append(f"{START + 3600.0 * at},s{sensor},{row},{truth!r}")
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(lines))
+
+    recorded = read_recorded(path, SeriesRules(level=0.9))
+    verdicts = Scored(recorded, 0.9).verdicts
+
+    fired = {each.series for each in recorded.changes if each.after == "firing"}
+    faults = [each.fault for each in verdicts if each.state == "fault"]
+    if narrow == 1.0:
+        assert len(fired) <= 1
+        assert len(faults) <= 1
+    else:
+        assert len(fired) == 10
+        assert faults.count("understated") >= 8
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ from monitor.core.columns import ratio
 from monitor.core.model import Bool, Float
 
 _PACKED: Final = "<f8"
+# Square of the 95 % quantile of a t with m - 1 degrees of freedom over that of the normal.
+_FEW_MEMBERS: Final = {2: 42.02768956622989, 3: 4.819216182428153}
 
 
 def crps_ensemble(members: Float, reference: Float) -> Float:
@@ -53,14 +55,20 @@ def crps_quantiles(quantiles: Float, levels: Float, reference: Float) -> Float:
     return np.where(_ascend(quantiles), np.sum(inner, axis=-1) + outer, np.nan)
 
 
-def mean_and_spread(members: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the standard deviation (n - 1) of two members or more.
+def mean_and_u(members: Sequence[float]) -> tuple[float, float]:
+    """Return the mean of two members or more, and its standard uncertainty as one more member.
 
-    The sums are exact, so that messages and files of the same members give the same bits.
+    The truth is distributed as the members are. Its distance from their mean, over their standard
+    deviation s (n - 1), is sqrt((m + 1) / m) times a t with m - 1 degrees of freedom, so that
+    u = s sqrt((m + 1) / m) sqrt((m - 1) / (m - 3)) (JCGM 101:2008, 6.4.9). That t has no variance
+    with two or three members: there u is that of a normal with the same 95 % interval. The sums are
+    exact, so that messages and files of the same members give the same bits.
     """
-    mean = math.fsum(members) / len(members)
-    square = math.fsum((each - mean) ** 2 for each in members)
-    return mean, math.sqrt(square / (len(members) - 1))
+    m = len(members)
+    mean = math.fsum(members) / m
+    square = math.fsum((each - mean) ** 2 for each in members) / (m - 1)
+    factor = (m - 1) / (m - 3) if m > 3 else _FEW_MEMBERS[m]
+    return mean, math.sqrt(square * (m + 1) / m * factor)
 
 
 def packed(numbers: Sequence[float]) -> bytes:

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from monitor.core.scores.ensembles import (
     crps_ensemble,
     crps_quantiles,
+    mean_and_u,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -149,3 +150,24 @@ def test_a_median_at_the_reference_scores_best():
     got = crps_quantiles(symmetric + shifts[:, None], np.array([0.1, 0.5, 0.9]), np.zeros(41))
 
     assert shifts[np.argmin(got)] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", [4, 5, 8, 10, 50])
+def test_u_of_members_is_the_scaled_t_of_one_more(m):
+    members = RANDOM.normal(10.0, 2.0, m)
+
+    mean, u = mean_and_u(members.tolist())
+
+    scale = members.std(ddof=1) * np.sqrt(1.0 + 1.0 / m)
+    assert mean == pytest.approx(members.mean(), rel=1e-14)
+    assert u == pytest.approx(t.std(m - 1, scale=scale), rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_u_of_very_few_members_is_a_normals_of_the_same_interval(m):
+    members = RANDOM.normal(10.0, 2.0, m)
+
+    _, u = mean_and_u(members.tolist())
+
+    half = t.ppf(0.975, m - 1) * members.std(ddof=1) * np.sqrt(1.0 + 1.0 / m)
+    assert norm.ppf(0.975) * u == pytest.approx(half, rel=1e-12)
