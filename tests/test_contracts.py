@@ -248,6 +248,7 @@ STANDS_FOR_ANOTHER = {
     for where in (
         ("config", "sections.py"),
         ("config", "sources.py"),
+        ("core", "verdict", "verdict_document.py"),
         ("extensions", "cluster", "settings.py"),
         ("explain", "explanation.py"),
         ("http", "models.py"),

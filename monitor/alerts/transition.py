@@ -7,21 +7,26 @@ it is delivered.
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import Annotated, Final
 
 import msgspec
+from typing_extensions import TypedDict
 
 from monitor.core.formatting import instant, series_path
+from monitor.core.setting import About, Number
 from monitor.core.verdict.faults import (
     FAULTS,
     REFERENCE_STALE,
     REFERENCE_SUSPECT,
     REJECTED_SHARE,
+    alert_meanings,
 )
+from monitor.core.verdict.verdict_document import Estimate
 
 PENDING: Final = "pending"
 FIRING: Final = "firing"
 SHOWN: Final = 1000  # how many of the last transitions pages and the API show
+ALERT: Final = f"One of {', '.join(alert_meanings())}, or the name of a threshold."
 # Sections of the runbook about what is no fault; another name is that of a threshold.
 _SECTIONS: Final = {
     REFERENCE_STALE: "sensorreferencestale",
@@ -107,17 +112,39 @@ def links(of: Transition, public_url: str) -> dict[str, str]:
     return {"page_url": public_url + page, "runbook_url": f"{public_url}/docs/alerts#{section}"}
 
 
-def transition_document(transition: Transition) -> dict[str, Any]:
+TransitionDocument = TypedDict(
+    "TransitionDocument",
+    {
+        "id": str,
+        "incident": Annotated[str, About("Id of the change by which the alert began.")],
+        "time": Annotated[str, About("Event time of the change.")],
+        "told": Annotated[str, About("When it was found.")],
+        "sensor": Annotated[str, About("The sensor, or the reference that is suspect.")],
+        "quantity": str,
+        "unit": str,
+        "group": str,
+        "alert": Annotated[str, About(ALERT)],
+        "severity": Annotated[str, About("warning, or info for a suspect reference.")],
+        "from": Annotated[str, About(names=("ok", PENDING, FIRING))],
+        "to": Annotated[str, About(names=("ok", PENDING, FIRING, "resolved", "unknown"))],
+        "corrected": Annotated[bool, About("Withdrawn: the past has changed.")],
+        "began": Annotated[str | None, About("When it began to fire.")],
+        "since": Annotated[str | None, About("When the fault began.")],
+        "estimate": Estimate | None,
+        "evidence": Number,
+        "sentence": str,
+        "advice": str,
+    },
+)
+
+
+def transition_document(of: Transition) -> TransitionDocument:
     """Return a transition as the webhook, MQTT and the API publish it (docs/alerts.md)."""
-    of = transition
     estimate = None
     if (of.estimate, of.lower, of.upper) != (None, None, None):
-        estimate = {
-            "value": of.estimate,
-            "lower": of.lower,
-            "upper": of.upper,
-            "unit": of.estimate_unit,
-        }
+        estimate = Estimate(
+            value=of.estimate, lower=of.lower, upper=of.upper, unit=of.estimate_unit
+        )
     return {
         "id": of.id,
         "incident": of.incident,

@@ -12,7 +12,7 @@ from monitor.commands.options import config_option, json_option
 from monitor.config import Settings, load
 from monitor.daemon.assembly import assemble
 from monitor.daemon.examination import examined
-from monitor.explain.doctor import doctor_report, text
+from monitor.explain.doctor import doctor_report
 from monitor.journal import JournalBusyError
 
 
@@ -42,7 +42,6 @@ def _of_journal(settings: Settings, client: DaemonClient) -> dict[str, Any]:
     except JournalBusyError as error:
         raise client.unreachable(settings.journal.path) from error
     try:
-        report = doctor_report(examined(parts, now), None)
-        return {**report.document(), "text": text(report)}
+        return doctor_report(examined(parts, now), None).document()
     finally:
         parts.journal.close()

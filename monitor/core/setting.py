@@ -1,21 +1,23 @@
-"""How a settings type describes its fields beyond name, type and default.
+"""How a settings type describes its fields beyond name, type and default; a document its members.
 
 A settings type of the core, the decoders or a sink is a NamedTuple whose fields carry their range
 (``annotated_types``), their meaning (``annotated_types.doc``) and, where neither is enough, a
-:class:`Check`. monitor.config makes the section of the settings file from that.
+:class:`Check`. monitor.config makes the section of the settings file from that. A document is a
+TypedDict whose members carry an :class:`About`; the description of the interface has its words.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NamedTuple, Self
 
 from annotated_types import MaxLen, MinLen
 
 KeyPath = tuple[str | int, ...]
+Number = float | None  # of a document: null where it is not defined
 
 _GLOB: Final = re.compile(r"[^/+#\x00-\x1f\x7f-\x9f]{1,128}")
 _EXPANDED: Final = re.compile(r"\$\{?[A-Za-z_]")
@@ -62,6 +64,21 @@ class Check:
                 "json_schema_input_schema": inner,
             }
         return {"type": "function-after", "function": function, "schema": handler(source)}
+
+
+@dataclass(frozen=True)
+class About:
+    """Words about a member of a document, and the only texts it may be, for those who read it."""
+
+    words: str = ""
+    names: Sequence[str | None] = ()
+
+    def __get_pydantic_json_schema__(
+        self, schema: object, handler: Callable[[object], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return the description of the member as pydantic writes it; nothing here imports it."""
+        own = {"description": self.words, "enum": [*self.names]}
+        return handler(schema) | {key: value for key, value in own.items() if value}
 
 
 def _glob(pattern: str) -> str:

@@ -249,10 +249,10 @@ class Publisher:
             self._doctor = {}
         elif not self._doctor or now >= self._doctor_due:
             from monitor.daemon.examination import examined  # noqa: PLC0415 - few ask for it
-            from monitor.explain.doctor import doctor_report, text  # noqa: PLC0415
+            from monitor.explain.doctor import doctor_report  # noqa: PLC0415
 
             report = doctor_report(examined(self._parts, moment), self._connection)
-            self._doctor = {**report.document(), "text": text(report)}
+            self._doctor = report.document()
             self._doctor_due = now + DOCTOR_SECONDS
         return self._doctor
 

@@ -112,8 +112,8 @@ class Report:
     """Those of the findings that say what does not pair."""
 
     def document(self) -> dict[str, Any]:
-        """Return the report for JSON; undefined numbers are null."""
-        document = asdict(self)
+        """Return the report for JSON, with its text; undefined numbers are null."""
+        document = asdict(self) | {"text": text(self)}
         document["quantities"] = [_document(each) for each in self.quantities]
         document["members"] = [_document(each) for each in self.members]
         return document

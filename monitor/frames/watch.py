@@ -152,7 +152,7 @@ class Watch:
     def verdict(self, sensor: str = "data", quantity: str = "value") -> dict[str, Any]:
         """Return the verdict on a sensor in the form of the daemon's API; raises KeyError."""
         now, row = self._row(sensor, quantity)
-        return document(now.verdict(row), self._unit)
+        return {**document(now.verdict(row), self._unit)}
 
     def statistics(self, sensor: str = "data", quantity: str = "value") -> dict[str, float | None]:
         """Return the live statistics of a sensor's window by name; raises KeyError."""

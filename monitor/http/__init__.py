@@ -12,12 +12,12 @@ Where things are
     health, ``interface`` (/api/v1), ``pages`` and ``server_sent_events``. Routes know
     ``published`` and nothing of the service; through it they request data that are too large to
     publish for everybody. ``answers`` has what all routes need. ``models`` has the members of the
-    JSON documents, ``documents`` makes them; ``ranking_models`` and ``rankings`` do so for
-    rankings and comparisons. ``text_format`` writes metrics: the series' of ``metrics``, the
-    daemon's of ``telemetry``, the cluster's; ``process_metrics`` has the rest. ``rendering`` fills
-    the templates and makes links of the pages of documentation that sentences name; ``lines``,
-    ``plots``, ``signal_plots``, ``ucc_plots``, ``fleet_picture``, ``figures``, ``svg`` and
-    ``label_places`` draw for people.
+    JSON documents that ``documents`` makes, ``rankings`` those of rankings; verdicts, comparisons
+    and transitions have theirs in their own rooms, because files and sinks publish them too.
+    ``text_format`` writes metrics: the series' of ``metrics``, the daemon's of ``telemetry``, the
+    cluster's; ``process_metrics`` has the rest. ``rendering`` fills the templates and makes links
+    of the pages of documentation that sentences name; ``lines``, ``plots``, ``signal_plots``,
+    ``ucc_plots``, ``fleet_picture``, ``figures``, ``svg`` and ``label_places`` draw for people.
 
 Invariants
     * GET and HEAD only; nothing is changed over HTTP, no path from a client names a file.

@@ -14,8 +14,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from monitor.alerts.transition import Transition
-from monitor.alerts.transition import transition_document as transition
+from monitor.alerts.transition import Transition, transition_document
 from monitor.core.columns import Columns
 from monitor.core.formatting import finite, instant
 from monitor.core.scores import conventions
@@ -25,6 +24,7 @@ from monitor.core.scores.statistics import ASSUMED, compute
 from monitor.core.snapshot.details import Detail, Occasion, Origin, StatedBy
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import document
+from monitor.core.verdict.verdict_document import Verdict
 from monitor.http import models, ucc_plots
 from monitor.http.selection import evidence_shown
 from monitor.journal.store import DeadLetter
@@ -75,9 +75,9 @@ def _is_assumed(now: Snapshot, row: int) -> bool:
     return marks is not None and bool(marks[row] == 1.0)
 
 
-def verdict_of_row(now: Snapshot, row: int) -> models.Verdict:
+def verdict_of_row(now: Snapshot, row: int) -> Verdict:
     """Return the verdict on one series; a calm series is right, or not known yet."""
-    return cast("models.Verdict", document(now.verdict(row), now.names[row].unit))
+    return document(now.verdict(row), now.names[row].unit)
 
 
 def alerts(now: Snapshot) -> list[models.Alert]:
@@ -105,7 +105,7 @@ def history(
     wanted = (
         each for each in changes if sensor in ("", each.sensor) and quantity in ("", each.quantity)
     )
-    return [cast("models.Transition", transition(each)) for each in islice(wanted, most)]
+    return [transition_document(each) for each in islice(wanted, most)]
 
 
 def pairs(detail: Detail, most: int) -> list[models.Pair]:

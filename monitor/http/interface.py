@@ -29,8 +29,7 @@ from monitor.http.answers import (
     shown_page,
 )
 from monitor.http.published import Published
-from monitor.http.ranking_models import Comparison, RankingTable
-from monitor.http.rankings import RankingCache, usual_quantity
+from monitor.http.rankings import Comparison, RankingCache, RankingTable, usual_quantity
 from monitor.http.selection import (
     SeriesQuery,
     select,

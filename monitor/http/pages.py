@@ -219,16 +219,15 @@ def _add_ranking(
         contest = Contest(quantity or usual_quantity(now), group or None)
         contenders = await answers.contenders(shared, contest)
         table = await rankings.table(contenders, profile)
-        for each in table["series"]:
-            each["href"] = series_path(each["sensor"], each["quantity"])
+        lines = [{**each, "href": rendering.series_href(each)} for each in table["series"]]
         values = {
             "here": "/ranking",
-            "table": table,
+            "table": {**table, "series": lines},
             "contest": contest,
             "quantities": sorted({name.quantity for name in names}),
             "groups": sorted({name.group for name in names}),
             "profiles": PROFILES,
-            "drawings": rendering.scatters(table),
+            "drawings": rendering.scatters(table, contenders.density),
             "time": contenders.time,
         }
         text = renderer.text("ranking.html", values)

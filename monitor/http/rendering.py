@@ -28,6 +28,7 @@ from monitor.alerts.transition import SHOWN, Transition
 from monitor.core.analysis.ranking import WORDS
 from monitor.core.formatting import date_time, finite, instant, series_path
 from monitor.core.registry import SeriesKey
+from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import Occasion
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import documents, models, plots
@@ -36,6 +37,7 @@ from monitor.http.lines import brief, lines, percent_or_dash, placed
 from monitor.http.metrics import metrics_of
 from monitor.http.page_files import STATIC, static_file, templates
 from monitor.http.published import Page, Published
+from monitor.http.rankings import RankedSeries, RankingTable
 from monitor.http.selection import (
     ROWS,
     Selection,
@@ -217,7 +219,9 @@ def time_element(time: float, zone: str = "") -> Markup:
     return Markup('<time datetime="{}">{}{}</time>').format(stated, date_time(time), zone)
 
 
-def series_href(of: models.NamedPair | models.Alert | models.Transition) -> str:
+def series_href(
+    of: models.NamedPair | models.Alert | RankedSeries | models.Transition,
+) -> str:
     """Return the address of the series concerned."""
     return series_path(of["sensor"], of["quantity"])
 
@@ -236,7 +240,7 @@ def drawings(event: Occasion) -> list[tuple[str, Markup]]:
     return drawings
 
 
-def scatters(table: dict[str, Any]) -> list[Figure]:
+def scatters(table: RankingTable, density: Density) -> list[Figure]:
     """Return scores against each other and the map of zeta, nothing for two sensors."""
     listed = table["series"]
     if len(listed) < 3:
@@ -250,7 +254,7 @@ def scatters(table: dict[str, Any]) -> list[Figure]:
         np.array([each[name] for each in listed], dtype=np.float64)
         for name in ("zeta_zms", "zeta_rce")
     )
-    return [*score_figures(means, table["density"], names), zeta_figure(zms, rce, names)]
+    return [*score_figures(means, density, names), zeta_figure(zms, rce, names)]
 
 
 def without_time(text: str) -> str:

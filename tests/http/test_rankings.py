@@ -10,6 +10,7 @@ from harness.yard import RULES, START, Yard
 from scipy.stats import spearmanr
 
 from monitor.core.model import Reading
+from monitor.http import rankings
 from monitor.simulate.carts import CARTS
 
 
@@ -149,3 +150,14 @@ def test_without_common_events_the_ranking_says_what_to_do(service, yard):
 def test_a_ranking_of_nothing_is_empty(service, yard):
     assert document(service, "/api/v1/ranking?quantity=nothing")["without"] == []
     assert b"needs two sensors" in get(service, "/ranking?quantity=nothing")[1]
+
+
+def test_a_ranking_has_every_member_of_its_type_and_no_other(race, service):
+    table = document(service, "/api/v1/ranking?quantity=mass")
+
+    assert set(table) == set(rankings.RankingTable.__annotations__)
+    assert len(table["series"]) == len(SPREADS)
+    for line in table["series"]:
+        assert set(line) == set(rankings.RankedSeries.__annotations__)
+        for score in line["scores"].values():
+            assert set(score) == set(rankings.RankedScore.__annotations__)

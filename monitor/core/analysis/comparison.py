@@ -12,7 +12,7 @@ Source: Navratil et al. (arXiv 2106.00858), cited as C.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from monitor.core.scores.characteristics import (
 REPLICATES: Final = 9_999
 
 
+Measure = Literal["auucc", "auucc_gain"]
+
+
 class UncertaintyTest(NamedTuple):
     """Two series' uncertainties on common events.
 
@@ -42,7 +45,7 @@ class UncertaintyTest(NamedTuple):
     for two parts of one series, those of both parts together.
     """
 
-    measure: str
+    measure: Measure
     first: float
     second: float
     difference: float
@@ -117,8 +120,8 @@ def compare_uncertainties(
     crossed = None
     if shared:
         crossed = curves.crossovers(_curve(one, common[0]), _curve(other, common[1]))
-    measure = "auucc" if shared else "auucc_gain"
     events = common[0].size if paired else common[0].size + common[1].size
+    measure: Measure = "auucc" if shared else "auucc_gain"
     return UncertaintyTest(measure, values[0], values[1], difference, p, crossed, events)
 
 

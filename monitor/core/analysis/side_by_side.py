@@ -6,16 +6,16 @@ refuses raw curves of different values, and states the reason and what is compar
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+from typing_extensions import TypedDict
 
 from monitor.core.analysis.common_events import MIN_EVENTS
 from monitor.core.analysis.comparison import (
     REPLICATES,
     Difference,
+    Measure,
     PairedComparison,
-    UncertaintyTest,
 )
 from monitor.core.analysis.ranking import (
     PROFILES,
@@ -23,8 +23,10 @@ from monitor.core.analysis.ranking import (
     Profile,
     score_of,
 )
+from monitor.core.formatting import finite
 from monitor.core.scores.curves import Curve
 from monitor.core.scores.proper_scores import Density
+from monitor.core.setting import About, Number
 
 SEED: Final = 1
 MISS: Final = 0.1
@@ -64,39 +66,98 @@ class Sides(NamedTuple):
         return list(dict.fromkeys(score_of(each, self.density) for each in wanted))
 
 
-def comparison_document(duel: PairedComparison | None, sides: Sides) -> dict[str, Any]:
+class ComparedScore(TypedDict):
+    """Two mean scores, the first less the second, and the p-value of a permutation test."""
+
+    first: Number
+    second: Number
+    difference: Number
+    p: Number
+
+
+class ComparedUncertainty(ComparedScore):
+    """Areas of curves where values and references are shared, else areas saved."""
+
+    measure: Measure
+    events: int
+    crossovers: Annotated[
+        list[float] | None,
+        About("Miss rates at which the narrower one changes; null where not comparable."),
+    ]
+    saved_at_first: Annotated[Number, About("Width saved over a constant one at the miss rate.")]
+    saved_at_second: Number
+    width_saved: Annotated[Number, About("Width that the first saves over the second.")]
+
+
+class CurvePoint(TypedDict):
+    """A point of a characteristics curve in units of the references' standard deviation."""
+
+    scale: float
+    bandwidth: float
+    miss: float
+    excess: float
+    deficit: float
+
+
+class ComparedCurves(TypedDict):
+    """The two curves, thinned, and the standard deviation they are in units of."""
+
+    sd: float
+    first: list[CurvePoint]
+    second: list[CurvePoint]
+
+
+class ComparisonDocument(TypedDict):
+    """Two sensors on their common events, or two parts of one sensor's window."""
+
+    first: str
+    second: str
+    unit: str
+    density: str
+    profile: str
+    primary: str
+    miss: float
+    sentences: list[str]
+    paired: bool
+    events: list[int]
+    block: Annotated[int, About("Events permuted together.")]
+    replicates: int
+    seed: int
+    scores: dict[str, ComparedScore]
+    uncertainty: ComparedUncertainty | None
+    savings: Annotated[dict[str, Number], About("1 - first/second of cost, least cost and MAE.")]
+    curves: ComparedCurves | None
+
+
+def comparison_document(duel: PairedComparison | None, sides: Sides) -> ComparisonDocument:
     """Return a comparison as plain values, also if there is no common event."""
-    head: dict[str, Any] = {
-        "first": sides.first,
-        "second": sides.second,
-        "unit": sides.unit,
-        "density": sides.density,
-        "profile": sides.profile,
-        "primary": sides.scores[0],
-        "miss": sides.miss,
-        "sentences": sentences(duel, sides),
-    }
-    if duel is None:
-        nothing: dict[str, Any] = {
-            "paired": False,
-            "events": [0, 0],
-            "block": 1,
-            "replicates": 0,
-            "seed": SEED,
-        }
-        rest: dict[str, Any] = {"scores": {}, "uncertainty": None, "savings": {}, "curves": None}
-        return head | nothing | rest
-    return head | {
-        "paired": duel.paired,
-        "events": list(duel.counts),
-        "block": duel.block,
-        "replicates": REPLICATES,
-        "seed": SEED,
-        "scores": {name: _plain(each._asdict()) for name, each in duel.scores.items()},
-        "uncertainty": _uncertainty(duel),
-        "savings": _plain(duel.savings),
-        "curves": _curves(duel),
-    }
+    document = ComparisonDocument(
+        first=sides.first,
+        second=sides.second,
+        unit=sides.unit,
+        density=sides.density,
+        profile=sides.profile,
+        primary=sides.scores[0],
+        miss=sides.miss,
+        sentences=sentences(duel, sides),
+        paired=False,
+        events=[0, 0],
+        block=1,
+        replicates=0,
+        seed=SEED,
+        scores={},
+        uncertainty=None,
+        savings={},
+        curves=None,
+    )
+    if duel is not None:
+        document["paired"], document["events"] = duel.paired, list(duel.counts)
+        document["block"], document["replicates"] = duel.block, REPLICATES
+        document["scores"] = {name: _score(each) for name, each in duel.scores.items()}
+        document["uncertainty"] = _uncertainty(duel)
+        document["savings"] = {name: finite(share) for name, share in duel.savings.items()}
+        document["curves"] = _curves(duel)
+    return document
 
 
 def sentences(duel: PairedComparison | None, sides: Sides) -> list[str]:
@@ -148,38 +209,47 @@ def _of_uncertainty(duel: PairedComparison, sides: Sides) -> list[str]:
     return lines
 
 
-def _uncertainty(duel: PairedComparison) -> dict[str, Any] | None:
-    test: UncertaintyTest | None = duel.uncertainty
+def _score(of: Difference) -> ComparedScore:
+    first, second, difference, p = map(finite, of)
+    return ComparedScore(first=first, second=second, difference=difference, p=p)
+
+
+def _uncertainty(duel: PairedComparison) -> ComparedUncertainty | None:
+    test = duel.uncertainty
     if test is None:
         return None
-    crossed = None if test.crossovers is None else test.crossovers.tolist()
-    numbers = {key: getattr(test, key) for key in ("first", "second", "difference", "p")}
-    if test.measure == "auucc_gain":
-        names = ("first", "second", "difference")
-        numbers |= {name: _share(numbers[name]) for name in names}
-    names = ("saved_at_first", "saved_at_second", "width_saved")
-    saved = (*duel.saved_at, duel.width_saved)
-    widths = {name: _share(each) for name, each in zip(names, saved, strict=True)}
-    document = {"measure": test.measure, "events": test.events, "crossovers": crossed}
-    return document | _plain(numbers | widths)
+    areas = test[1:4] if test.measure == "auucc" else map(_share, test[1:4])
+    first, second, difference = map(finite, areas)
+    return ComparedUncertainty(
+        measure=test.measure,
+        events=test.events,
+        crossovers=None if test.crossovers is None else test.crossovers.tolist(),
+        first=first,
+        second=second,
+        difference=difference,
+        p=finite(test.p),
+        saved_at_first=finite(_share(duel.saved_at[0])),
+        saved_at_second=finite(_share(duel.saved_at[1])),
+        width_saved=finite(_share(duel.width_saved)),
+    )
 
 
-def _curves(duel: PairedComparison) -> dict[str, Any] | None:
+def _curves(duel: PairedComparison) -> ComparedCurves | None:
     one, other = duel.curves
     if one is None or other is None:
         return None
-    return {"sd": duel.sd, "first": _points(one), "second": _points(other)}
+    return ComparedCurves(sd=duel.sd, first=_points(one), second=_points(other))
 
 
-def _points(curve: Curve) -> list[dict[str, float]]:
-    rows = zip(*(axis.tolist() for axis in curve), strict=True)
-    return [dict(zip(Curve._fields, row, strict=True)) for row in rows]
+def _points(curve: Curve) -> list[CurvePoint]:
+    return [
+        CurvePoint(scale=scale, bandwidth=bandwidth, miss=miss, excess=excess, deficit=deficit)
+        for scale, bandwidth, miss, excess, deficit in zip(
+            *(axis.tolist() for axis in curve), strict=True
+        )
+    ]
 
 
 def _share(saved: float) -> float:
     """Return a share saved, 0 for what rounding leaves of it."""
     return 0.0 if abs(saved) < _ROUNDING else saved
-
-
-def _plain(numbers: Mapping[str, float]) -> dict[str, float | None]:
-    return {key: float(each) if math.isfinite(each) else None for key, each in numbers.items()}

@@ -19,6 +19,7 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import FAULTS, IS_RIGHT, UNDECIDED, Verdict
 from monitor.core.verdict.pairs import Spread
+from monitor.core.verdict.verdict import State
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Snapshot:
         report = self.reports.get(row)
         if report is not None:
             return report.verdict
-        state = IS_RIGHT if self.states[row] == STATES[OK] else UNDECIDED
+        state: State = IS_RIGHT if self.states[row] == STATES[OK] else UNDECIDED
         return Verdict(state, sentence=self.sentences[row], pairs=int(self.window_pairs[row]))
 
 

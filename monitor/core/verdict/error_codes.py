@@ -27,6 +27,7 @@ from monitor.core.verdict.verdict import (
     UNDECIDED,
     ErrorCode,
     Estimate,
+    State,
     Verdict,
     share,
 )
@@ -117,7 +118,7 @@ def with_code(
         return verdict._replace(since=since, segment=segment, code=coded.code)
     first = int(coded.at[0])
     size = share(coded.at.size - 1, p.n - first - 1.0)
-    state = UNDECIDED if alarm is None else FAULT
+    state: State = UNDECIDED if alarm is None else FAULT
     since = first if alarm is None else min(first, alarm)
     return code_verdict(verdict, p, coded, size, state)._replace(
         since=since, segment=first, pairs=p.n - first, n_effective=float(p.n - first)
@@ -125,7 +126,7 @@ def with_code(
 
 
 def code_verdict(
-    verdict: Verdict, p: Pairs, coded: CodedPairs, size: Estimate, state: str = FAULT
+    verdict: Verdict, p: Pairs, coded: CodedPairs, size: Estimate, state: State = FAULT
 ) -> Verdict:
     """Return the verdict that a share ``size`` of the pairs holds a code, with the level found."""
     return verdict._replace(

@@ -24,6 +24,7 @@ from monitor.core.verdict.verdict import (
     UNDECIDED,
     Estimate,
     Slopes,
+    State,
     Verdict,
 )
 
@@ -184,7 +185,7 @@ def wants_model(verdict: Verdict) -> bool:
     return verdict.error_model == UNDECIDED and verdict.fault not in ("", *RELATED)
 
 
-def _state(verdict: Verdict, e: Evidence, p: Pairs, alarm: int | None) -> str:
+def _state(verdict: Verdict, e: Evidence, p: Pairs, alarm: int | None) -> State:
     if alarm is not None:
         return FAULT if shows(verdict) else UNDECIDED
     worth = (p.n - e.segment) / inflation(e.rho)

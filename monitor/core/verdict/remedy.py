@@ -26,6 +26,7 @@ from monitor.core.verdict.verdict import (
     NO_REMEDY,
     Estimate,
     Remedy,
+    RemedyKind,
     Verdict,
 )
 
@@ -281,7 +282,7 @@ def _still_help(remedies: Sequence[Remedy], parts: JudgedBlocks) -> list[bool]:
 
 
 def _told(
-    name: str, parts: JudgedBlocks, verdicts: Sequence[Verdict], before: Float, after: Float
+    name: RemedyKind, parts: JudgedBlocks, verdicts: Sequence[Verdict], before: Float, after: Float
 ) -> list[Remedy]:
     """Return the remedies, with the numbers from the verdicts."""
     n = np.count_nonzero(parts.judged, axis=1)

@@ -8,13 +8,13 @@ takes (:func:`_resolution`).
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from monitor.core.formatting import TO_THE_MINUTE, date_time, finite, instant
 from monitor.core.model import Float, Int
-from monitor.core.verdict import words
+from monitor.core.verdict import verdict_document, words
 from monitor.core.verdict.faults import (
     FAULTS,
     estimate_unit,
@@ -327,54 +327,54 @@ def _line(remedy: Remedy, values: np.ndarray, unit: str, step: float) -> str:
     return words.instead(intercept, slope, unit)
 
 
-def document(verdict: Verdict, unit: str) -> dict[str, Any]:
+def document(verdict: Verdict, unit: str) -> verdict_document.Verdict:
     """Return a verdict for JSON; unknown numbers are null.
 
     ``fault``, ``estimate`` and all that belongs to them are null unless ``state`` is "fault".
     """
     is_fault = verdict.state == FAULT
     size = verdict.size
-    return {
-        "state": verdict.state,
-        "fault": verdict.fault if is_fault else None,
-        "sentence": verdict.sentence,
-        "advice": verdict.advice,
-        "error_model": verdict.error_model,
-        "estimate": finite(size.value) if is_fault else None,
-        "lower": finite(size.lower) if is_fault else None,
-        "upper": finite(size.upper) if is_fault else None,
-        "unit": estimate_unit(verdict.fault, unit) if is_fault else "",
-        "fault_estimate": _fault_estimate(verdict, unit) if is_fault else None,
-        "slope_per_day": finite(verdict.slope_per_day.value) if is_fault else None,
-        "since": instant(verdict.began) or None if is_fault else None,
-        "changed": instant(verdict.changed) or None if is_fault else None,
-        "due": instant(verdict.due) or None if is_fault else None,
-        "right_since": instant(verdict.right_since) or None,
-        "explained": finite(verdict.explained) if verdict.explained else None,
-        "pairs": verdict.pairs,
-        "remedy": None if verdict.remedy is None else _remedy(verdict.remedy),
-    }
+    return verdict_document.Verdict(
+        state=verdict.state,
+        fault=verdict.fault if is_fault else None,
+        sentence=verdict.sentence,
+        advice=verdict.advice,
+        error_model=verdict.error_model,
+        estimate=finite(size.value) if is_fault else None,
+        lower=finite(size.lower) if is_fault else None,
+        upper=finite(size.upper) if is_fault else None,
+        unit=estimate_unit(verdict.fault, unit) if is_fault else "",
+        fault_estimate=_fault_estimate(verdict, unit) if is_fault else None,
+        slope_per_day=finite(verdict.slope_per_day.value) if is_fault else None,
+        since=instant(verdict.began) or None if is_fault else None,
+        changed=instant(verdict.changed) or None if is_fault else None,
+        due=instant(verdict.due) or None if is_fault else None,
+        right_since=instant(verdict.right_since) or None,
+        explained=finite(verdict.explained) if verdict.explained else None,
+        pairs=verdict.pairs,
+        remedy=None if verdict.remedy is None else _remedy(verdict.remedy),
+    )
 
 
-def _fault_estimate(verdict: Verdict, unit: str) -> dict[str, float | str | None]:
+def _fault_estimate(verdict: Verdict, unit: str) -> verdict_document.Estimate:
     """Return the numbers of the metric, with their unit."""
     own = fault_estimate(verdict)
-    return {
-        "value": finite(own.value),
-        "lower": finite(own.lower),
-        "upper": finite(own.upper),
-        "unit": fault_estimate_unit(verdict, unit),
-    }
+    return verdict_document.Estimate(
+        value=finite(own.value),
+        lower=finite(own.lower),
+        upper=finite(own.upper),
+        unit=fault_estimate_unit(verdict, unit),
+    )
 
 
-def _remedy(remedy: Remedy) -> dict[str, Any]:
-    return {
-        "kind": remedy.kind,
-        "add": finite(remedy.add),
-        "slope": finite(remedy.slope),
-        "intercept": finite(remedy.intercept),
-        "scale_u": finite(remedy.scale_u),
-        "pairs": remedy.pairs,
-        "crps_before": finite(remedy.crps_before),
-        "crps_after": finite(remedy.crps_after),
-    }
+def _remedy(remedy: Remedy) -> verdict_document.Remedy:
+    return verdict_document.Remedy(
+        kind=remedy.kind,
+        add=finite(remedy.add),
+        slope=finite(remedy.slope),
+        intercept=finite(remedy.intercept),
+        scale_u=finite(remedy.scale_u),
+        pairs=remedy.pairs,
+        crps_before=finite(remedy.crps_before),
+        crps_after=finite(remedy.crps_after),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import scipy
@@ -167,6 +167,9 @@ def share(hits: float, n: float) -> Estimate:
 _FIRM: Final = 2.0  # half intervals by which a slope that is extrapolated must exclude 0
 _LASTED: Final = 20.0  # independent pairs of such a slope
 
+State = Literal["right", "fault", "undecided"]
+ErrorModel = Literal["classical", "predictive", "undecided"]
+RemedyKind = Literal["add", "linear", "scale_u", "add_and_scale_u", "none"]
 UNDECIDED: Final = "undecided"
 CLASSICAL: Final = "classical"  # errors independent of what is measured
 PREDICTIVE: Final = "predictive"  # errors independent of its own value
@@ -196,7 +199,7 @@ class Slopes(NamedTuple):
     pairs: int
 
     @property
-    def model(self) -> str:
+    def model(self) -> ErrorModel:
         """Error model: classical, predictive or undecided."""
         by_value, by_reference = self.on_value.t, self.on_reference.t
         if by_value > _T_MODEL and abs(by_reference) < _T_MODEL:
@@ -234,7 +237,7 @@ class Remedy(NamedTuple):
     NaN where a number is not part of the remedy.
     """
 
-    kind: str
+    kind: RemedyKind
     add: float = NAN
     slope: float = NAN
     intercept: float = NAN
@@ -281,7 +284,7 @@ class Verdict(NamedTuple):
     ``u_follows``: an error by chance changes the u that is stated with it (:mod:`.weights`).
     """
 
-    state: str
+    state: State
     fault: str = ""
     size: Estimate = NOTHING
     level: Estimate = NOTHING
@@ -289,7 +292,7 @@ class Verdict(NamedTuple):
     scale: Estimate = NOTHING
     gain: Estimate = NOTHING
     pivot: float = NAN
-    error_model: str = UNDECIDED
+    error_model: ErrorModel = UNDECIDED
     healthy: Slopes = NO_SLOPES
     since: int = 0
     segment: int = 0

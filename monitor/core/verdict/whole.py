@@ -51,6 +51,7 @@ from monitor.core.verdict.verdict import (
     RELATED,
     UNDECIDED,
     Estimate,
+    State,
     Verdict,
     share,
     t_interval,
@@ -374,7 +375,7 @@ def _wrong(p: _Whole, fit: _Fit, spread: Spread, costs: Float) -> tuple[str, Est
     return "", NOTHING
 
 
-def _calm(p: _Whole, fit: _Fit, spread: Spread) -> str:
+def _calm(p: _Whole, fit: _Fit, spread: Spread) -> State:
     """Return right where the intervals say so, else undecided."""
     level, factor = fit.middle.times(1.0 / p.unit), spread.factor
     low, high = _SCALE[1]

@@ -9,9 +9,9 @@ from markupsafe import Markup
 from typing_extensions import TypedDict
 
 from monitor.core.formatting import finite
+from monitor.core.setting import About, Number
 from monitor.core.verdict import Estimate
 from monitor.extensions.budget.uncertainty_budget import PARTS, UncertaintyBudget, budget_sentences
-from monitor.http.models import Number, about
 
 _WIDTH: Final = 640.0
 _ROW, _BAR = 46.0, 20.0
@@ -31,11 +31,11 @@ class BudgetView(TypedDict):
     name: str
     stated: Number
     shown: EstimateDocument
-    dark: Annotated[EstimateDocument, about("What it shows beyond what it states.")]
-    verdict: Annotated[str, about("understated, overstated, or empty.")]
+    dark: Annotated[EstimateDocument, About("What it shows beyond what it states.")]
+    verdict: Annotated[str, About("understated, overstated, or empty.")]
     shares: Annotated[
         dict[str, EstimateDocument],
-        about("Of the variance of a sensor's differences from the reference; none of a reference."),
+        About("Of the variance of a sensor's differences from the reference; none of a reference."),
     ]
 
 
@@ -46,12 +46,12 @@ class Budget(TypedDict):
     unit: str
     sentences: list[str]
     events: int
-    block: Annotated[int, about("Events drawn together by the bootstrap.")]
+    block: Annotated[int, About("Events drawn together by the bootstrap.")]
     views: list[BudgetView]
     dark_dersimonian_laird: EstimateDocument | None
     dark_mandel_paule: EstimateDocument | None
-    consistent: Annotated[list[str], about("The largest subset that agrees as stated (Cox).")]
-    aside: Annotated[list[str], about("Sensors left out; a sentence says why.")]
+    consistent: Annotated[list[str], About("The largest subset that agrees as stated (Cox).")]
+    aside: Annotated[list[str], About("Sensors left out; a sentence says why.")]
 
 
 def budget_document(

@@ -15,10 +15,10 @@ from typing_extensions import TypedDict
 
 from monitor.core.formatting import aligned, date_time, finite, probability, significant
 from monitor.core.model import Int
+from monitor.core.setting import About, Number
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.extensions.due.due_dates import DueDates, due_first, due_sentence, wanted_first
 from monitor.extensions.due.due_forecasts import due_dates_in
-from monitor.http.models import Number, about
 
 MEDIA_TYPE: Final = "text/calendar; charset=utf-8"
 _OCTETS: Final = 75
@@ -93,18 +93,18 @@ class DueSeries(TypedDict):
     quantity: str
     unit: str
     group: str
-    sentence: Annotated[str, about("What is known, as what follows the sensor's name.")]
-    lower: Annotated[Number, about("When it is out of tolerance with a probability of 5 %.")]
-    due: Annotated[Number, about("The same with 50 %, the date of a drift's sentence.")]
-    upper: Annotated[Number, about("The same with 95 %; null: not within twenty years.")]
-    error: Annotated[Number, about("Its error now, in the unit of the quantity.")]
-    u_error: Annotated[Number, about("Standard uncertainty of that error.")]
+    sentence: Annotated[str, About("What is known, as what follows the sensor's name.")]
+    lower: Annotated[Number, About("When it is out of tolerance with a probability of 5 %.")]
+    due: Annotated[Number, About("The same with 50 %, the date of a drift's sentence.")]
+    upper: Annotated[Number, About("The same with 95 %; null: not within twenty years.")]
+    error: Annotated[Number, About("Its error now, in the unit of the quantity.")]
+    u_error: Annotated[Number, About("Standard uncertainty of that error.")]
     tolerance: Number
-    out_of_tolerance: Annotated[Number, about("Probability that it is out of tolerance now.")]
+    out_of_tolerance: Annotated[Number, About("Probability that it is out of tolerance now.")]
     worth: Annotated[
-        Number, about("How much a reference now lowers the probability of a wrong decision.")
+        Number, About("How much a reference now lowers the probability of a wrong decision.")
     ]
-    bits: Annotated[Number, about("What a reference now takes off the error's entropy, bits.")]
+    bits: Annotated[Number, About("What a reference now takes off the error's entropy, bits.")]
 
 
 class DueList(TypedDict):
