@@ -89,7 +89,7 @@ def test_a_fault_that_is_added_to_the_table_is_found_everywhere():
     assert "there is already an alert of this name" in told["refused"]
     assert "| `ringing` | it swings about the measurand |" in told["docs"]
     assert "| `ringing` | unit | how far it swings |" in told["docs"]
-    assert "outliers, drift, stuck, gain, lag, sign, ringing," in told["api"]
+    assert f"{', '.join(FAULTS)}, ringing," in told["api"]
     assert "      - alert: SensorRinging\n" in told["rules"]
     assert '(monitor_fault_estimate" $fault | query }}rings by ' in told["rules"]
     assert "/docs/alerts#sensorringing'\n" in told["rules"]

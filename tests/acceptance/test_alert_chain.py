@@ -185,6 +185,7 @@ def fleet_with_every_fault(end: float) -> Iterator[Observation]:
             "gain": truth + noise + 0.3 * (truth - 500.0),
             "lag": np.roll(truth, 3) + noise,
             "sign": 1000.0 - truth + noise,
+            "unrelated": np.roll(truth[::-1], PAIRS // 3) + noise,
         }[fault]
         value = np.where(at < HONEST, truth + noise, value)
         rows = zip(times.tolist(), value.tolist(), truth.tolist(), strict=True)
@@ -215,6 +216,7 @@ TEXTS = {
     "gain": (rf"has an error that changes with the level: gain {SIZE}",) * 2,
     "lag": (rf"is late by {NUMBER}m 0s", rf"is late by {NUMBER} min"),
     "sign": ("has the wrong sign",) * 2,
+    "unrelated": ("has readings that have nothing to do with its references",) * 2,
 }
 
 

@@ -226,6 +226,18 @@ FAULTS: Final[dict[str, Fault]] = {
         summaries=("has the wrong sign",),
         description="Its value falls when the reference rises.",
     ),
+    "unrelated": Fault(
+        noun="unrelated readings",
+        means="its readings have nothing to do with its references",
+        words=words.unrelated,
+        has_error_now=False,
+        look="check whether key, subject and place pair it with references of the same thing",
+        estimate_means="none",
+        rule="SensorUnrelated",
+        summaries=("has readings that have nothing to do with its references",),
+        description="Its values show no relation to its references, at no lag: wrong key, wrong "
+        "subject or wrong place.",
+    ),
 }
 
 # Alerts that are not a fault of the sensor: other reasons why nobody knows whether it is right.

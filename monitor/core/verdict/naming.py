@@ -13,7 +13,7 @@ import numpy as np
 from monitor.core.verdict.faults import shows
 from monitor.core.verdict.pairs import Pairs, inflation
 from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE
-from monitor.core.verdict.relations import Gain
+from monitor.core.verdict.relations import Gain, is_unrelated, level_beside_lag
 from monitor.core.verdict.rivals import Rival
 from monitor.core.verdict.spread import Far, Parts, Spread, on_stated
 from monitor.core.verdict.verdict import (
@@ -88,7 +88,7 @@ def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         UNDECIDED,
         fault=name.fault,
         size=name.size,
-        level=e.level,
+        level=level_beside(name.fault, name.size, p.rows(slice(name.segment, None)), e.level),
         slope_per_day=e.slope_per_day if name.fault == "drift" else NOTHING,
         scale=on_stated(e.parts, e.spread.factor),
         gain=e.gain.size if name.fault == "gain" else NOTHING,
@@ -99,6 +99,11 @@ def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         **_counted(name, e, p, alarm),
     )
     return verdict._replace(state=_state(verdict, e, p, alarm))
+
+
+def level_beside(fault: str, size: Estimate, p: Pairs, level: Estimate) -> Estimate:
+    """Return the level now; one beside a lag only shows against what was measured then."""
+    return level_beside_lag(p, round(size.value)) if fault == "lag" else level
 
 
 class _Counts(TypedDict):
@@ -132,6 +137,8 @@ def _name(e: Evidence, p: Pairs) -> Name:
     if e.stuck:
         held, since = float(p.value[-1]), p.n - e.stuck
         return Name("stuck", Estimate(held, held, held), since, since)
+    if min(e.best) < e.best[RIGHT] and is_unrelated(p.rows(slice(e.since, None))):
+        return Name("unrelated", NOTHING, e.since, e.since)
     rival = min(e.rivals, key=lambda each: e.rivals[each].cost)
     if e.rivals[rival].cost < min(e.best[1:]):
         return _related(rival, e)

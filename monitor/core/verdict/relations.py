@@ -12,8 +12,17 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import Side, lag_ones
-from monitor.core.verdict.rows import dots, medians, quotients, robust_scales, sums, width_of
+from monitor.core.verdict.pairs import RHO_MAX, Pairs, Side, inflation, lag_ones
+from monitor.core.verdict.rows import (
+    TO_SD,
+    dots,
+    median,
+    medians,
+    quotients,
+    robust_scales,
+    sums,
+    width_of,
+)
 from monitor.core.verdict.verdict import (
     CLASSICAL,
     NO_SLOPES,
@@ -156,3 +165,75 @@ def _size(now: Slopes, model: str) -> Estimate:
         min(by_reference.lower, by_value.lower),
         max(by_reference.upper, by_value.upper),
     )
+
+
+def level_beside_lag(p: Pairs, lag: int) -> Estimate:
+    """Return the mean error of values that show what was ``lag`` pairs before."""
+    if p.n - lag < FEWEST:
+        return NOTHING
+    error = p.value[lag:] - p.reference[: p.n - lag]
+    rows, every = error[None], np.ones((1, error.size), dtype=np.bool_)
+    off = error - median(error)
+    used = error[np.abs(off) <= _FAR * TO_SD * median(np.abs(off))]
+    worth = used.size / float(inflation(lag_ones(rows, every, np.array([error.size])))[0])
+    return t_interval(float(used.mean()), float(used.std()) / np.sqrt(worth), max(worth - 1.0, 1.0))
+
+
+_LAGS: Final = 8
+_FEWEST_LOOSE: Final = 30
+_MOVES: Final = 2.0  # uncertainties by which references must vary to show what follows them
+_BY_CHANCE: Final = 3.0  # standard errors of a correlation; more for the best of many lags
+_BY_LAG: Final = 3.5
+_UPPER: Final = 1.64
+_HALF: Final = 0.6  # a working sensor's slope is 1, of one on the other or of the other on it
+_CLIP: Final = 4.0  # robust scales
+
+
+def is_unrelated(p: Pairs) -> bool:
+    """Return whether the values have nothing to do with their references.
+
+    Neither they nor their steps show a relation, at no lag, and one of the two excludes a slope of
+    1, of value on reference or the other way round.
+    """
+    if p.n < _FEWEST_LOOSE:
+        return False
+    value, reference = (_clipped(each) for each in (p.value, p.reference))
+    if not float(reference.std()) > _MOVES * median(np.hypot(p.u, p.u_ref)):
+        return False
+    shown, blur = False, median(p.u_ref)
+    for one, other in ((value, reference), (np.diff(value), np.diff(reference))):
+        spread = float(one.std()), float(other.std())
+        if not min(spread) > 0.0:
+            return False
+        r, se = _correlated(one, other)
+        if abs(r) > _BY_CHANCE * se:
+            return False
+        most = np.tanh(abs(r) + _UPPER * se) * max(*spread) / min(*spread)
+        shown |= bool(spread[1] > _MOVES * np.sqrt(2.0) * blur and most < _HALF)
+    return shown and not _follows_late(value, reference)
+
+
+def _clipped(rows: Float) -> Float:
+    off = rows - median(rows)
+    most = _CLIP * TO_SD * median(np.abs(off))
+    return np.clip(off, -most, most)
+
+
+def _correlated(one: Float, other: Float) -> tuple[float, float]:
+    """Return Fisher's transform of a correlation, and its standard error by chance."""
+    x, y = one - one.mean(), other - other.mean()
+    xx, yy = float(x @ x), float(y @ y)
+    r = float(x @ y) / float(np.sqrt(xx) * np.sqrt(yy))
+    rho = float(x[1:] @ x[:-1]) / xx * float(y[1:] @ y[:-1]) / yy
+    worth = x.size / float(inflation(min(max(rho, 0.0), RHO_MAX)))
+    return float(np.arctanh(np.clip(r, -0.999, 0.999))), 1.0 / float(np.sqrt(max(worth - 3.0, 1.0)))
+
+
+def _follows_late(value: Float, reference: Float) -> bool:
+    for one, other in ((value, reference), (np.diff(value), np.diff(reference))):
+        for lag in range(1, _LAGS + 1):
+            for x, y in ((one[lag:], other[:-lag]), (one[:-lag], other[lag:])):
+                r, se = _correlated(x, y)
+                if abs(r) > _BY_LAG * se:
+                    return True
+    return False

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import Float, Int
+from monitor.core.model import Bool, Float, Int
 from monitor.core.verdict.pairs import Pairs, Side
 from monitor.core.verdict.partition import Cut, costs, tails
 from monitor.core.verdict.relations import FEWEST
@@ -27,6 +27,8 @@ _EXTRA: Final = 0.5  # parameters that the choice of a gain counts as
 _LEAST_LEFT: Final = 0.05  # least square left of each pair on average: a gain does not explain all
 _NEAR: Final = 1 << 15  # numbers that fit in a processor's cache
 _NEVER: Final = 1e200  # squares left
+_LEFT_BY_LAG: Final = 4.0  # most squares that a lag may leave of each pair, beside a level
+_PART_LEFT: Final = 0.6  # the same as a share of those without a lag
 _SEEN: Final = 8  # pairs beyond a lag that must show it: a wrong reference looks late at first
 _MEMORY: Final = 12  # pairs
 _SHARES: Final = (0.25, 0.4, 0.6)  # weight of the newest reference in first-order sensors
@@ -100,17 +102,24 @@ def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
     unseen = (late > (p.n // 3)[:, None, None]) | (used.n[:, None] < late + _SEEN)
     saved = used.zz[:, None] - left[0] - (cut.penalty * cut.inflation)[:, None, None]
     unseen |= saved <= np.concatenate(of_newest, axis=1)[:, :, None]
+    unseen |= ~_explains(left[1], used)
     for each in left:
         np.copyto(each, _NEVER, where=unseen)
     delayed = _cheapest(left, cut, used, 1.0)
     sluggish = _sluggish(p, cut, used)
     for each in sluggish:
-        np.copyto(each, _NEVER, where=used.n[:, None] < _SEEN)
+        np.copyto(each, _NEVER, where=(used.n[:, None] < _SEEN) | ~_explains(sluggish[1], used))
     slow = _cheapest(sluggish, cut, used, _EXTRA)
     return [
         one._replace(detail=one.detail + 1.0) if one.cost <= other.cost else other
         for one, other in zip(delayed, slow, strict=True)
     ]
+
+
+def _explains(left: Float, used: Kept) -> Bool:
+    """Return where the squares left beside a level are about those of u, or few of all."""
+    (plain,) = _squares(used.zz[:, None], used.hz[:, None], used)[1:]
+    return left <= np.maximum(_LEFT_BY_LAG * used.n[:, None], _PART_LEFT * plain)
 
 
 def _saved_on_newest(p: Side, used: Kept, rows: Float, first: int) -> Float:

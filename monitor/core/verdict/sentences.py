@@ -240,7 +240,7 @@ def _beside(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
         return words.understated(verdict, unit, verbs)
     if is_level and scale.upper < 1.0 and not scale.value >= low:
         return words.overstated(verdict, unit, verbs)
-    may_be_off = verdict.fault in ("understated", "overstated", "gain")
+    may_be_off = verdict.fault in ("understated", "overstated", "gain", "lag")
     least = max(_LEVEL_RIGHT * verdict.typical, verdict.explained)
     if (
         may_be_off

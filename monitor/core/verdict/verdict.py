@@ -226,7 +226,7 @@ IS_RIGHT: Final = "right"
 FAULT: Final = "fault"
 
 # Faults in how the error moves with the level: their own pairs do not show the error model.
-RELATED: Final = ("gain", "sign", "lag", "stuck")
+RELATED: Final = ("gain", "sign", "lag", "stuck", "unrelated")
 
 
 class Remedy(NamedTuple):

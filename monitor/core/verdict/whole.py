@@ -17,7 +17,7 @@ from monitor.core.verdict import words
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
 from monitor.core.verdict.faults import LEAST_FAR
 from monitor.core.verdict.judge import OF_A_FORM, gathered_evidence, judged
-from monitor.core.verdict.naming import is_over
+from monitor.core.verdict.naming import is_over, level_beside
 from monitor.core.verdict.pairs import (
     Pairs,
     Side,
@@ -37,7 +37,7 @@ from monitor.core.verdict.partition import (
     cumulated,
     squares_left,
 )
-from monitor.core.verdict.relations import Gain, gain_by, slopes_of
+from monitor.core.verdict.relations import Gain, gain_by, is_unrelated, slopes_of
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.rows import FAR, TO_SD, median
@@ -122,7 +122,7 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, _Worst | None]:
     item is the piece that was most wrong if the newest is right, else None.
     """
     p = side.pairs[0]
-    if whole.fault in ("gain", "sign", "lag"):
+    if whole.fault in ("gain", "sign", "lag", "unrelated"):
         return whole, 0, None
     evidence, cut = gathered_evidence(side, [p.n - 1], [None])
     starts = cut.starts[0]
@@ -239,7 +239,7 @@ def _judged(side: Side) -> Verdict:
         state=FAULT if is_fault else _calm(w, fit, spread),
         fault=fault,
         size=size,
-        level=level,
+        level=level_beside(fault, size, p, level),
         slope_per_day=fit.slope.times(1.0 / p.span_days) if rated else NOTHING,
         scale=on_stated(w.parts, spread.factor),
         gain=gain.size if fault == "gain" else NOTHING,
@@ -313,6 +313,8 @@ def _named(
     if held > 0.5 * p.z.size and (p.side.pairs[0].timed or held < p.z.size):
         value = float(p.side.pairs[0].value[-1])
         return "stuck", Estimate(value, value, value)
+    if is_unrelated(p.side.pairs[0]):
+        return "unrelated", NOTHING
     costs, cut = _costs(p, fit, used)
     of = kept_of(p.side, cut)
     rivals = {"sign": sign_of(p.side, cut, of)[0], "lag": lag_of(p.side, cut, of)[0]}

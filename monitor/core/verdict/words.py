@@ -117,6 +117,7 @@ class Verbs(NamedTuple):
     drifts: str
     crosses: str
     has: str
+    have: str
     changes: str
     understates: str
     overstates: str
@@ -133,11 +134,22 @@ class Verbs(NamedTuple):
 
 
 NOW: Final = Verbs(
-    *("reads", "drifts", "crosses", "has", "changes", "understates", "overstates", "is", "follows"),
+    *(
+        "reads",
+        "drifts",
+        "crosses",
+        "has",
+        "have",
+        "changes",
+        "understates",
+        "overstates",
+        "is",
+        "follows",
+    ),
     *("shows", "was", "measures", "falls", "rises", "now", "sends", "meets"),
 )
 PAST: Final = Verbs(
-    *("read", "drifted", "crossed", "had", "changed", "understated", "overstated", "was"),
+    *("read", "drifted", "crossed", "had", "had", "changed", "understated", "overstated", "was"),
     *("followed", "showed", "had been", "measured", "fell", "rose", "when last clear"),
     *("sent", "met"),
 )
@@ -299,6 +311,11 @@ def lag(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     before = counted(round(late))
     by = f" by {duration(verdict.delay)}" if verdict.delay > 0.0 else ""
     return f"{verbs.is_} late{by}: it {verbs.shows} what {verbs.earlier} {before} before"
+
+
+def unrelated(_found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
+    """Return that its readings have nothing to do with its references."""
+    return f"{verbs.has} readings that {verbs.have} nothing to do with its references"
 
 
 def sign(_found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import HOUR, START, sensor
+from harness.verdict_sensors import HOUR, START, autoregressive, sensor
 
-from monitor.core.verdict import Pairs, judge
+from monitor.core.verdict import Pairs, judge, judge_file
 from tests.core.verdict.test_judge import ALARM, FAULTS, N
 
 
@@ -48,3 +48,53 @@ def test_a_gain_from_the_first_pair_on_is_one_wherever_it_is_noticed():
         found.append(judge(p, alarm=49, began=up_to_alarm.began, healthy=up_to_alarm.healthy).fault)
 
     assert found.count("gain") >= 19, found
+
+
+def strangers(seed, n=200, *, slow=0.0, gain=1.0, noise=1.0):
+    """Return pairs of a sensor with the references of another subject of the same kind."""
+    random = np.random.default_rng(seed)
+    own, others = 500.0 + 60.0 * np.stack(
+        [autoregressive(random.standard_normal(n), slow) for _ in range(2)]
+    )
+    value = 500.0 + gain * (own - 500.0) + 5.0 * noise * random.standard_normal(n)
+    reference = others + random.standard_normal(n)
+    return Pairs(START + HOUR * np.arange(n), value, np.full(n, 5.0), reference, np.ones(n))
+
+
+@pytest.mark.parametrize("slow", [0.0, 0.5, 0.9, 0.97])
+def test_readings_of_another_subject_are_named_as_such(slow):
+    """They were late, had the wrong sign or understated their uncertainty, each by chance."""
+    found = [strangers(seed, slow=slow) for seed in range(20)]
+    names = [judge(p, alarm=30).fault for p in found]
+    of_files = [judge_file(p).fault for p in found]
+
+    assert names.count("unrelated") >= 17, names
+    assert of_files.count("unrelated") >= 17, of_files
+    assert (names + of_files).count("lag") <= 1
+
+
+def test_unrelated_readings_get_no_number_and_no_adjustment():
+    verdict = judge_file(strangers(1), unit="kg")
+
+    assert verdict.sentence == "has readings that have nothing to do with its references"
+    assert verdict.advice.startswith("check whether key, subject and place")
+    assert verdict.remedy.kind == "none"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scale": 3.0},
+        {"scale": 6.0},
+        {"scale": 12.0},
+        {"scale": 6.0, "predictive": True},
+        {"scale": 3.0, "spread": 0.5},
+        {"scale": 3.0, "spread": 8.0, "slow": 0.97},
+        {"fault": FAULTS["offset, far down"]},
+        {"fault": FAULTS["gain, below"]},
+    ],
+)
+def test_a_sensor_that_follows_its_references_badly_is_not_unrelated(changes):
+    found = [judge(sensor(seed, N, **changes), alarm=30).fault for seed in range(20)]
+
+    assert found.count("unrelated") <= 1, found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from harness.verdict_sensors import sensor, since
 
-from monitor.core.verdict import judge
+from monitor.core.verdict import judge, judge_file
 from tests.core.verdict.test_judge import ALARM, FAULTS, ONSET, SEEDS, N
 
 
@@ -52,3 +52,17 @@ def test_error_codes_of_a_reference_are_not_a_lag_of_the_sensor(slow, times):
             reference[at : at + times] = -999.0
             found = judge(dataclasses.replace(pairs, reference=reference), alarm=at)
             assert found.fault != "lag", (seed, at, found.sentence)
+
+
+@pytest.mark.parametrize("offset", [6.0, -9.0])
+def test_a_lag_does_not_hide_an_offset(offset):
+    late = [
+        sensor(seed, N, slow=0.95, fault=since(0, lambda v, _: np.roll(v, 3))) for seed in SEEDS
+    ]
+    both = [dataclasses.replace(p, value=p.value + offset) for p in late]
+    found = [judge(p, alarm=60) for p in both] + [judge_file(p) for p in both]
+
+    assert [each.fault for each in found] == ["lag"] * len(found)
+    assert all("3 pairs before and reads " in each.sentence for each in found), found[0].sentence
+    assert sum(each.level.lower <= offset <= each.level.upper for each in found) >= 17
+    assert sum(" and reads " in judge(p, alarm=60).sentence for p in late) <= 1
