@@ -169,6 +169,7 @@ _IMPORTED = {
     "run": "imports of `monitor run`",
     "help": "`monitor --help`, all of it",
     "explain": "imports of `monitor explain`",
+    "check": "`monitor check-config configs/air.yaml`, all of it",
 }
 
 
@@ -184,6 +185,9 @@ def imports() -> list[Line]:
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
         "    cli.main(['--help'])",
         "explain": "import monitor.cli, monitor.commands.explain",
+        "check": "import contextlib, io, monitor.cli as cli\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        "    assert cli.main(['check-config', 'configs/air.yaml']) == 0",
         "numpy": "import numpy",
         "nothing": "pass",
     }
@@ -203,6 +207,7 @@ def imports() -> list[Line]:
         "run": f"{models}; scipy.special (200 ms) with the first pair, HTTP in a thread of its own",
         "help": "argparse and the arguments of every command",
         "explain": f"{models}, the decoders",
+        "check": f"{models}, made and filled; the core's tables of what settings may name",
     }
     theirs = [each - bare for each in costs["numpy"]]
     found = []

@@ -388,12 +388,17 @@ LATER = (
     *("scipy.special", "scipy.stats", "scipy.optimize", "numpy.f2py", "numpy.testing", "unittest"),
     *("asyncio", "fastapi", "starlette", "uvicorn", "jinja2", "urllib3", "google.protobuf"),
     *("markdown_it", "wsproto", "plotly", "matplotlib", "polars", "pandas", "pyarrow", "pyspark"),
-    "hypothesis",
+    *("hypothesis", "paho"),
 )
-WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "paho", "sqlite3")
+TO_RUN = ("pint", "monitor.core.state", "monitor.core.snapshot", "monitor.daemon.assembly")
+WITHOUT_A_COMMAND = (*LATER, "numpy", "scipy", "pydantic", "msgspec", "yaml", "sqlite3")
 STARTS = """
 import monitor.cli, monitor.commands.run, monitor.daemon.loop
 monitor.daemon.loop.read_settings("configs/default.yaml")
+"""
+CHECKS = """
+import monitor.cli
+monitor.cli.main(["check-config", "configs/air.yaml"])
 """
 HELPS = """
 import contextlib, monitor.cli
@@ -402,7 +407,10 @@ with contextlib.suppress(SystemExit):
 """
 
 
-@pytest.mark.parametrize(("script", "later"), [(STARTS, LATER), (HELPS, WITHOUT_A_COMMAND)])
+@pytest.mark.parametrize(
+    ("script", "later"),
+    [(STARTS, LATER), (CHECKS, (*LATER, *TO_RUN)), (HELPS, WITHOUT_A_COMMAND)],
+)
 def test_what_is_slow_to_import_and_not_needed_at_the_start_is_not_imported(script, later):
     script += f"import sys; print('found', [each for each in {later} if each in sys.modules])"
     command = [sys.executable, "-c", script]

@@ -10,7 +10,7 @@ from monitor.config.concerns import concerns_of
 from monitor.config.core_plan import check_units
 from monitor.config.credentials import Credentials
 from monitor.config.sources import ByHand, named_sources
-from monitor.daemon.assembly import mqtt_settings, outlets
+from monitor.daemon.connecting import mqtt_settings, outlets
 from monitor.errors import USAGE, MonitorError
 from monitor.extensions import hooks
 from monitor.http.access import access_of

@@ -20,7 +20,8 @@ from monitor.config import (
     parse,
 )
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.daemon.assembly import Parts, assemble, connect_of, mqtt_settings
+from monitor.daemon.assembly import Parts, assemble, connect_of
+from monitor.daemon.connecting import mqtt_settings
 from monitor.daemon.loop import Daemon
 from monitor.daemon.publisher import Publisher
 from monitor.daemon.runtime import configure

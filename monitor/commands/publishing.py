@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from monitor.config import Settings, resolve_secret
 from monitor.config.core_plan import router_of, units_of, units_of_readings
 from monitor.config.mistakes import listed
-from monitor.daemon.assembly import publisher_of
+from monitor.daemon.connecting import publisher_of
 from monitor.decode.unit_spellings import unclear
 from monitor.decode.units import converts
 from monitor.errors import UsageError

@@ -15,7 +15,8 @@ from monitor.commands.publishing import native_topics
 from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import router_of
 from monitor.core.formatting import count_of
-from monitor.daemon.assembly import assemble, publisher_of
+from monitor.daemon.assembly import assemble
+from monitor.daemon.connecting import publisher_of
 from monitor.decode import Router
 from monitor.errors import UsageError
 from monitor.files import detect, read_messages, read_stream

@@ -160,7 +160,7 @@ def _publish(options: argparse.Namespace, fleet: CartFleet, start: float) -> Non
 def _publisher(options: argparse.Namespace) -> BrokerPublisher:
     from monitor.commands.broker_address import settings_at  # noqa: PLC0415 - files need no MQTT
     from monitor.config import resolve_secret  # noqa: PLC0415
-    from monitor.daemon.assembly import publisher_of  # noqa: PLC0415
+    from monitor.daemon.connecting import publisher_of  # noqa: PLC0415
 
     # Every broker speaks this version; that of the demonstration, no other.
     settings = settings_at(options.broker, options, protocol="3.1.1")

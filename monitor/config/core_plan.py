@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from monitor import __version__
 from monitor.config.concerns import concerns_of
@@ -20,7 +20,6 @@ from monitor.config.settings import Settings
 from monitor.config.sources import Source, named_sources
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
-from monitor.core.state.core_settings import CoreSettings
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.mapping import Mapped
 from monitor.decode.route import Maintenance, Route, Work
@@ -29,6 +28,9 @@ from monitor.decode.supplement import Supplement
 from monitor.decode.units import Units, converts
 from monitor.extensions import hooks
 from monitor.mqtt.topic_templates import Template
+
+if TYPE_CHECKING:
+    from monitor.core.state.core_settings import CoreSettings
 
 # A topic that names no quantity gives its readings this one.
 UNNAMED_QUANTITY: Final = "value"
@@ -189,6 +191,10 @@ def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
 
     A series without a unit in the settings has the one in ``units``.
     """
+    from monitor.core.state.core_settings import (  # noqa: PLC0415 - check-config makes no network
+        CoreSettings,
+    )
+
     rules: RulesOf = partial(rules_of, settings)
     layers = (*settings.groups, *settings.overrides)
     sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]

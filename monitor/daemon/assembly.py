@@ -1,4 +1,4 @@
-"""From settings to parts: the only place that knows which part needs which setting."""
+"""From settings to parts: which part of the daemon needs which setting."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from monitor.alerts.outlet import Outlet, SinkContext
-from monitor.alerts.sinks import SINKS
-from monitor.config.core_plan import plan_of, router_of, supplements_of, units_of
-from monitor.config.credentials import Credentials, resolve_secret, resolve_sink_secrets
+from monitor.config.core_plan import plan_of, router_of, units_of
+from monitor.config.credentials import Credentials
 from monitor.config.settings import Settings
-from monitor.config.sources import ByHand
 from monitor.core.state.limit_notices import limit_notices
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
+from monitor.daemon.connecting import CLIENT_ID_PREFIX, publisher_of, subscriptions_of
 from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.listeners import Listener, ListenerContext, MakeListener, OpenBroker
 from monitor.daemon.self_check import SelfCheck
@@ -27,15 +25,14 @@ from monitor.decode.formats.sparkplug_births import Births
 from monitor.extensions import hooks
 from monitor.journal.journal import Journal
 from monitor.journal.store import Batch
-from monitor.mqtt.connection import MqttSettings, Subscription, tls_context
-from monitor.mqtt.publish import BrokerPublisher, Retained
-from monitor.mqtt.topic_templates import Template
+
+if TYPE_CHECKING:
+    from monitor.mqtt.publish import BrokerPublisher, Retained
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 CLIENT_ID: Final = "client_id"  # another one
 SESSION_OF: Final = "session_of"  # another one, the identifier last used
 LAST_MESSAGES: Final = "last_messages"  # another one, when one last came on each filter
-_CLIENT_ID_PREFIX: Final = "monitor"
 _LEFT_MAX: Final = 100
 _CLIENT_ID_BYTES: Final = 4
 
@@ -118,7 +115,7 @@ def client_id_of(parts: Parts) -> str:
     """
     noted = parts.journal.note(CLIENT_ID).decode()
     if not noted:
-        noted = f"{_CLIENT_ID_PREFIX}-{secrets.token_hex(_CLIENT_ID_BYTES)}"
+        noted = f"{CLIENT_ID_PREFIX}-{secrets.token_hex(_CLIENT_ID_BYTES)}"
         parts.journal.append(Batch(notes={CLIENT_ID: noted.encode()}))
     return parts.settings.mqtt.client_id or noted
 
@@ -140,7 +137,7 @@ def note_subscriptions(parts: Parts) -> list[str]:
 
     A broker keeps the subscriptions of a session until the client ends them.
     """
-    wanted = [each.filter for each in _subscriptions(parts.settings)]
+    wanted = [each.filter for each in subscriptions_of(parts.settings)]
     noted = parts.journal.note(SUBSCRIPTIONS)
     former = msgspec.json.decode(noted, type=list[str]) if noted else []
     left = [each for each in former if each not in wanted][-_LEFT_MAX:]
@@ -154,66 +151,8 @@ def last_messages(parts: Parts) -> dict[str, float]:
     """Return when a message last came on each filter of the settings, s UTC, as far as known."""
     noted = parts.journal.note(LAST_MESSAGES)
     known = msgspec.json.decode(noted, type=dict[str, float]) if noted else {}
-    wanted = {each.filter for each in _subscriptions(parts.settings)}
+    wanted = {each.filter for each in subscriptions_of(parts.settings)}
     return {topics: at for topics, at in known.items() if topics in wanted}
-
-
-def publisher_of(
-    settings: Settings,
-    credentials: Credentials,
-    *,
-    client_id: str = "",
-    will: Retained | None = None,
-) -> BrokerPublisher:
-    """Return a publisher to the settings' broker; the broker names it unless it has a name."""
-    reader = mqtt_settings(settings, credentials)
-    return BrokerPublisher(
-        reader.host,
-        reader.port,
-        protocol=settings.mqtt.protocol,
-        client_id=client_id,
-        username=reader.username,
-        password=reader.password,
-        keepalive_seconds=reader.keepalive_seconds,
-        will=will,
-        websocket_path=reader.websocket_path,
-        tls=None if reader.tls is None else tls_context(reader.tls),
-    )
-
-
-def _subscriptions(settings: Settings) -> tuple[Subscription, ...]:
-    """Return what to subscribe to: the topics of sources, and those of extensions."""
-    wanted = [
-        Subscription(Template.parse(each.topic).filter, each.qos, isinstance(each, ByHand))
-        for each in settings.sources
-    ]
-    own = [topic for supplement in supplements_of(settings) for topic in supplement.topics]
-    wanted += [Subscription(Template.parse(of.route.template).filter, of.qos) for of in own]
-    return tuple(wanted)
-
-
-def mqtt_settings(settings: Settings, credentials: Credentials) -> MqttSettings:
-    """Return how to reach the broker, and what to subscribe to.
-
-    Where the settings give no client identifier, the caller has to set one.
-    """
-    mqtt, password = settings.mqtt, credentials.password
-    return MqttSettings(
-        host=mqtt.host,
-        port=mqtt.port,
-        client_id=mqtt.client_id or _CLIENT_ID_PREFIX,
-        subscriptions=_subscriptions(settings),
-        protocol=mqtt.protocol,
-        username=credentials.username,
-        password=None if password is None else password.get_secret_value(),
-        keepalive_seconds=mqtt.keepalive_seconds,
-        session_expiry_seconds=mqtt.session_expiry_seconds,
-        receive_maximum=mqtt.receive_maximum,
-        max_packet_bytes=mqtt.max_packet_bytes,
-        connect_timeout_seconds=mqtt.connect_timeout_seconds,
-        tls=mqtt.tls,
-        websocket_path=mqtt.websocket_path,
-    )
 
 
 def connect_of(settings: Settings, credentials: Credentials, client_id: str) -> OpenBroker:
@@ -228,22 +167,3 @@ def connect_of(settings: Settings, credentials: Credentials, client_id: str) -> 
         return publisher_of(settings, credentials, client_id=own, will=will)
 
     return connect
-
-
-def outlets(settings: Settings, path: str) -> list[Outlet]:
-    """Return the outlets of the settings in the file at ``path``; none is started.
-
-    Raises SettingsError if a secret that the settings name cannot be read.
-    """
-    broker = resolve_secret(settings, path)
-    secrets = resolve_sink_secrets(settings, path)
-    opened = []
-    for name, kind in SINKS.items():
-        section = getattr(settings.sinks, name)
-        if section is not None:
-            own = {each: secret.get_secret_value() for each, secret in secrets[name].items()}
-            context = SinkContext(
-                lambda: publisher_of(settings, broker), own, settings.http.public_url
-            )
-            opened.append(Outlet(name, kind.open(section, context), section))
-    return opened

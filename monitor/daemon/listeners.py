@@ -8,7 +8,7 @@ one. All methods run on the data's thread; none may wait.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from monitor.config.settings import Settings
 from monitor.core.model import Event, Records, Sample
@@ -19,7 +19,9 @@ from monitor.decode.router import Decoded
 from monitor.http.published import Page
 from monitor.http.text_format import Family
 from monitor.journal.store import NO_NUMBERS, Store
-from monitor.mqtt.publish import BrokerPublisher, Retained
+
+if TYPE_CHECKING:
+    from monitor.mqtt.publish import BrokerPublisher, Retained
 
 
 class OpenBroker(Protocol):

@@ -34,12 +34,11 @@ from monitor.daemon.assembly import (
     connect_of,
     has_session,
     last_messages,
-    mqtt_settings,
     note_subscriptions,
     open_journal,
-    outlets,
 )
 from monitor.daemon.checkpoints import save_all_evidence, save_evidence
+from monitor.daemon.connecting import mqtt_settings, outlets
 from monitor.daemon.intake import HOUSEKEEPING_SECONDS, SILENT
 from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import (

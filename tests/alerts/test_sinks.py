@@ -44,7 +44,7 @@ import json, sys
 from harness.transitions import transition
 from monitor.config import SettingsError, load, parse, shown_settings
 from monitor.config.settings_docs import schema_json, settings_page
-from monitor.daemon.assembly import outlets
+from monitor.daemon.connecting import outlets
 
 settings = load(sys.argv[1])
 (log, file) = outlets(settings, sys.argv[1])

@@ -21,7 +21,7 @@ from monitor.config import (
     settings_hash,
 )
 from monitor.config.core_plan import plan_of, router_of
-from monitor.daemon.assembly import mqtt_settings
+from monitor.daemon.connecting import mqtt_settings
 from monitor.decode import Rejected
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.units import conversion

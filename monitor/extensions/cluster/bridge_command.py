@@ -11,7 +11,7 @@ from typing import Final
 
 from monitor.commands.options import config_option
 from monitor.config import Settings, load, resolve_secret
-from monitor.daemon.assembly import mqtt_settings
+from monitor.daemon.connecting import mqtt_settings
 from monitor.daemon.runtime import Signals, configure
 from monitor.extensions.cluster.bridge import Bridge
 from monitor.extensions.cluster.kafka_log import Appender, properties

@@ -21,7 +21,7 @@ from monitor.config import (
     settings_hash,
 )
 from monitor.config.core_plan import plan_of
-from monitor.daemon.assembly import outlets
+from monitor.daemon.connecting import outlets
 from monitor.daemon.runtime import Signals, configure
 from monitor.errors import UNAVAILABLE, MonitorError
 from monitor.extensions.cluster import results

@@ -14,7 +14,7 @@ from typing import Any, Final
 from monitor.commands.broker_address import BROKER_ADDRESS, settings_at
 from monitor.commands.options import connected, connection_arguments
 from monitor.config import Settings, load, resolve_secret
-from monitor.daemon.assembly import mqtt_settings
+from monitor.daemon.connecting import mqtt_settings
 from monitor.errors import CONNECTION, UNAVAILABLE, CannotWriteError, MonitorError, UsageError
 from monitor.extensions.discover.heard import Heard
 from monitor.extensions.discover.proposal import propose
