@@ -217,7 +217,7 @@ class Daemon:
             self._evict(newest)
         try:
             self._note_silent(held_before)
-            is_less = self._parts.journal.forget(
+            is_less = self._parts.journal.expire(
                 observations_before=observations_before,
                 pairs_before=pairs_before,
                 share=_SHARE_A_ROUND,

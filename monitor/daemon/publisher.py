@@ -103,7 +103,7 @@ class Publisher:
         self._letters_read = -1
         self._doctor: dict[str, Any] = {}
         self._doctor_due = -float("inf")
-        self._noted = 0
+        self._answered = 0
         self._listeners: Final = parts.listeners if connect is not None else ()
         if connect is not None:
             for each in parts.listeners:
@@ -167,10 +167,10 @@ class Publisher:
 
     def answer(self, now: float) -> None:
         """Publish at once what a reader has just begun to look at."""
-        noted = self._show.requests.made
-        if self._page is None or noted == self._noted:
+        made = self._show.requests.made
+        if self._page is None or made == self._answered:
             return
-        self._noted = noted
+        self._answered = made
         if self._on_demand.is_behind() or self._is_doctor_behind():
             answers = self._on_demand.evaluate(now)
             self._page = replace(self._page, **answers._asdict(), doctor=self._examined(now))

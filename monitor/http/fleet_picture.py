@@ -98,7 +98,7 @@ def fleet_picture(shown: Sequence[Dot]) -> str:
     dots = Counter(each.name.sensor for each in known)
     for each, x, y in called[-2 * NAMED_MAX :][::-1]:
         sensor, quantity = each.name.sensor, each.name.quantity
-        chart.note(x, y, sensor if dots[sensor] == 1 else f"{sensor} {quantity}")
+        chart.label(x, y, sensor if dots[sensor] == 1 else f"{sensor} {quantity}")
     return chart.render("group")
 
 

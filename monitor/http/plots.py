@@ -184,7 +184,7 @@ def occasion_plot(c: Columns, names: Sequence[str], unit: str) -> str:
         chart.line(ends, row, "hit" if c.inside[at] else "missed")
     chart.dots(c.value, place, "seen")
     for at, name in enumerate(names):
-        chart.note(x.low, float(place[at]) + 0.2, name)
+        chart.label(x.low, float(place[at]) + 0.2, name)
     for reference in np.unique(c.reference):
         chart.moment(float(reference), "reference")
     return chart.render()
@@ -200,7 +200,7 @@ def scatter(x: Float, y: Float, labels: tuple[str, str], names: Sequence[str]) -
     chart.dots(x, y, "seen")
     if len(names) <= NAMED_MAX:
         for at_x, at_y, name in zip(x.tolist(), y.tolist(), names, strict=True):
-            chart.note(at_x, at_y, name)
+            chart.label(at_x, at_y, name)
     return chart.render()
 
 
@@ -229,7 +229,7 @@ def zetas(zms_: Float, rce: Float, names: Sequence[str]) -> str:
     chart.crosses(x[known & ~right], y[known & ~right], "miss")
     if len(names) <= NAMED_MAX:
         for at_x, at_y, name in zip(x.tolist(), y.tolist(), names, strict=True):
-            chart.note(at_x, at_y, name)
+            chart.label(at_x, at_y, name)
     return chart.render()
 
 

@@ -130,7 +130,7 @@ class HttpConnection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take bytes, unless they are TLS and this is not."""
         if self.cycle is None and self.scheme == "http" and data.startswith(_TLS_HELLO):
-            self._server.note_tls(self.address)
+            self._server.warn_of_tls(self.address)
             self.close()
         else:
             super().data_received(data)
@@ -188,7 +188,7 @@ class QuietServer(uvicorn.Server):
         self._listeners: list[socket.socket] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._is_tls_noted = False
+        self._has_warned_of_tls = False
         self._ended: Final = asyncio.Event()
 
     def end(self) -> None:
@@ -246,10 +246,10 @@ class QuietServer(uvicorn.Server):
         if len(readers) > 1 and sum(reader.unsent for reader in readers) > UNSENT_BYTES_MAX:
             min(readers, key=lambda reader: reader.since).close()
 
-    def note_tls(self, address: str) -> None:
+    def warn_of_tls(self, address: str) -> None:
         """Log once that a client speaks TLS to a plain server."""
-        if not self._is_tls_noted:
-            self._is_tls_noted = True
+        if not self._has_warned_of_tls:
+            self._has_warned_of_tls = True
             _log.warning(
                 "http: %s speaks TLS, but the page is served without: use http://, or configure "
                 "TLS in http.web_config (see docs/security.md)",

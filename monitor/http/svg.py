@@ -221,7 +221,7 @@ class Chart:
         for a, b in self._points(np.array([x]), np.array([y])):
             self._words.keep_free(float(a), float(b), radius - 2.0)
 
-    def note(self, x: float, y: float, word: str) -> None:
+    def label(self, x: float, y: float, word: str) -> None:
         """Add a label beside a point."""
         for a, b in self._points(np.array([x]), np.array([y])):
             self._word(word, _beside(float(a), float(b), 4.0), "note")

@@ -26,12 +26,12 @@ from monitor.journal.failures import (
     target_of,
 )
 from monitor.journal.log_end import (
-    LogEndNote,
+    LogEndFile,
     close_marked,
-    forget_end,
     is_log_empty,
     is_marked,
     mark,
+    remove_end_file,
     without_mark,
 )
 from monitor.journal.opening import find_or_create, prepare
@@ -57,7 +57,7 @@ class Database:
         self.path = path = target_of(path)
         self.connection = _open(path, may_upgrade=may_upgrade)
         self._is_marked = False
-        self._log_end: Final = LogEndNote(path)
+        self._log_end: Final = LogEndFile(path)
         # A process that ends without closing would leave the mark, but SQLite merges and deletes
         # the log as soon as it lets go of the connection.
         self._end: Final = weakref.finalize(self, _end, self.connection, path, self._log_end)
@@ -94,7 +94,7 @@ class Database:
         try:
             if not self._is_marked:
                 if not is_marked(db):
-                    forget_end(self.path)
+                    remove_end_file(self.path)
                 mark(db)
                 self._log_end.begin()
                 self._is_marked = True
@@ -259,9 +259,9 @@ class Database:
         self._end()
 
 
-def _end(db: sqlite3.Connection, path: Path, note: LogEndNote) -> None:
+def _end(db: sqlite3.Connection, path: Path, end_file: LogEndFile) -> None:
     close_marked(db, path)
-    note.close()
+    end_file.close()
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:

@@ -231,9 +231,9 @@ class InMemoryStore:
         """Return whether a void that names an identity and no subject may be kept."""
         return bool(self._named)
 
-    # -- forget -----------------------------------------------------------------------------
+    # -- expire -----------------------------------------------------------------------------
 
-    def forget(self, *, observations_before: float, pairs_before: float) -> bool:
+    def expire(self, *, observations_before: float, pairs_before: float) -> bool:
         """Drop observations that arrived before a time, and pairs older than an event time."""
         remaining = [each for each in self._observations if each[0] >= observations_before]
         self._observations = remaining

@@ -235,9 +235,9 @@ class Journal:
         """Return whether a void that names an identity and no subject may be kept."""
         return self._writer.has_voids_by_name
 
-    # -- forget -----------------------------------------------------------------------------
+    # -- expire -----------------------------------------------------------------------------
 
-    def forget(
+    def expire(
         self, *, observations_before: float, pairs_before: float, share: float = 1.0
     ) -> bool:
         """Drop observations that arrived before a time, and batches of pairs all older than one.
@@ -245,7 +245,7 @@ class Journal:
         Of pairs at most ``share`` of all or one day's worth goes at once, and one batch at least.
         Return whether there were any.
         """
-        return writing.forget(
+        return writing.expire(
             self._database,
             observations_before=observations_before,
             pairs_before=pairs_before,

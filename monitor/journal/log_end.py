@@ -114,12 +114,12 @@ def _merge(db: sqlite3.Connection) -> None:
         raise sqlite3.OperationalError("the log cannot be merged")
 
 
-# -- the note -------------------------------------------------------------------------------------
+# -- the end in a file of its own ------------------------------------------------------------------
 
 _HEAD: Final = struct.Struct(">8x I 4x 2I 8x")  # of the log: page size, salts
 _FRAME: Final = struct.Struct(">2I 2I 8x")  # page number, pages after a commit or 0, salts
-_NOTE: Final = struct.Struct(">3I I")  # salts, pages, their checksum
-_NEWER_MOST: Final = 1 << 24  # times that a log is begun anew without any note
+_RECORD: Final = struct.Struct(">3I I")  # salts, pages, their checksum
+_NEWER_MOST: Final = 1 << 24  # times that a log is begun anew without any record
 
 
 class LogEnd(NamedTuple):
@@ -130,8 +130,8 @@ class LogEnd(NamedTuple):
     pages: int
 
 
-def note_of(path: Path) -> Path:
-    """Return where the note about a journal's log is."""
+def end_file_of(path: Path) -> Path:
+    """Return where the file with the end of a journal's log is."""
     return path.with_name(f"{path.name}-wal-end")
 
 
@@ -154,9 +154,9 @@ def end_of(log: int, known: LogEnd | None = None) -> LogEnd | None:
 
 
 def check_end(path: Path) -> None:
-    """Raise JournalDamagedError unless the log is the one of the note, and as long at least."""
-    noted = _noted(path)
-    if noted is None or is_log_empty(path):
+    """Raise JournalDamagedError unless the log is the one of its end file, and as long at least."""
+    recorded = _end_in_file(path)
+    if recorded is None or is_log_empty(path):
         return  # a missing log is reported elsewhere
     try:
         log = os.open(wal_of(path), os.O_RDONLY)
@@ -169,64 +169,64 @@ def check_end(path: Path) -> None:
     if end is None:
         return
     name = wal_of(path).name
-    newer = (end.salt - noted.salt) % (1 << 32)
+    newer = (end.salt - recorded.salt) % (1 << 32)
     damage = ""
-    if end[:2] == noted[:2]:
-        if end.pages < noted.pages:
-            damage = f"was truncated: {end.pages} pages of {noted.pages} are left"
+    if end[:2] == recorded[:2]:
+        if end.pages < recorded.pages:
+            damage = f"was truncated: {end.pages} pages of {recorded.pages} are left"
     elif not 0 < newer < _NEWER_MOST:
         damage = "is another journal's, or an earlier one"
     if damage and _is_marked_open(path):
         raise JournalDamagedError(path, f"its log {name} {damage}")
 
 
-class LogEndNote:
-    """Notes the end of the log of a journal that is open, after each transaction."""
+class LogEndFile:
+    """Records the end of the log of a journal that is open, after each transaction."""
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
-        self._log = self._note = -1
+        self._log = self._file = -1
         self._known: LogEnd | None = None
 
     def begin(self) -> None:
         """Begin with the log that is there now."""
         with suppress(OSError):
             self._log = os.open(wal_of(self._path), os.O_RDONLY)
-            self._note = os.open(note_of(self._path), os.O_WRONLY | os.O_CREAT, 0o600)
+            self._file = os.open(end_file_of(self._path), os.O_WRONLY | os.O_CREAT, 0o600)
 
     def write(self) -> None:
-        """Note where the log ends."""
-        if self._note < 0:
+        """Record where the log ends."""
+        if self._file < 0:
             return
         with suppress(OSError):
             self._known = end_of(self._log, self._known)
             if self._known is not None:
                 body = struct.pack(">3I", *self._known)
-                os.pwrite(self._note, body + struct.pack(">I", zlib.crc32(body)), 0)
+                os.pwrite(self._file, body + struct.pack(">I", zlib.crc32(body)), 0)
 
     def close(self) -> None:
-        """Close both files; remove the note if the journal is complete without its log."""
-        for number in (self._log, self._note):
+        """Close both files; remove the end file if the journal is complete without its log."""
+        for number in (self._log, self._file):
             if number >= 0:
                 os.close(number)
-        self._log = self._note = -1
+        self._log = self._file = -1
         with suppress(OSError):
             if self._path.exists() and not _is_marked_open(self._path):
-                forget_end(self._path)
+                remove_end_file(self._path)
 
 
-def forget_end(path: Path) -> None:
-    """Remove the note about a log that is gone."""
+def remove_end_file(path: Path) -> None:
+    """Remove the end file of a log that is gone."""
     with suppress(OSError):
-        note_of(path).unlink(missing_ok=True)
+        end_file_of(path).unlink(missing_ok=True)
 
 
-def _noted(path: Path) -> LogEnd | None:
+def _end_in_file(path: Path) -> LogEnd | None:
     try:
-        body = note_of(path).read_bytes()
+        body = end_file_of(path).read_bytes()
     except OSError:
         return None
-    if len(body) != _NOTE.size:
+    if len(body) != _RECORD.size:
         return None
-    *fields, crc = _NOTE.unpack(body)
+    *fields, crc = _RECORD.unpack(body)
     return LogEnd(*fields) if zlib.crc32(body[:-4]) == crc else None

@@ -121,9 +121,9 @@ class Store(History, Protocol):
     def dead_letters(self, limit: int = 100) -> list[DeadLetter]:
         """Return the newest dead letters that are kept, newest first."""
 
-    # -- forget -----------------------------------------------------------------------------
+    # -- expire -----------------------------------------------------------------------------
 
-    def forget(self, *, observations_before: float, pairs_before: float) -> bool:
+    def expire(self, *, observations_before: float, pairs_before: float) -> bool:
         """Drop observations that arrived before a time, and pairs older than an event time.
 
         Return whether there were such pairs.

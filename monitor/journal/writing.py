@@ -247,7 +247,7 @@ def revisions_of(database: Database, reference_ids: Collection[int]) -> dict[int
 # -- housekeeping -------------------------------------------------------------------------------
 
 
-def forget(
+def expire(
     database: Database, *, observations_before: float, pairs_before: float, share: float
 ) -> bool:
     """Delete observations that arrived before a time, and batches of pairs all older than one.

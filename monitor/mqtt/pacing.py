@@ -129,8 +129,8 @@ class Takeovers:
         times = self._times
         return len(times) > 1 and now - times[-2] <= TAKEOVER_WINDOW_SECONDS
 
-    def note(self, now: float, *, is_stated: bool) -> bool:
-        """Note one, suspected unless the broker stated it; return whether that is enough."""
+    def record(self, now: float, *, is_stated: bool) -> bool:
+        """Record one, suspected unless the broker stated it; return whether that is enough."""
         self._times.append(now)
         count = TAKEOVERS_SAID_MAX if is_stated else TAKEOVERS_MAX
         is_often = len(self._times) >= count

@@ -39,7 +39,7 @@ class Reader:
         """Whether anything is left."""
         return self._at < self._stop
 
-    def take(self, count: int) -> bytes:
+    def read(self, count: int) -> bytes:
         """Return the next ``count`` bytes."""
         start = self._at
         if start + count > self._stop:
@@ -49,11 +49,11 @@ class Reader:
 
     def rest(self) -> bytes:
         """Return everything that is left."""
-        return self.take(self._stop - self._at)
+        return self.read(self._stop - self._at)
 
     def integer(self, count: int) -> int:
         """Return an integer of ``count`` bytes."""
-        return int.from_bytes(self.take(count), "big")
+        return int.from_bytes(self.read(count), "big")
 
     def varint(self) -> int:
         """Return a variable byte integer."""
@@ -65,7 +65,7 @@ class Reader:
 
     def binary(self) -> bytes:
         """Return binary data."""
-        return self.take(self.integer(2))
+        return self.read(self.integer(2))
 
     def text(self) -> str:
         """Return a text."""
@@ -188,7 +188,7 @@ _WIDTHS: Final = {SESSION_EXPIRY: 4, RECEIVE_MAXIMUM: 2, MAXIMUM_PACKET_SIZE: 4}
 
 def read_properties(reader: Reader, packet: int) -> Properties:
     """Return the properties that come next in a packet of some type."""
-    inside = Reader(reader.take(reader.varint()))
+    inside = Reader(reader.read(reader.varint()))
     properties = Properties()
     while inside.has_more:
         identifier = inside.varint()

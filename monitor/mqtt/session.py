@@ -333,7 +333,7 @@ class Session:
         if not is_stated and not is_soon:
             return reason
         name = repr(self._settings.client_id)
-        if self._takeovers.note(now, is_stated=is_stated):
+        if self._takeovers.record(now, is_stated=is_stated):
             doubt = (
                 ""
                 if is_stated

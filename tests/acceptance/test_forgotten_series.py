@@ -58,7 +58,7 @@ def keep_house(parts: Parts, now: float) -> int:
     """Do what the daemon does once a minute; return how many series were let go of."""
     parts.network.expire(now)
     gone = parts.network.evict(now, AFTER)
-    parts.journal.forget(observations_before=now - 3600.0, pairs_before=now - 400 * DAY)
+    parts.journal.expire(observations_before=now - 3600.0, pairs_before=now - 400 * DAY)
     return gone
 
 
@@ -147,7 +147,7 @@ def test_silence_is_counted_over_restarts_and_from_the_start_where_nothing_was_n
     parts.journal.close()
     late = START + 200 * DAY  # nothing was noted: the house was never kept
     parts = opened(tmp_path, late)
-    parts.journal.forget(observations_before=late, pairs_before=START)
+    parts.journal.expire(observations_before=late, pairs_before=START)
     parts.journal.close()
     parts = opened(tmp_path, late)
     assert keep_house(parts, late) == 0

@@ -384,7 +384,7 @@ def lived(life: list[Step], mode: str, *, restart: bool, folder: Path) -> dict[s
         take(parts, *step.messages, received=step.now)
         if step.forget:
             parts.network.expire(step.now)
-            parts.journal.forget(
+            parts.journal.expire(
                 observations_before=step.now - WAIT_HOURS * HOUR, pairs_before=-HOUR
             )
             if restart:
@@ -429,7 +429,7 @@ def test_what_was_prepared_and_not_committed_comes_again_as_if_for_the_first_tim
         take(parts, *step.messages, received=step.now)
         if step.forget:
             parts.network.expire(step.now)
-            parts.journal.forget(
+            parts.journal.expire(
                 observations_before=step.now - WAIT_HOURS * HOUR, pairs_before=-HOUR
             )
     assert parts.intake.counts.totals() == whole["counts"]
@@ -444,7 +444,7 @@ def test_readings_that_are_gone_are_not_replaced_by_later_ones(tmp_path):
     take(parts, reference, received=START + 0.5 * HOUR)
     now = START + 1.2 * HOUR  # the reading is gone, its reference still held
     parts.network.expire(now)
-    parts.journal.forget(observations_before=now - HOUR, pairs_before=-HOUR)
+    parts.journal.expire(observations_before=now - HOUR, pairs_before=-HOUR)
     parts.journal.close()
     parts = assembled(tmp_path, now)
     take(parts, said("reading", "a", START + 10.0, value=9.0, u=1.0), received=now)

@@ -55,7 +55,7 @@ def test_no_word_is_written_over_another():
     chart = svg.Chart("", axis, axis)
     for at in np.linspace(0.4, 0.6, 12).tolist():
         chart.moment(at, "fired", "alert")
-        chart.note(at, 0.5, "a sensor's name")
+        chart.label(at, 0.5, "a sensor's name")
     boxes = []
     for each in ET.fromstring(chart.render()).iter():  # noqa: S314 - our own text
         if "word" in each.get("class", ""):

@@ -545,12 +545,12 @@ def test_what_is_too_old_is_forgotten_by_batches(journal):
     for at in range(6):
         made = pairs((0, at, float(at), 1.0), (0, 100 + at, at - 0.5, 1.0))
         journal.append(batch(10.0 + at, made, observations=READINGS[:1], events=EVENTS))
-    journal.forget(observations_before=12.0, pairs_before=3.0)
+    journal.expire(observations_before=12.0, pairs_before=3.0)
 
     assert [received for received, _ in journal.observations()] == [12.0, 13.0, 14.0, 15.0]
     assert journal.pairs()["id"].tolist() == [3, 103, 4, 104, 5, 105]
     assert len(journal.events()) == 2
-    journal.forget(observations_before=1e9, pairs_before=1e9)
+    journal.expire(observations_before=1e9, pairs_before=1e9)
     assert journal.pairs().size == 0
     assert not list(journal.observations())
 

@@ -15,7 +15,7 @@ from harness.damaged_journals import KILLED, SERIES, WRITING, commits_of, ended,
 
 from monitor.journal import Journal
 from monitor.journal.failures import JournalDamagedError, wal_of
-from monitor.journal.log_end import note_of
+from monitor.journal.log_end import end_file_of
 from monitor.journal.repairing import recover_journal
 
 GONE = r"killed\.sqlite-wal is missing or empty though the journal was not closed"
@@ -68,7 +68,7 @@ def test_a_process_that_ends_without_closing_its_journal_leaves_it_sound(end, tm
     ended(WRITING + end, path)
 
     assert not wal_of(path).exists()
-    assert not note_of(path).exists()
+    assert not end_file_of(path).exists()
     assert everything(path)["pairs"] == by_series(numbered(60)).tobytes()
 
 
@@ -100,7 +100,7 @@ def laid(path: Path, log: bytes, folder: Path) -> Path:
     folder.mkdir()
     copy = folder / path.name
     shutil.copy(path, copy)
-    shutil.copy(note_of(path), note_of(copy))
+    shutil.copy(end_file_of(path), end_file_of(copy))
     wal_of(copy).write_bytes(log)
     return copy
 
@@ -148,9 +148,9 @@ def test_what_is_closed_or_copied_without_its_note_opens_as_it_is(killed, tmp_pa
     shutil.copy(killed, copy)
     shutil.copy(wal_of(killed), wal_of(copy))
     assert everything(copy)["pairs"] == everything(killed)["pairs"]
-    assert not note_of(killed).exists()
+    assert not end_file_of(killed).exists()
     journal = Journal(killed)
     journal.append(batch(2.0, numbered(10, 800)))
-    assert note_of(killed).exists()
+    assert end_file_of(killed).exists()
     journal.close()
-    assert not note_of(killed).exists()
+    assert not end_file_of(killed).exists()

@@ -76,7 +76,7 @@ def test_rows_are_not_forgotten_because_their_time_is_damaged(path):
     db.close()
     journal = Journal(path)
     with pytest.raises(JournalDamagedError, match="batch 2 of observations"):
-        journal.forget(observations_before=0.0, pairs_before=0.0)
+        journal.expire(observations_before=0.0, pairs_before=0.0)
     journal.close()
 
 
@@ -323,7 +323,7 @@ from pathlib import Path
 sys.path[:0] = sys.argv[1].split(":")
 from tests.journal.test_repairing import FORM, NAMES, from_earlier
 from monitor.journal import Journal
-from monitor.journal.log_end import note_of
+from monitor.journal.log_end import end_file_of
 from monitor.journal.opening import UPGRADES, Upgrade
 UPGRADES[FORM] = Upgrade(NAMES, from_earlier)
 Journal(Path(sys.argv[2])).close()

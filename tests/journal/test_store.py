@@ -224,7 +224,7 @@ def test_numbers_beside_pairs_come_back_by_series_and_go_with_their_pairs(kind, 
         assert sorted(found.covariates()["id"].tolist()) == list(range(600))
     store = found
     store.append(batch(covariates=beside((0, 900, 900.0, 7, 1.0))))
-    store.forget(observations_before=-np.inf, pairs_before=700.0)
+    store.expire(observations_before=-np.inf, pairs_before=700.0)
     assert store.covariates()["id"].tolist() == [900]
 
 
@@ -439,7 +439,7 @@ def test_what_is_too_old_is_forgotten_and_the_rest_stays(kind, store):
         made = pairs((0, at, float(at), 1.0), (0, 100 + at, at - 0.5, 1.0))
         store.append(batch(10.0 + at, made, observations=READINGS[:1], events=EVENTS))
     before = store.pairs_of(0)
-    store.forget(observations_before=12.0, pairs_before=3.0)
+    store.expire(observations_before=12.0, pairs_before=3.0)
 
     assert [received for received, _ in store.observations()] == [12.0, 13.0, 14.0, 15.0]
     young = before[before["time"] >= 3.0]
@@ -449,7 +449,7 @@ def test_what_is_too_old_is_forgotten_and_the_rest_stays(kind, store):
     assert len(store.events()) == 2
     store = kind.again(store)
     assert store.pairs_of(0).tobytes() == found.tobytes()
-    store.forget(observations_before=1e9, pairs_before=1e9)
+    store.expire(observations_before=1e9, pairs_before=1e9)
     assert store.pairs().size == 0
     assert not list(store.observations())
 
@@ -460,7 +460,7 @@ def test_with_pairs_go_events_and_collocations_as_old_but_the_last_event_of_each
     ended = Collocation("a", "station", 0.0, 2.9)
     store.append(batch(0.0, numbered(3), events=events, collocations=[ended, COLLOCATION]))
     store.append(batch(0.0, numbered(3, 3)))
-    store.forget(observations_before=0.0, pairs_before=3.0)
+    store.expire(observations_before=0.0, pairs_before=3.0)
 
     for found in now_and_later(kind, store):
         left = [(each.sensor, each.time) for each in found.events()]
@@ -493,7 +493,7 @@ def test_too_many_events_of_a_sensor_leave_the_newest_and_no_evidence_after_thos
 def test_forgetting_brings_nothing_back_that_was_removed_or_revised(store):
     store.append(batch(made=pairs((0, 1, 10.0, 1.0), (0, 2, 11.0, 1.0), (0, 3, 1000.0, 1.0))))
     store.append(batch(made=pairs((0, 1, 10.0, 1.0, 0, True), (0, 2, 11.0, 5.0))))
-    store.forget(observations_before=0.0, pairs_before=100.0)
+    store.expire(observations_before=0.0, pairs_before=100.0)
 
     assert store.pairs_of(0)[["id", "value"]].tolist() == [(2, 5.0), (3, 1.0)]
 
@@ -547,10 +547,10 @@ def test_evidence_of_a_series_takes_the_place_of_the_former_and_is_void_by_its_o
 
 def test_all_evidence_goes_with_the_first_pairs_that_are_forgotten(store):
     store.append(batch(made=numbered(9), evidence=KEPT))
-    assert not store.forget(observations_before=1e9, pairs_before=-1.0)
+    assert not store.expire(observations_before=1e9, pairs_before=-1.0)
     assert store.evidence() == KEPT
 
-    assert store.forget(observations_before=0.0, pairs_before=1e9)
+    assert store.expire(observations_before=0.0, pairs_before=1e9)
     assert store.evidence() == []
 
 

@@ -21,7 +21,7 @@ def test_retention_spares_a_merged_batch_whose_last_series_is_old(tmp_path: Path
         journal.append(batch(made=np.array([row])))
     journal.compact()
 
-    journal.forget(observations_before=-np.inf, pairs_before=500.0)
+    journal.expire(observations_before=-np.inf, pairs_before=500.0)
 
     assert journal.pairs().tobytes() == by_series(made).tobytes()
     journal.close()

@@ -51,7 +51,7 @@ def work(folder: Path) -> None:
             batch: tuple[Said, ...] = MESSAGES[at : at + A_BATCH]
             parts.intake.commit(parts.intake.prepare(batch, _NOW))
             if at % 70 == 0:
-                parts.journal.forget(observations_before=0.0, pairs_before=0.0)
+                parts.journal.expire(observations_before=0.0, pairs_before=0.0)
                 parts.journal.compact()
             os.write(told, b"." * len(batch))
     finally:

@@ -279,5 +279,5 @@ def _said(asked: RecordScope, part: Mapping[str, Any] | None) -> str:
     if part["bias"] is None or part["bias_expanded"] is None:
         return sentence
     bias, expanded = (amount(part[name], asked.unit, 3) for name in ("bias", "bias_expanded"))
-    note = f", {part['bias_note']}" if part["bias_note"] else ""
-    return f"{sentence}; bias {bias}, U {expanded} (k = 2){note}"
+    remark = f", {part['bias_note']}" if part["bias_note"] else ""
+    return f"{sentence}; bias {bias}, U {expanded} (k = 2){remark}"

@@ -276,7 +276,7 @@ class Block:
         """Let the store forget what the network dropped, which would be dropped again otherwise."""
         self._kept_from = self.network.held_from
         waited = self._expired - self._recipe.plan.max_wait_seconds
-        self._store.forget(observations_before=max(waited, self._kept_from))
+        self._store.expire(observations_before=max(waited, self._kept_from))
 
     def _trim(self) -> None:
         """Drop the oldest pairs of series that have more than twice ``history_pairs``.

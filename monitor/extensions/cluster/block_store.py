@@ -72,9 +72,9 @@ class BlockStore(InMemoryStore):
 
     # -- how much is kept -------------------------------------------------------------------
 
-    def forget(self, *, observations_before: float, pairs_before: float = -np.inf) -> bool:
+    def expire(self, *, observations_before: float, pairs_before: float = -np.inf) -> bool:
         """Drop older data, as any store does; also revisions and names beyond a maximum."""
-        is_less = super().forget(observations_before=observations_before, pairs_before=pairs_before)
+        is_less = super().expire(observations_before=observations_before, pairs_before=pairs_before)
         for number in list(self._revisions)[: max(0, len(self._revisions) - REVISIONS_MAX)]:
             del self._revisions[number]
         for name in list(self._named)[: max(0, len(self._named) - REVISIONS_MAX)]:

@@ -230,7 +230,7 @@ def write_beside(
         frame.coalesce(1).write.mode("overwrite").parquet(f"{folder}/_{table}/batch={batch}")
 
 
-def forget_tables(folder: str, seconds: float, now: float | None = None) -> None:
+def delete_tables(folder: str, seconds: float, now: float | None = None) -> None:
     """Delete tables of a local folder that are older than ``seconds``, as others may too."""
     before = (time.time() if now is None else now) - seconds
     for pattern in ("batch=*", *(f"_{table}/batch=*" for table in BESIDE)):

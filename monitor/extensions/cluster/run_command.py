@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
             while query.isActive and not signals.stop:
                 handover.process(sink.publish, _LOOK_SECONDS)
                 sink.flush()
-                tidy(lambda: job.forget_tables(cluster_of(settings).job.results, kept_seconds))
+                tidy(lambda: job.delete_tables(cluster_of(settings).job.results, kept_seconds))
             handover.close()
             failure = query.exception()
             query.stop()

@@ -132,7 +132,7 @@ class Corrector(Listener):
         """Correct the readings of a batch, then take its pairs; return the notes to write."""
         if self._outward is not None:
             self._waiting = self._corrected(taken.measured)
-        return Addendum(notes=self.corrections.take(taken.pairs, self._told))
+        return Addendum(notes=self.corrections.follow(taken.pairs, self._told))
 
     def committed(self) -> None:
         """Publish the corrected readings of the batch: it is durable."""
@@ -143,7 +143,7 @@ class Corrector(Listener):
     # -- inside -------------------------------------------------------------------------------
 
     def _told(self, row: int) -> Remedy | None:
-        """Return what the alerts of a series want, as :meth:`LiveCorrections.take` reads it.
+        """Return what the alerts of a series want, as :meth:`LiveCorrections.follow` reads it.
 
         Other alerts, such as that of a wrong reference, do not say that the sensor is wrong.
         """

@@ -95,8 +95,8 @@ class LiveCorrections:
         self._first: Final = float(first_log_factors(1, level)[0])
         self._state = np.zeros(0, _CORRECTION)
 
-    def take(self, pairs: Records, remedy_of: Callable[[int], Remedy | None]) -> dict[str, bytes]:
-        """Take pairs (of ``PAIR``) that were made; return the notes to write with them.
+    def follow(self, pairs: Records, remedy_of: Callable[[int], Remedy | None]) -> dict[str, bytes]:
+        """Follow pairs (of ``PAIR``) that were made; return the notes to write with them.
 
         ``remedy_of`` returns what a row's alerts want: a remedy, which may be adopted; None where
         no fault's alert fires, which takes the correction back; ``NO_REMEDY`` where nothing new is

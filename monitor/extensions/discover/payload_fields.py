@@ -115,8 +115,8 @@ def guessed_series(fields: Fields) -> list[Series]:
     """Return the quantities in the payloads of a family; marks the paths used."""
     numeric = [path for path in fields.below_root() if _is_numeric(fields.paths[path])]
     companions = {path: _companions(fields, path) for path in numeric}
-    taken = {beside for paths in companions.values() for beside in paths.values()}
-    named = [path for path in numeric if path not in taken]
+    companion_paths = {beside for paths in companions.values() for beside in paths.values()}
+    named = [path for path in numeric if path not in companion_paths]
     values = [path for path in named if _known(fields, path, companions[path]) is not None]
     if not values:
         plain = [path for path in named if _is_measured(fields, path)]

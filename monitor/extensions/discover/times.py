@@ -59,14 +59,14 @@ def timing(fields: Fields, now: float) -> Timing:
     path = _by_value(fields, now) if named is None else named
     if path is not None:
         fields.used.add(path)
-        zone, note = _zone(fields, path)
+        zone, remark = _zone(fields, path)
         if zone == "arrival":
-            return Timing({**keys, "time": "arrival"}, [*why, note])
+            return Timing({**keys, "time": "arrival"}, [*why, remark])
         keys["time"] = path
         if zone:
             keys["time_zone"] = zone
         by_value = ", because it moves with the arrival" if named is None else ""
-        return Timing(keys, [*why, f"{path} is the time{by_value}{note}"])
+        return Timing(keys, [*why, f"{path} is the time{by_value}{remark}"])
     if "end" in keys:
         return Timing(keys, why)
     reason = "the payload states no time: the time of arrival is taken"
@@ -170,8 +170,8 @@ def _zone(fields: Fields, path: str) -> tuple[str, str]:
         return "UTC", ", without a zone; it is UTC by the time of arrival"
     hours = int(away / 3600.0)
     zone = f"Etc/GMT{'-' if hours > 0 else '+'}{abs(hours)}"
-    note = f", without a zone; {hours:+d} h by the time of arrival. Name the zone if its clocks "
-    return zone, note + "change in summer, such as Europe/Berlin"
+    remark = f", without a zone; {hours:+d} h by the time of arrival. Name the zone if its clocks "
+    return zone, remark + "change in summer, such as Europe/Berlin"
 
 
 def _holders(fields: Fields, path: str) -> list[Said]:

@@ -88,11 +88,11 @@ class DueForecasts:
         present = columns_of.present(np.array(asked, dtype=np.int64)).tolist()
         verdicts = {row: facts.reports[row].verdict for row in present if row in facts.reports}
         scales = {row: scale_of(verdicts.get(row)) for row in present}
-        wanted, stale = set(present), set(changed.tolist())
+        wanted, outdated = set(present), set(changed.tolist())
         self._walks = {
             row: each
             for row, each in self._walks.items()
-            if row in wanted and row not in stale and each[0] == scales[row]
+            if row in wanted and row not in outdated and each[0] == scales[row]
         }
         for part in portions([row for row in present if row not in self._walks], _SERIES_AT_ONCE):
             # A void may have emptied a series since the last step.

@@ -130,7 +130,7 @@ class SeriesTopics:
         """How many series have something new."""
         return len(self._urgent) + len(self._waiting)
 
-    def take(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: Snapshot) -> None:
         """Find what is new in ``snapshot`` since the one before."""
         before, self._now = self._now, snapshot
         self._documents = _Documents(snapshot)

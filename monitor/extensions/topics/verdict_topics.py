@@ -143,7 +143,7 @@ class VerdictTopics(PublishingThread):
     def _round(self, broker: BrokerPublisher) -> None:
         snapshot = self._slot
         if snapshot is not None and snapshot is not self._taken:
-            self._series.take(snapshot)
+            self._series.update(snapshot)
             self._taken = snapshot
         is_alive = time.monotonic() - self._offered_at <= self._silent_seconds
         self._say(broker, ONLINE if is_alive else OFFLINE)

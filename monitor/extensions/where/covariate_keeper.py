@@ -106,7 +106,7 @@ class Where(Listener):
     def prepare(self, taken: Taken) -> Addendum:
         """Hold the samples of a batch; return what to write with it."""
         self.keeper.mark(taken.events)
-        return self.keeper.take(taken.decoded.samples, taken.pairs, taken.received)
+        return self.keeper.hold(taken.decoded.samples, taken.pairs, taken.received)
 
     def see(self, snapshot: Snapshot) -> Snapshot:
         """Return the snapshot with the last finding on each series."""
@@ -173,7 +173,7 @@ class CovariateKeeper:
         self._heard: Final[set[str]] = set()
         self.changed: Final[dict[int, None]] = {}
 
-    def take(
+    def hold(
         self, numbers: Sequence[tuple[int, Sample | BadNumber]], pairs: Records, received: float
     ) -> Addendum:
         """Hold the samples of a batch; return what to write with it, its pairs included."""

@@ -120,17 +120,19 @@ def contradictions(settings: Settings) -> Iterator[Contradiction]:
     """Check that each covariate has its own name, and topics that nothing else reads."""
     covariates, sources = watched_of(settings), settings.sources
     yield from named_once("covariates", (each.name for each in covariates))
-    taken = [(place_of(each, at), Template.parse(each.topic)) for at, each in enumerate(sources)]
+    templates = [
+        (place_of(each, at), Template.parse(each.topic)) for at, each in enumerate(sources)
+    ]
     for at, each in enumerate(covariates):
         if each.topic is None:
             continue
         template = Template.parse(each.topic)
-        for place, other in taken:
+        for place, other in templates:
             if overlap(template.filter, other.filter):
                 reason = f"has topics of {place} too; a message is read by one of them only"
                 yield Contradiction(("covariates", at, "topic"), reason, ("covariates", "sources"))
                 break
-        taken.append((f"covariates[{at}]", template))
+        templates.append((f"covariates[{at}]", template))
 
 
 def supplement(settings: Settings) -> Supplement:

@@ -183,7 +183,7 @@ def test_an_event_after_it_begins_an_epoch(live, journal, monkeypatch):
 
 
 def test_pairs_that_are_forgotten_take_it_with_them(live, journal, monkeypatch):
-    assert journal.forget(observations_before=0.0, pairs_before=FIRST - 0.5)
+    assert journal.expire(observations_before=0.0, pairs_before=FIRST - 0.5)
     live.drop_history(FIRST - 0.5)
     take(live, journal, made(FIRST + 10, FIRST + 2 * PAIRS))
 

@@ -105,7 +105,7 @@ class Life:
 
     def forget(self, before: float) -> None:
         """Let retention drop pairs as the daemon does."""
-        if self.store.forget(observations_before=-np.inf, pairs_before=before):
+        if self.store.expire(observations_before=-np.inf, pairs_before=before):
             self.network.drop_history(before)
 
     def restart(self, what: str, settings: CoreSettings | None = None) -> None:

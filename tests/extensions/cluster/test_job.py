@@ -80,7 +80,7 @@ def test_tables_and_what_is_beside_them_go_when_they_are_old(found, tmp_path):
         written(tmp_path / name, found)
     for name in ("batch=1", "_deadletters/batch=1"):
         os.utime(tmp_path / name, (1000.0, 1000.0))
-    job.forget_tables(str(tmp_path), 60.0, now=2000.0)
+    job.delete_tables(str(tmp_path), 60.0, now=2000.0)
 
     assert sorted(str(each.relative_to(tmp_path)) for each in tmp_path.rglob("batch=*")) == [
         "_references/batch=2",
@@ -93,6 +93,6 @@ def test_a_table_that_somebody_else_deletes_meanwhile_is_no_error(found, tmp_pat
     listed = [tmp_path / "batch=0", tmp_path / "batch=1"]
     monkeypatch.setattr(Path, "glob", lambda _self, pattern: listed if pattern[0] == "b" else [])
     os.utime(tmp_path / "batch=1", (1000.0, 1000.0))
-    job.forget_tables(str(tmp_path), 60.0, now=2000.0)
+    job.delete_tables(str(tmp_path), 60.0, now=2000.0)
 
     assert not (tmp_path / "batch=1").exists()

@@ -42,7 +42,7 @@ def test_the_interval_follows_a_plain_rule_and_holds_its_level():
         assert live.now(np.array([0])).factor[0] == pytest.approx(factor, rel=1e-9)
         hits.append(abs(error) <= factor)
         factor *= math.exp(0.1 * (0.9 if abs(error) > factor else -0.1))
-        live.take(made(np.array([error]), first=at), nothing)
+        live.follow(made(np.array([error]), first=at), nothing)
 
     sums = np.concatenate([[0], np.cumsum(hits)])
     shares = (sums[1000:] - sums[:-1000]) / 1000
@@ -58,9 +58,9 @@ def test_pieces_and_restarts_do_not_change_a_bit(pieces):
 
     for part in np.array_split(np.arange(500), pieces):
         live = restarted(kept)
-        kept |= live.take(made(error[part], first=int(part[0])), lambda _row: SUBTRACT)
+        kept |= live.follow(made(error[part], first=int(part[0])), lambda _row: SUBTRACT)
 
-    assert kept == LiveCorrections(0.9).take(made(error), lambda _row: SUBTRACT)
+    assert kept == LiveCorrections(0.9).follow(made(error), lambda _row: SUBTRACT)
 
 
 def restarted(kept: dict[str, bytes], level: float = 0.9) -> LiveCorrections:
@@ -72,14 +72,14 @@ def restarted(kept: dict[str, bytes], level: float = 0.9) -> LiveCorrections:
 def test_a_pair_moves_it_once_and_late_or_removed_ones_do_not():
     live = LiveCorrections(0.9)
     first = made(drifting(100))
-    live.take(first, nothing)
+    live.follow(first, nothing)
     before = live.now(np.array([0])).factor.tolist()
 
-    assert live.take(first, nothing) == {}  # delivered, or revised, again
-    assert live.take(made(np.array([50.0]), first=20), nothing) == {}
+    assert live.follow(first, nothing) == {}  # delivered, or revised, again
+    assert live.follow(made(np.array([50.0]), first=20), nothing) == {}
     gone = made(np.array([50.0]), first=200)
     gone["removed"] = True
-    assert live.take(gone, nothing) == {}
+    assert live.follow(gone, nothing) == {}
 
     assert live.now(np.array([0])).factor.tolist() == before
 
@@ -90,13 +90,13 @@ def test_the_remedy_of_an_alert_applies_until_it_ends():
     assert live.amendment(0) == AS_SENT
     assert live.sentence(0, "kg", "u") == ""
 
-    live.take(made(3.0 + random.standard_normal(50)), lambda _row: SUBTRACT)
+    live.follow(made(3.0 + random.standard_normal(50)), lambda _row: SUBTRACT)
     assert live.amendment(0) == Amendment(intercept=-3.0)
     assert live.now(np.array([0])).intercept.tolist() == [-3.0]
     assert live.sentence(0, "kg", "u").startswith("subtract 3 kg; 1.6 u to either side held ")
     assert "; 1.6 times the u that its interval implies to" in live.sentence(0, "kg", "interval")
 
-    live.take(made(random.standard_normal(1), first=50), nothing)
+    live.follow(made(random.standard_normal(1), first=50), nothing)
     assert live.amendment(0) == AS_SENT
 
 
@@ -129,7 +129,7 @@ def test_what_is_multiplied_is_what_the_sensor_states(spread, what):
 
 def test_another_level_begins_anew_and_keeps_the_remedy():
     error = 3.0 + np.random.default_rng(5).standard_normal(50)
-    kept = LiveCorrections(0.9).take(made(error), lambda _row: SUBTRACT)
+    kept = LiveCorrections(0.9).follow(made(error), lambda _row: SUBTRACT)
 
     other = restarted(kept, level=0.5)
 
@@ -141,11 +141,11 @@ def test_another_level_begins_anew_and_keeps_the_remedy():
 def test_each_of_many_series_has_its_own():
     live = LiveCorrections(0.9)
     both = np.concatenate([made(drifting(100), 0), made(9.0 * drifting(100), 70)])
-    notes = live.take(both[np.random.default_rng(1).permutation(200)], nothing)
+    notes = live.follow(both[np.random.default_rng(1).permutation(200)], nothing)
 
     assert set(notes) == {"corrections.0", "corrections.1"}
     alone = LiveCorrections(0.9)
-    alone.take(made(drifting(100)), nothing)
+    alone.follow(made(drifting(100)), nothing)
     found = live.now(np.array([0, 1, 70]))
     assert found.factor[0] == alone.now(np.array([0])).factor[0]
     assert found.is_known.tolist() == [True, False, True]

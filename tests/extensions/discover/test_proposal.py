@@ -205,7 +205,7 @@ def own_messages(prefix: str) -> list[Heard]:
     devices = HomeAssistantDevices(prefix, f"{prefix}/home")
     memory, topics = InMemoryNetwork(lambda *_: SeriesRules(), 32), SeriesTopics(prefix)
     memory.network.registry.add("probe-1", "temperature")
-    topics.take(memory.network.evaluate(NOW))
+    topics.update(memory.network.evaluate(NOW))
     corrected = CorrectedReading(name, NOW, 20.1, 0.5, 19.0, 21.0, 0.9, is_compared=True)
     (verdict,) = topics.messages(9)
     alert = MqttSink(MqttSinkSettings(topic=prefix), lambda: None)._payload(of)

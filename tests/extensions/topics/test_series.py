@@ -62,7 +62,7 @@ def test_a_series_that_is_forgotten_is_cleared_and_is_back_when_heard(tmp_path):
     topics = SeriesTopics("p", HomeAssistantDevices("p", "homeassistant"))
 
     def sent(now: float) -> dict[str, bool]:
-        topics.take(parts.network.evaluate(now))
+        topics.update(parts.network.evaluate(now))
         messages = [*topics.messages(100)]
         assert topics.waiting == 0
         return {each.topic: bool(each.payload) for each in messages}

@@ -88,7 +88,7 @@ def test_readings_that_expired_do_not_expire_again_after_a_start(tmp_path):
     parts.network.expire(now)
     assert parts.network.pairing.expired_unpaired == 1
     before = now - where_of(parts).keeper.wait_seconds(wait)
-    parts.journal.forget(observations_before=before, pairs_before=-math.inf)
+    parts.journal.expire(observations_before=before, pairs_before=-math.inf)
     take(parts, [reading(now, 1.0)], now)
     parts.journal.close()
 
