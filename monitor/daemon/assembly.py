@@ -38,7 +38,7 @@ _CLIENT_ID_BYTES: Final = 4
 
 
 class Parts(NamedTuple):
-    """What the data passes through."""
+    """The parts that data pass through."""
 
     settings: Settings
     network: Network

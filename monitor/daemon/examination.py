@@ -1,4 +1,4 @@
-"""What the doctor examines of a daemon; imported when somebody asks for its report."""
+"""The doctor's input from a daemon; imported when somebody asks for its report."""
 
 from __future__ import annotations
 

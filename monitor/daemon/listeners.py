@@ -32,7 +32,7 @@ class OpenBroker(Protocol):
 
 
 class ListenerContext(NamedTuple):
-    """What a listener is made from. ``counts`` outlive a reload; their keys are its own."""
+    """The input of a listener. ``counts`` outlive a reload; their keys are its own."""
 
     settings: Settings
     network: Network
@@ -54,7 +54,7 @@ class Taken(NamedTuple):
 
 
 class Addendum(NamedTuple):
-    """What a listener writes with a batch.
+    """A listener's additions to a batch.
 
     ``samples`` are numbers that wait for pairs, ``beside`` those beside its pairs, ``repeated`` the
     messages that said nothing but what was known, ``notes`` what must outlive a restart.

@@ -39,7 +39,7 @@ JUDGED_MOST: Final = 128
 
 
 class SourceStatus(Protocol):
-    """What is published about the source."""
+    """The source's figures that are published."""
 
     connected: bool
     status: str
@@ -56,7 +56,7 @@ class Show(Protocol):
 
     @property
     def requests(self) -> OnDemandRequests:
-        """What readers ask for."""
+        """Requests of readers."""
 
     def publish(self, page: Page) -> None:
         """Show a page from now on."""

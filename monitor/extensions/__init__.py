@@ -93,7 +93,7 @@ class Extension(NamedTuple):
 
 
 class Asks(NamedTuple):
-    """What asks for an extension: keys of settings, and commands."""
+    """Keys of settings and commands that ask for an extension."""
 
     settings: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()

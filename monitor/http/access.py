@@ -1,4 +1,4 @@
-"""Who may read the pages, and how they are encrypted: Prometheus' web configuration file.
+"""Readers of the pages, and their encryption: Prometheus' web configuration file.
 
 Rules of this file: the format is that of Prometheus' exporter-toolkit; an unknown key is refused,
 not ignored; passwords exist as bcrypt hashes only, and neither they nor the hashes are ever shown.

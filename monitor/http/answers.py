@@ -1,4 +1,4 @@
-"""What every route needs: parameters, the page, requests to the data's thread, safe answers.
+"""Shared parts of routes: parameters, the page, requests to the data's thread, safe answers.
 
 No answer waits longer than ``WAIT_SECONDS``, and every refusal says what to do.
 """

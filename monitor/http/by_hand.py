@@ -1,4 +1,4 @@
-"""What a person types for a sensor: the lines of its page, with its names, ready to copy."""
+"""Commands to type for a sensor: the lines of its page, with its names, ready to copy."""
 
 from __future__ import annotations
 

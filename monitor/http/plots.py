@@ -34,7 +34,7 @@ _FAR: Final = 4.0  # a point this many spreads away does not stretch the axis
 
 
 class Marks(NamedTuple):
-    """What happened to a sensor: its events, and when its fault began (s UTC; NaN: none)."""
+    """A sensor's past: its events, and when its fault began (s UTC; NaN: none)."""
 
     events: Sequence[Event] = ()
     since: float = float("nan")

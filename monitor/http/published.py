@@ -1,4 +1,4 @@
-"""What the data's thread and HTTP share: the shown page, requests, and a sign of life.
+"""The values that the data's thread and HTTP share: page, requests, a sign of life.
 
 The data's thread replaces the page, which is immutable, and reads the requests; routes do the
 opposite. Neither waits for the other. Routes know this module and not the service that runs them.

@@ -30,7 +30,7 @@ _SEVERITY: Final = {state: float(at) for at, state in enumerate(STATES)}
 
 
 class SeriesQuery(NamedTuple):
-    """What to show: ``state`` and ``group`` empty for all, ``text`` as part of a name or a word.
+    """A query: ``state`` and ``group`` empty for all, ``text`` as part of a name or a word.
 
     ``order`` is one of ``ORDERS`` or ``WORDS``; ``page`` counts from 1 and has ``rows`` lines, each
     with all its ``figures`` if these are wanted.

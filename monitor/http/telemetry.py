@@ -17,7 +17,7 @@ from monitor.http.text_format import Family, by, counter, counters, gauge, gauge
 
 @dataclass
 class Figures:
-    """What the daemon knows of itself at one instant.
+    """The daemon's own figures at one instant.
 
     Messages are counted since the journal began, everything else since the process started; times
     in s.

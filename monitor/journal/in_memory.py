@@ -43,7 +43,7 @@ class Image(msgspec.Struct, array_like=True):
 
 
 class WholeImage(Image, array_like=True):
-    """The same with the numbers beside pairs, of ``BESIDE``, and the evidence that is kept."""
+    """The state with the numbers beside pairs, of ``BESIDE``, and the evidence that is kept."""
 
     covariates: bytes = b""
     evidence: list[KeptEvidence] = []

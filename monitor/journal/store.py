@@ -41,7 +41,7 @@ class DeadLetter(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What is appended in one step; ``received`` is when its messages arrived, s since 1970 UTC.
+    """One step of appending; ``received`` is when its messages arrived, s since 1970 UTC.
 
     ``pairs`` are changes: of rows with the same series and id the last one counts, and a pair that
     gets another time or another reference is removed first. ``totals`` are the counters of messages

@@ -1,4 +1,4 @@
-"""What changes the tables: a batch is written, old rows are forgotten, small batches merge."""
+"""Changes of the tables: a batch is written, old rows are deleted, small batches merge."""
 
 from __future__ import annotations
 

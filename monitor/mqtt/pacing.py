@@ -121,7 +121,7 @@ class Takeovers:
         self._times: Final[deque[float]] = deque(maxlen=TAKEOVERS_MAX)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all of them."""
         self._times.clear()
 
     def are_several(self, now: float) -> bool:

@@ -37,7 +37,7 @@ class Receiver:
         self._forget()
 
     def begin_connection(self) -> None:
-        """Forget what is left of a former connection: none of it may ever be acknowledged."""
+        """Drop what is left of a former connection: none of it may ever be acknowledged."""
         self.generation += 1
         self._begin_inbox()
         self._forget()

@@ -1,4 +1,4 @@
-"""What the daemon holds: the messages of a persistent session, and their acknowledgement.
+"""The daemon's source: messages of a persistent session, and their acknowledgement.
 
 One thread; an acknowledgement belongs to the connection its message came on. Waking up costs more
 than waiting, so messages that arrive together are read together: the system wakes this process once
@@ -44,7 +44,7 @@ class MessageSource(Protocol):
         """Acknowledge ``messages``, which are durable."""
 
     def confirm(self, number: int) -> None:
-        """Number what was acknowledged so far."""
+        """Give what was acknowledged so far a ``number``."""
 
     def close(self) -> None:
         """End the connection."""

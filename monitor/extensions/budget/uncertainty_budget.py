@@ -55,7 +55,7 @@ _WHOSE: Final = dict(
 
 
 class BudgetedView(NamedTuple):
-    """What one view states and shows, as standard uncertainties in the quantity's unit.
+    """Uncertainties that one view states and shows, standard, in the quantity's unit.
 
     ``stated`` is the root of the mean of u², ``shown`` comes from the differences, ``dark`` is
     what is shown beyond what is stated. ``verdict`` is understated, overstated or "".

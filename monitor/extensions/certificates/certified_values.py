@@ -56,7 +56,7 @@ class CertifiedValue(NamedTuple):
 
     @property
     def quantity(self) -> str:
-        """What it is called: its name, else its types, else its unit."""
+        """Its name, else its types, else its unit."""
         return _called(self.name, self.ref_types) or self.unit
 
 

@@ -40,7 +40,7 @@ _OF_THE_MAKING: Final = ("made", "monitor")
 
 
 class Issuer(NamedTuple):
-    """Who issues a record: an organisation, a person, and the country (ISO 3166-1)."""
+    """The issuer of a record: an organisation, a person, and the country (ISO 3166-1)."""
 
     laboratory: str
     person: str

@@ -46,7 +46,7 @@ _NAMESPACES_MAX: Final = 200
 
 
 class XmlSignature(NamedTuple):
-    """What is known of a signature, as a sentence; ``is_broken``: it does not fit the content."""
+    """A sentence on a signature; ``is_broken``: it does not fit the content."""
 
     sentence: str
     is_broken: bool = False

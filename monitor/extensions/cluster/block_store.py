@@ -98,7 +98,7 @@ class BlockStore(InMemoryStore):
         return {row: place.stop - place.start for row, place in self._places.items()}
 
     def drop(self, first: Mapping[int, int]) -> None:
-        """Forget the first pairs of some series, as many as given; only after :meth:`compact`."""
+        """Drop the first pairs of some series, as many as given; only after :meth:`compact`."""
         pairs = self.pairs()
         gone = np.zeros(pairs.size, dtype=np.bool_)
         starts = np.searchsorted(pairs["series"], list(first))

@@ -40,7 +40,7 @@ _UNKNOWN: Final = 0.0
 
 @dataclass
 class Passed:
-    """What a bridge has done since it began; times in s."""
+    """A bridge's work since it began; times in s."""
 
     messages: int = 0
     redelivered: int = 0

@@ -75,7 +75,7 @@ class FleetVerdict(NamedTuple):
 
 
 class _Noted(NamedTuple):
-    """What a restarted driver continues from."""
+    """The state that a restarted driver continues from."""
 
     references: bytes
     crossings: Crossings

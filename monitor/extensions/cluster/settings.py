@@ -13,7 +13,7 @@ from monitor.core.setting import Contradiction, File
 
 
 class Meaning(NamedTuple):
-    """What a setting or section means to `monitor run`, and to `monitor cluster`."""
+    """The meaning of a setting or section to `monitor run`, and to `monitor cluster`."""
 
     key: str
     run: str

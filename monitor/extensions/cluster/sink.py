@@ -43,7 +43,7 @@ _DAEMONS: Final = frozenset(
 
 @dataclass
 class Done:
-    """What the driver has done since it started; times in s."""
+    """The driver's work since it started; times in s."""
 
     batches: int = 0
     finished: float = 0.0

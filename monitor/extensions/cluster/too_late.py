@@ -1,4 +1,4 @@
-"""What comes too late for a block: changes older than all pairs that it keeps of a series.
+"""Changes too late for a block: older than all pairs that it keeps of a series.
 
 Rules of this file: pure functions. A daemon looks such pairs up in its journal; a block has only
 the evidence before the first pair that it keeps, the root of its replays.

@@ -79,7 +79,7 @@ def amendment_of(remedy: Remedy | None) -> Amendment:
 
 
 class Told(NamedTuple):
-    """What was known after pair ``at``: the fault's remedy, None if no alert fires any more."""
+    """The fault's remedy as known after pair ``at``; None if no alert fires any more."""
 
     at: int
     remedy: Remedy | None
@@ -94,7 +94,7 @@ class Adoption(NamedTuple):
 
 
 class Adopted(NamedTuple):
-    """What applies to some pairs in event order, and what is known after the last.
+    """Adoptions over some pairs in event order, and the state after the last.
 
     ``evidence`` is against the remedy in force; none is adopted for ``pause`` more pairs.
     """
@@ -105,7 +105,7 @@ class Adopted(NamedTuple):
 
     @property
     def amendment(self) -> Amendment:
-        """What applies after the last pair."""
+        """The correction after the last pair."""
         return self.steps[-1].amendment
 
 

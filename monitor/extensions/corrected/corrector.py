@@ -36,7 +36,7 @@ _DROPPED: Final = "corrected.dropped"
 
 
 class CorrectedFindings(OwnFindings):
-    """What is done to the readings of each series, in words; empty before its first pair."""
+    """Sentences on the correction of each series; empty before its first pair."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
         self.sentences: Final = sentences
@@ -129,7 +129,7 @@ class Corrector(Listener):
         return iter(()) if self._outward is None else families(self._outward.figures())
 
     def prepare(self, taken: Taken) -> Addendum:
-        """Correct the readings of a batch, then take its pairs; return the notes to write."""
+        """Correct the readings of a batch, then follow its pairs; return the notes to write."""
         if self._outward is not None:
             self._waiting = self._corrected(taken.measured)
         return Addendum(notes=self.corrections.follow(taken.pairs, self._told))

@@ -1,4 +1,4 @@
-"""What applies to the readings of every series now, kept as pairs are made.
+"""The present correction of every series, updated as pairs are made.
 
 Rules of this file: rows are those of the registry. A pair moves the state of its series once, when
 it is made, if it is later than all pairs that moved it before; a pair that is made late or again (a
@@ -69,7 +69,7 @@ METRICS: Final = {f"monitor_{each.name}": each.help for each in OF_CORRECTIONS}
 
 
 class Correcting(NamedTuple):
-    """What applies to series now: value' = intercept + slope value, u' = scale u [series].
+    """Present corrections: value' = intercept + slope value, u' = scale u [series].
 
     The interval is value' -+ ``factor`` u'; ``is_known`` once a pair has moved the state.
     """
@@ -82,7 +82,7 @@ class Correcting(NamedTuple):
 
 
 class LiveCorrections:
-    """State: what applies to each series, with intervals of ``level``.
+    """State: the correction of each series, with intervals of ``level``.
 
     ``stated_level`` returns the level of a row's stated intervals that come without one.
     """
@@ -129,7 +129,7 @@ class LiveCorrections:
         self._state["level"] = self.level
 
     def now(self, rows: Int) -> Correcting:
-        """Return what applies to some series."""
+        """Return the corrections of some series."""
         self._grow(int(rows.max(initial=-1)) + 1)
         some = self._state[rows]
         return Correcting(

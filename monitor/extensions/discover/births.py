@@ -1,4 +1,4 @@
-"""What devices announce: Home Assistant's discovery, its statestream, SensorThings.
+"""Announcements of devices: Home Assistant's discovery, its statestream, SensorThings.
 
 Rules of this file: announcements are facts about a topic and a path in its payload; they are never
 readings themselves. https://www.home-assistant.io/integrations/mqtt/#mqtt-discovery has the

@@ -21,7 +21,7 @@ class Broker(NamedTuple):
 
 
 class Joining(NamedTuple):
-    """What is proposed besides the sources, with reasons: areas, pairing, overrides."""
+    """Proposals besides the sources, with reasons: areas, pairing, overrides."""
 
     areas: list[tuple[dict[str, object], str]]
     pairing: dict[str, object]

@@ -31,7 +31,7 @@ class RefusedTopic(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What sources make of the messages, by name and quantity.
+    """The observations that sources make of messages, by name and quantity.
 
     ``moments`` are the observations that may pair, by arrival; ``undated`` counts the others: the
     broker kept their messages for an unknown time, and they state none.

@@ -41,7 +41,7 @@ CROSSINGS: Final = 400
 
 
 class Estimators(NamedTuple):
-    """What several estimators stated for the same crossings, one series each."""
+    """Statements of several estimators on the same crossings, one series each."""
 
     names: tuple[str, ...]
     pairs: Columns

@@ -69,7 +69,7 @@ def _shapes(data: DataFolder) -> PaperSection:
 
 
 def _places() -> PaperTable:
-    """What the formulas give at the places named in the paper, and our functions there."""
+    """Compare the formulas at the places named in the paper with our functions there."""
     widths = np.arange(1.0, 20_001.0) / 100.0
     pairs = drawn.claims(np.full(widths.size, drawn.VALUE), widths)
     narrow = drawn.claims(np.array([drawn.VALUE]), np.array([1e-9]))

@@ -1,4 +1,4 @@
-"""What a reproduction returns: sections of text, tables and figures; for a terminal, as Markdown.
+"""The page of a reproduction: sections of text, tables and figures; for a terminal, as Markdown.
 
 Rules of this file: words and numbers come in as text. Prose is one string per paragraph and is
 wrapped here.
