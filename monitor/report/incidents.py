@@ -285,7 +285,8 @@ def _in_doubt(verdict: Verdict, left_out: int, wrong: Sequence[Suspect]) -> Verd
 
 
 def _pairs_of(one: Columns, recorded: Recorded, row: int) -> Pairs:
-    return Pairs.of(one, timed=recorded.timed, systematic=recorded.rules[row].systematic)
+    rules, timed = recorded.rules[row], recorded.timed
+    return Pairs.of(one, timed=timed, systematic=rules.systematic, pairing=rules.pairing)
 
 
 def _around(of: Incident, pairs: Pairs) -> tuple[int, int]:

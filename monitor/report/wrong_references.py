@@ -26,8 +26,7 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
         return suspects
     series = recorded.pairs["series"].astype(np.int64)
     units, of_unit = np.unique([each.unit for each in recorded.names], return_inverse=True)
-    events = np.unique(events_of(recorded), return_inverse=True)[1]
-    rounds = events * units.size + of_unit[series]
+    rounds = np.unique(events_of(recorded), return_inverse=True)[1] * units.size + of_unit[series]
     of = _shared_by(series, rounds, len(recorded.names))
     for group in np.flatnonzero(np.bincount(of) >= SENSORS_MIN).tolist():
         rows = np.flatnonzero(of == group)

@@ -77,7 +77,7 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
 def _last(pairs: Columns, rules: SeriesRules) -> Pairs:
     """Return the pairs on which a series is judged."""
     last = pairs.rows(slice(-PAIRS_MAX, None))
-    return Pairs.of(last, timed=rules.timed, systematic=rules.systematic)
+    return Pairs.of(last, timed=rules.timed, systematic=rules.systematic, pairing=rules.pairing)
 
 
 def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:

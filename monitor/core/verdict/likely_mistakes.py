@@ -86,12 +86,20 @@ class Candidate(NamedTuple):
     shift: float = 0.0
 
 
+_AVERAGED: Final = LikelyMistake(
+    "do the errors of the readings that make up a pair average out?",
+    "set pairing.correlation to 0",
+)
+
+
 def likely_mistake(verdict: Verdict, p: Pairs, unit: str) -> LikelyMistake | None:
     """Return the mistake that explains a fault, None where no known one clearly does."""
     part = p.rows(slice(verdict.segment, None))
     if verdict.state != FAULT or verdict.fault in ("stuck", "sign") or part.n < _FEWEST:
         return None
     with np.errstate(all="ignore"):  # numbers of any size: what is not finite fits nothing
+        if verdict.fault == "overstated" and part.correlation > 0.0:
+            return _AVERAGED
         if verdict.fault in ("understated", "overstated"):
             return _of_uncertainty(part) or _of_unit(part, unit)
         return _of_unit(part, unit)

@@ -19,7 +19,8 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
-from monitor.core.pairing.series_rules import Systematic, explained
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
+from monitor.core.pairing.series_rules import Rules, Systematic, explained
 from monitor.core.verdict.rows import (
     FAR,
     TO_SD,
@@ -42,6 +43,7 @@ _LEAST: Final = 1e-150
 _MOVING: Final = 0.2  # share of pairs whose time differs from that of the pair before
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
+_OF_ONE: Final = Rules()
 
 Spread = Literal["u", "interval", "members"]
 
@@ -55,6 +57,8 @@ class Pairs:
     ``timed``: the times are real. A file without times has pair numbers instead, and no statement
     about it contains a date or a rate a day. ``spread`` is what the sensor states its uncertainty
     by: u itself, or an interval or the members of an ensemble, from whose width u follows.
+    ``correlation`` is the one assumed between the errors of the readings that make up a pair, 0 for
+    pairs of one reading.
     """
 
     time: Float
@@ -65,13 +69,22 @@ class Pairs:
     timed: bool = True
     fixed: Float | None = None
     spread: Spread = "u"
+    correlation: float = 0.0
 
     @classmethod
-    def of(cls, one: Columns, *, timed: bool = True, systematic: Systematic | None = None) -> Pairs:
+    def of(
+        cls,
+        one: Columns,
+        *,
+        timed: bool = True,
+        systematic: Systematic | None = None,
+        pairing: Rules = _OF_ONE,
+    ) -> Pairs:
         """Return the pairs of the only series of ``one``."""
         fixed = systematic.of(one.u, one.u_ref) if systematic and any(systematic) else None
         parts = (one.time, one.value, one.u, one.reference, one.u_ref)
-        return cls(*parts, timed, fixed, _spread(one))
+        is_mean = PAIRING_RULES[pairing.mode].is_of_several
+        return cls(*parts, timed, fixed, _spread(one), is_mean * pairing.correlation)
 
     @property
     def n(self) -> int:
@@ -104,6 +117,7 @@ class Pairs:
             timed=self.timed,
             fixed=None if self.fixed is None else self.fixed[part],
             spread=self.spread,
+            correlation=self.correlation,
         )
 
 

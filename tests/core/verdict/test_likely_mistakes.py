@@ -8,9 +8,16 @@ from harness.verdict_sensors import HOUR, START, autoregressive, sensor
 from hypothesis import given
 from hypothesis import strategies as st
 
+from monitor.core.model import Reading, Reference
+from monitor.core.pairing.join_index import Concern
+from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.registry import Limits
+from monitor.core.state.core_settings import CoreSettings
+from monitor.core.state.network import Network
 from monitor.core.verdict import FAULT, Pairs, Verdict, judge, judge_file
 from monitor.core.verdict.likely_mistakes import candidates, likely_mistake
 from monitor.decode.units import conversion
+from monitor.journal.in_memory import InMemoryStore
 from tests.core.verdict.test_any_pairs import series
 
 N = 400
@@ -136,3 +143,28 @@ def test_any_pairs_have_an_answer(p, unit):
 
 def test_a_right_sensor_is_asked_nothing():
     assert not any(judge_file(sensor(seed)).sentence.endswith("?") for seed in range(10))
+
+
+@pytest.mark.parametrize(("common", "correlation"), [(False, 1.0), (True, 1.0), (False, 0.0)])
+def test_a_mean_whose_errors_average_out_asks_for_the_correlation(common, correlation):
+    """Pairs are means of six readings of u = 1, whose errors are independent or the same."""
+    pairing = Rules("mean_over_reference_interval", reading_seconds=600.0, correlation=correlation)
+    rules = SeriesRules(unit="ppb", pairing=pairing)
+    plan = CoreSettings(lambda *_: rules, lambda sensor: [Concern(sensor)], limits=Limits(9, 9))
+    network, chance = Network(plan, InMemoryStore()), np.random.default_rng(8)
+    for hour in range(200):
+        begin, true = HOUR * hour, 50.0 + 5.0 * chance.normal()
+        error = np.repeat(chance.normal(), 6) if common else chance.normal(size=6)
+        seen = [
+            Reading("s", "o3", begin + 600.0 * at, true + each, u=1.0)
+            for at, each in enumerate(error.tolist())
+        ]
+        end = begin + HOUR
+        seen.append(Reference("s", "o3", begin, true, u=0.05, start=begin, end=end))
+        network.apply(network.observe(seen, end).pairs)
+    now = network.evaluate(200 * HOUR)
+
+    is_asked = "do the errors of the readings that make up a pair average out?" in now.sentences[0]
+    assert is_asked == (not common and correlation == 1.0)
+    assert now.advice[0].startswith("if so, set pairing.correlation to 0; else") == is_asked
+    assert now.states[0] == ("firing" if is_asked else "ok")
