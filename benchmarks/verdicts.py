@@ -40,7 +40,7 @@ class Said(NamedTuple):
     holds: bool
     onset: int  # stated minus true onset, in pairs
     after_alarm: bool
-    crps: tuple[float, float] | None
+    score: tuple[float, float] | None
 
 
 class Cell(NamedTuple):
@@ -206,11 +206,11 @@ def advice(found: list[Cell]) -> str:
     rows = []
     for name, group in by_fault(found):
         every = [s for each in group for s in each.said if s.later != 20]
-        if not any(s.crps for s in every):
+        if not any(s.score for s in every):
             continue
-        ratios = np.array([s.crps[1] / s.crps[0] for s in every if s.crps])
+        ratios = np.array([s.score[1] / s.score[0] for s in every if s.score])
         rows.append([name, f"{ratios.size / len(every):.2f}", *ratios_of(ratios)])
-    every = np.array([s.crps[1] / s.crps[0] for c in found for s in c.said if s.crps])
+    every = np.array([s.score[1] / s.score[0] for c in found for s in c.said if s.score])
     return judged(rows, every)
 
 

@@ -98,7 +98,7 @@ def recorded(_: float) -> str:
                     "mean error of the last 100",
                     "sentence",
                     "advice",
-                    f"CRPS ratio on the next {NEXT}",
+                    f"ratio of scores on the next {NEXT}",
                 ]
                 parts.append(table(head, rows))
     return "\n\n".join(parts) + "\n\n" + judged([], np.array(ratios))
@@ -128,10 +128,10 @@ def _along(
         pairs = Pairs(clock[part], value[part], u[part], reference[part], none[part])
         verdict = judge(pairs, alarm=max(alarm - begin, 0))
         following = slice(end, end + NEXT)
-        crps = advised(verdict, value[following], u[following], reference[following])
-        ratio = "" if crps is None else f"{crps[1] / crps[0]:.2f}"
-        if crps:
-            ratios.append(crps[1] / crps[0])
+        score = advised(verdict, value[following], u[following], reference[following])
+        ratio = "" if score is None else f"{score[1] / score[0]:.2f}"
+        if score:
+            ratios.append(score[1] / score[0])
         day = f"{datetime.fromtimestamp(clock[end - 1], UTC):%Y-%m-%d}"
         if day[:7] != month:
             month = day[:7]

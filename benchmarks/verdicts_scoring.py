@@ -1,4 +1,4 @@
-"""How the benchmark scores verdicts: alarms, CRPS of advice, tables with their goals."""
+"""How the benchmark scores verdicts: alarms, scores of advice, tables with their goals."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def crps_normal(error: Float, u: Float) -> Float:
     return u * (z * (2 * scipy.special.ndtr(z) - 1) + 2 * density - 1 / np.sqrt(np.pi))
 
 
+def interval_score(error: Float, u: Float) -> Float:
+    half = scipy.special.ndtri(0.975) * u
+    return 2.0 * half + 40.0 * np.maximum(np.abs(error) - half, 0.0)
+
+
 def alarms(value: Float, u: Float, reference: Float, u_ref: Float) -> Int:
     """Return the pair of each stream's first alarm, -1 if there is none."""
     z = (value - reference) / np.hypot(u, u_ref)
@@ -40,15 +45,19 @@ def alarms(value: Float, u: Float, reference: Float, u_ref: Float) -> Int:
 def advised(
     verdict: Verdict, value: Float, u: Float, reference: Float
 ) -> tuple[float, float] | None:
-    """Return the mean CRPS of pairs as sent and as advised, None without advice."""
+    """Return the mean score of pairs as sent and as advised, None without advice.
+
+    It is the CRPS, which hardly responds to u; of a factor on u alone the interval score (95 %).
+    """
     remedy = verdict.remedy
     if verdict.state != "fault" or remedy is None or remedy.kind == "none" or not value.size:
         return None
     slope = remedy.slope if remedy.kind == "linear" else 1.0
     shift = remedy.intercept if remedy.kind == "linear" else np.nan_to_num(remedy.add)
     factor = 1.0 if np.isnan(remedy.scale_u) else remedy.scale_u
-    after = crps_normal(shift + slope * value - reference, factor * abs(slope) * u)
-    return float(crps_normal(value - reference, u).mean()), float(after.mean())
+    score = interval_score if remedy.kind == "scale_u" else crps_normal
+    after = score(shift + slope * value - reference, factor * abs(slope) * u)
+    return float(score(value - reference, u).mean()), float(after.mean())
 
 
 def share(rows: Iterable[bool]) -> float:
@@ -61,7 +70,7 @@ def ratios_of(ratios: Float) -> list[str]:
 
 
 def judged(rows: list[list[str]], ratios: Float) -> str:
-    head = ["advice", "share given", "CRPS after / before, median", "share worse", "largest"]
+    head = ["advice", "share given", "score after / before, median", "share worse", "largest"]
     if not ratios.size:
         return table(head, rows)
     worse, worst = float(np.mean(ratios > 1.0)), float(ratios.max())

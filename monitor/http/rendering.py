@@ -49,7 +49,7 @@ from monitor.http.selection import (
 
 _NAMED: Final = re.compile(r"\bdocs/([a-z0-9/-]+)\.md(#[a-z0-9-]+)?")
 
-_SAVING: Final = re.compile(r" \(mean CRPS [^)]*\)")
+_SAVING: Final = re.compile(r" \(mean (?:CRPS|interval score) [^)]*\)")
 
 
 def _with_links(sentence: str) -> Markup:

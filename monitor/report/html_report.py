@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from monitor import __version__
 from monitor.core.analysis.adjustments import suggestions
-from monitor.core.analysis.prequential import Trial, prequential
+from monitor.core.analysis.prequential import Trial, trials
 from monitor.core.analysis.ranking import (
     Profile,
     Ranking,
@@ -56,9 +56,6 @@ from monitor.report.recorded import Recorded, events_of
 from monitor.report.scored import Scored, figure
 
 SEED: Final = 1
-_TRIED: Final = ("offset", "scale", "both")
-_TRIAL_PAIRS: Final = 50
-_TRIAL_WINDOWS: Final = 100  # at most; with more pairs the windows are longer
 _DRAWN_PAIRS: Final = 2000  # more would make a plot larger but not clearer
 _NAN: Final = float("nan")
 _REMEDIES: Final = {
@@ -86,8 +83,7 @@ class Chapter(NamedTuple):
     intervals: tuple[tuple[str, str], ...]
     statistics: tuple[tuple[str, str, str, str], ...]
     remedies: tuple[tuple[str, str], ...]
-    trials: tuple[Trial, ...]
-    trial_pairs: int
+    trials: list[Trial]
     figures: tuple[Figure, ...]
     drawn: int
 
@@ -168,8 +164,6 @@ def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
         level=source.level,
         patience=_NAN,
     )
-    window = max(_TRIAL_PAIRS, one.value.size // _TRIAL_WINDOWS)
-    trials = (prequential(one, method, window, source.density) for method in _TRIED)
     leading = score_of(source.profile, source.density)
     return Chapter(
         name=name.sensor,
@@ -198,8 +192,7 @@ def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
             for what, each in suggestions(one).items()
             if math.isfinite(each.value)
         ),
-        trials=tuple(trial for trial in trials if trial is not None),
-        trial_pairs=window,
+        trials=trials(one, source.density),
         figures=(
             *figures(detail, leading, timed=recorded.timed),
             block_figure(one, leading, name.unit, timed=recorded.timed),

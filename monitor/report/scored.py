@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from monitor.core.analysis.prequential import advice_anew
 from monitor.core.analysis.resampling import bca_rce, bca_zms
 from monitor.core.analysis.where import BUILT_IN, Covariate, calibrated_where
 from monitor.core.analysis.where_words import where_document
@@ -106,8 +107,13 @@ class Scored:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """The verdict on each series."""
-        return self._findings.verdicts
+        """The verdict on each series; its advice says if adjusting it anew and anew helps."""
+        return [self._advised(*each) for each in enumerate(self._findings.verdicts)]
+
+    def _advised(self, row: int, verdict: Verdict) -> Verdict:
+        one = self.windows.take(np.array([row]))
+        anew = advice_anew(one, verdict, self.recorded.names[row].unit)
+        return verdict._replace(advice=f"{verdict.advice}; or {anew}") if anew else verdict
 
     @cached_property
     def incidents(self) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -118,3 +119,34 @@ def test_covariates_are_named_once_and_those_built_in_need_no_column():
 
     assert names == ("humidity", "hour")
     assert in_file(names) == ["humidity"]
+
+
+def test_the_advice_and_the_table_of_a_report_tell_the_same_trial(tmp_path):
+    """Of an offset that is another one every 300 pairs: no fixed number holds for long."""
+    random = np.random.default_rng(3)
+    level = np.repeat([4.0, -3.0, 3.5, -4.0, 3.0, -3.5, 4.0, -4.0, 3.0, -3.0], 300)
+    reference = random.normal(20.0, 3.0, 3000)
+    pairs = pd.DataFrame(
+        {
+            "sensor": "node-7",
+            "time": pd.date_range("2026-03-01", periods=3000, freq="h", tz="UTC"),
+            "value": reference + level + random.normal(size=3000),
+            "u": 1.0,
+            "reference": reference,
+        }
+    )
+    (series,) = monitor.score(pairs).series
+    main(["report", str(written(tmp_path, pairs)), "--out", str(tmp_path / "report.html")])
+    page = (tmp_path / "report.html").read_text()
+
+    told = re.search(
+        r"or adjust it anew every 50 pairs, by the mean error of the 50 before "
+        r"\(mean CRPS from ([\d.]+) to ([\d.]+) on 2950 pairs; ",
+        series["verdict"]["advice"],
+    )
+    table = re.search(r"offset: CRPS ([\d.]+) to ([\d.]+), ", page)
+    assert told, series["verdict"]
+    assert told[0] in page
+    assert [float(each) for each in told.groups()] == pytest.approx(
+        [float(each) for each in table.groups()], rel=0.005
+    )

@@ -233,11 +233,13 @@ def _by_bins(c: Columns) -> Adjustment:
     return Adjustment(scales=tuple(factors), edges=tuple(c.u[order][starts[1:]].tolist()))
 
 
+Method = Callable[[Columns], Adjustment]
+
 # By name: the choice from the pairs given. ``scale``: the factor on u that brings ZMS to 1, which
 # is sqrt(ZMS) for exact references; ``both``: bias removed, then ``scale``; ``optimal``: least
 # interval score; ``conformal``: split-conformal rank of the stated level; ``addend``: the same with
 # an addend; ``bins``: ``scale`` in ten bins of u.
-METHODS: Final[dict[str, Callable[[Columns], Adjustment]]] = {
+METHODS: Final[dict[str, Method]] = {
     "offset": _offset,
     "gain": _gain,
     "scale": _scale,

@@ -51,7 +51,7 @@ class Fault:
     means: str
     words: Callable[[Verdict, str, Verbs], str]
     shows: Callable[[Verdict], bool] = lambda _found: True
-    look: str = "check the sensor; no adjustment has been shown to help"
+    look: str = "check the sensor"
     estimate: Callable[[Verdict], Estimate] = lambda verdict: verdict.size
     estimate_means: str
     estimate_unit: str = ""
@@ -156,7 +156,7 @@ FAULTS: Final[dict[str, Fault]] = {
         means="its error keeps moving in one direction",
         words=words.drift,
         shows=_is_drift,
-        look="find what moves it, or calibrate it more often; no correction holds for long",
+        look="find what moves it, or calibrate it more often",
         estimate=lambda verdict: verdict.slope_per_day,
         estimate_means="the change of its error a day; `monitor_error_now` is the error",
         estimate_unit="{unit}/d",

@@ -1,62 +1,79 @@
 """What would fix a sensor, tried before the advice names it.
 
 Rules of this file: prequential. A remedy is chosen from the pairs of the fault so far and judged on
-the next ones, block by block. The advice names it only if it saved CRPS in every block, and more
-than chance does, judged both by autocorrelated pairs and by the differences among blocks. The
-slower the errors change, the clearer the saving must be. Nothing is ever applied.
+the next ones, block by block, by a score that sees it: the CRPS hardly responds to a wrong u (the
+best factor saves 3 % of it where u is 1.5 times too small), the interval score does (25 %). What
+corrects the value must save CRPS in every block, and more than chance does, judged both by
+autocorrelated pairs and by the differences among blocks; the slower the errors change, the clearer
+the saving must be. A factor on u follows once the value is corrected. Its own interval shows more
+clearly than any score that it is not 1, so the blocks only have to confirm it. What was tried in
+vain is kept for the advice. Nothing is ever applied.
 
-Sources: Dawid, JRSS A 147 (1984); Gneiting, Raftery, JASA 102 (2007) (CRPS of the normal).
+Sources: Dawid, JRSS A 147 (1984); Gneiting, Raftery, JASA 102 (2007) (CRPS of the normal, interval
+score).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import scipy
 
-from monitor.core.model import Bool, Float, Int
+from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.verdict.pairs import Side, inflation, lag_ones
 from monitor.core.verdict.partition import Sums, cumulated, level_of, line_of, segments
 from monitor.core.verdict.rows import TO_SD, dots, medians, padded, quotients, sums
+from monitor.core.verdict.spread import parts_of
 from monitor.core.verdict.verdict import (
     CLASSICAL,
     FAULT,
+    LEVEL,
     NO_REMEDY,
+    NORMAL_QUANTILE,
     Estimate,
     Remedy,
-    RemedyKind,
     Verdict,
 )
 
 _FEWEST: Final = 8  # pairs a remedy is chosen from
-_JUDGED: Final = 10  # pairs it must be judged on
+_FEWEST_PAIRS: Final = 18  # pairs it is chosen from and judged on
 _WORTH_PAIRS: Final = 8.0  # independent pairs it must be judged on
 _BLOCKS: Final = 6  # at most; more than _FEWEST_BLOCKS only if each has at least _BLOCK pairs
 _FEWEST_BLOCKS: Final = 3
 _BLOCK: Final = 14
-_CLEAR: Final = 3.0  # standard errors
+_CLEAR: Final = 3.0  # standard errors by which a corrected value must be better
 # Additional standard errors where errors depend on each other and little is saved: such pairs have
 # shown few of the states the sensor may be in, each many times.
 _DEPENDENT: Final = 3.0
+_CONFIRMED: Final = 1.0  # standard errors by which a factor on u must be better
+_INDEPENDENT: Final = 30.0  # pairs; fewer show few states, and a factor must be as clear as a value
+_HARMS: Final = 1.5  # of one block, or of the newest pairs, by which it may seem worse there
 _NEAR: Final = 0.5  # share of the advised change that its whole interval must exceed
+_NEAR_FACTOR: Final = 0.3  # the same of the logarithm of a factor on u
 _DRIFTING: Final = 0.3  # added to that share for a drift, where few independent errors fix its end
 _WORTH: Final = 0.05  # share of the CRPS; a smaller saving is not worth advising
 _LONGER: Final = 1.5
 _LONG: Final = 100
 _NEWEST: Final = 24
-_NEWEST_BETTER: Final = 0.9
+_NEWEST_SAVED: Final = 0.1  # share of their CRPS; the sensor may have changed since
+_FORESEEN: Final = 10.0  # times as many pairs as there are; what takes more is not foreseen
 _SCALE_MOST: Final = 100.0
-_LOG_FAR: Final = 6.0
 _FAR: Final = 5.0
+
+
+_Step = Literal["add", "linear", "scale_u"]
+_STEPS: Final[tuple[_Step, ...]] = ("add", "linear", "scale_u")
 
 
 class JudgedBlocks(NamedTuple):
     """The pairs of each fault from its ``segment`` on [series, pairs], and the blocks judged.
 
     ``edges`` [series, blocks + 1] are where blocks begin, padded with the end of the last;
-    ``judged`` marks the pairs in a block, ``block`` is its number.
+    ``judged`` marks the pairs in a block, ``block`` is its number. ``stated`` [series, 3] are the
+    typical u^2, u_ref^2 and systematic part of both.
     """
 
     value: Float
@@ -68,6 +85,7 @@ class JudgedBlocks(NamedTuple):
     clock: Float
     n: Int
     unit: Float
+    stated: Float
     edges: Int
     judged: Bool
     block: Int
@@ -86,9 +104,6 @@ class Correction(NamedTuple):
     scale: Float
 
 
-Chooser = Callable[[JudgedBlocks, Int, Sequence[Verdict]], Correction]
-
-
 def crps(error: Float, u: Float) -> Float:
     """Return the CRPS of a normal with standard deviation ``u`` that is off by ``error``."""
     u = np.maximum(u, 1e-150)
@@ -98,68 +113,101 @@ def crps(error: Float, u: Float) -> Float:
     return np.asarray(u * inner)
 
 
-def remedies_for(p: Side, verdicts: Sequence[Verdict], held: Sequence[int]) -> list[Remedy | None]:
-    """Return the remedy of each fault that helped on its pairs, or NO_REMEDY; None for no fault.
+def interval_score(error: Float, u: Float) -> Float:
+    """Return the interval score of a normal's 95 % interval that is off by ``error``."""
+    half = NORMAL_QUANTILE * u
+    return np.asarray(2.0 * half + 2.0 / (1.0 - LEVEL) * np.maximum(np.abs(error) - half, 0.0))
 
-    ``held``: for how many pairs an earlier state of the same incident held before it changed. The
-    present state must hold for longer before a remedy is built on it.
+
+def remedies_for(p: Side, verdicts: Sequence[Verdict], held: Sequence[int]) -> list[Remedy | None]:
+    """Return the remedy of each fault that helped on its pairs, or what was tried in vain.
+
+    None for no fault. ``held``: for how many pairs an earlier state of the same incident held
+    before it changed. The present state must hold for longer before a remedy is built on it.
     """
     remedies: list[Remedy | None] = [
-        NO_REMEDY if each.state == FAULT else None for each in verdicts
+        NO_REMEDY._replace(more=_pairs_missing(each, n - each.segment, before))
+        if each.state == FAULT
+        else None
+        for each, n, before in zip(verdicts, p.n.tolist(), held, strict=True)
     ]
-    rows = [
-        i
-        for i, (each, before) in enumerate(zip(verdicts, held, strict=True))
-        if each.state == FAULT and _has_enough(each, int(p.n[i]) - each.segment, before)
-    ]
+    rows = [i for i, each in enumerate(remedies) if each is not None and each.more == 0.0]
     if rows:
         some = [verdicts[i] for i in rows]
-        for i, each in zip(rows, _remedies(_parts(p, rows, some), some), strict=True):
-            remedies[i] = each
+        for i, remedy in zip(rows, _remedies(_parts(p, rows, some), some), strict=True):
+            remedies[i] = remedy
     return remedies
 
 
-def _has_enough(verdict: Verdict, n: int, held: int) -> bool:
-    enough = n - max(_FEWEST, n // 4) >= _JUDGED and n >= min(_LONGER * held, _LONG)
-    return enough and any(_is_sure(name, verdict) for name in _TRIED.get(verdict.fault, ()))
+def _pairs_missing(verdict: Verdict, n: int, held: int) -> float:
+    """Return how many pairs are missing before a remedy can be tried, 0 if one can be.
+
+    Infinite if that is not known or far ahead, NaN where nothing is ever tried. Intervals shrink
+    with the root of the pairs.
+    """
+    widths = [_width(name, verdict) for name in _TRIED.get(verdict.fault, ())]
+    if not widths:
+        return NAN
+    enough = max(_FEWEST_PAIRS, min(_LONGER * held, _LONG), n * max(min(widths), 1.0) ** 2)
+    return max(math.ceil(enough) - n, 0) if enough <= _FORESEEN * max(n, _LONG) else math.inf
 
 
 def _remedies(parts: JudgedBlocks, verdicts: Sequence[Verdict]) -> list[Remedy]:
-    plain = crps(parts.value - parts.reference, parts.u) * parts.judged
-    best, remedies = plain.copy(), [NO_REMEDY] * len(verdicts)
-    for names in zip(*(_TRIED_IN_TURN[each.fault] for each in verdicts), strict=True):
-        for name in dict.fromkeys(names):
-            rows = [
-                i for i, each in enumerate(names) if each == name and _is_sure(name, verdicts[i])
-            ]
-            if not name or not rows:
-                continue
-            part, some = parts.some(rows), [verdicts[i] for i in rows]
-            chosen = _CHOOSERS[name](part, part.edges[:, :-1], some)
-            after = _tried(part, chosen)
-            saved = _log_saved(part, chosen) if name == "scale_u" else best[rows] - after
-            better = _are_better(best[rows], after, saved, part, some)
-            numbers = _told(name, part, some, plain[rows], after)
-            for row, is_better, remedy, now in zip(rows, better, numbers, after, strict=True):
-                if is_better:
-                    remedies[row], best[row] = remedy, now
-    helps = _still_help(remedies, parts)
-    return [each if is_so else NO_REMEDY for each, is_so in zip(remedies, helps, strict=True)]
+    ones = np.ones(parts.edges[:, :-1].shape)
+    as_sent = Correction(ones, 0.0 * ones, ones)
+    helpful = Correction(*(each.copy() for each in as_sent))
+    remedies, attempts = [NO_REMEDY] * len(verdicts), [NO_REMEDY] * len(verdicts)
+    for name in _STEPS:
+        rows = [i for i, each in enumerate(verdicts) if _is_tried(name, each, remedies[i])]
+        if not rows:
+            continue
+        part, some = parts.some(rows), [verdicts[i] for i in rows]
+        before = Correction(*(each[rows] for each in helpful))
+        after = _chosen(name, part, part.edges[:, :-1], some, before)
+        now = _chosen(name, part, part.n[:, None], some, before)
+        of_rows = _attempts(name, part, before, after, some)
+        for at, (row, attempt) in enumerate(zip(rows, of_rows, strict=True)):
+            line = float(now.slope[at, -1]), float(now.intercept[at, -1])
+            attempts[row] = _told(name, attempts[row], some[at], attempt, line)
+            if attempt.helps:
+                remedies[row] = _told(name, remedies[row], some[at], attempt, line)
+                for each, best in zip(helpful, after, strict=True):
+                    each[row] = best[at]
+    n = np.count_nonzero(parts.judged, axis=1)
+    scores = [
+        sums(_scores(name, parts, each)) / n
+        for name in ("add", "scale_u")
+        for each in (as_sent, helpful)
+    ]
+    return [
+        each._replace(**dict(zip(_SCORES, of_all, strict=True)))
+        if each.kind != "none"
+        else each._replace(tried=tried)
+        for each, tried, of_all in zip(
+            remedies, attempts, np.transpose(scores).tolist(), strict=True
+        )
+    ]
 
 
-def _is_sure(name: str, verdict: Verdict) -> bool:
-    """Whether the whole interval lies nearer to the advised change than to no change.
+def _is_tried(name: str, verdict: Verdict, remedy: Remedy) -> bool:
+    """Whether a kind is tried after ``remedy``: for this fault, and where its size is sure."""
+    is_beside = name == "scale_u" and remedy.kind == "add" and verdict.is_scale_off
+    return (name in _TRIED[verdict.fault] or is_beside) and _width(name, verdict) <= 1.0
 
-    A correction of more than twice the error makes it worse.
+
+def _width(name: str, verdict: Verdict) -> float:
+    """Return how wide the interval of a size is over what it may be, infinite if it has none.
+
+    Up to 1 all of it lies nearer to the advised change than to no change: a correction of more than
+    twice the error makes it worse.
     """
-    if name == "linear":
-        return verdict.fault == "sign" or _is_near(verdict.gain, 1.0)
-    share = _NEAR + (_DRIFTING * dependent(verdict) if verdict.fault == "drift" else 0.0)
-    adds = name == "scale_u" or _is_near(verdict.level, 0.0, share)
     if name == "add":
-        return adds
+        drifting = _DRIFTING * dependent(verdict) if verdict.fault == "drift" else 0.0
+        return _reach(verdict.level, 0.0, _NEAR + drifting)
+    if name == "linear":
+        return 0.0 if verdict.fault == "sign" else _reach(verdict.gain, 1.0, _NEAR)
     scale = scale_told(verdict)
-    return adds and scale.lower > 0.0 and _is_near(Estimate(*np.log(scale)), 0.0)
+    return _reach(Estimate(*np.log(scale)), 0.0, _NEAR_FACTOR) if scale.lower > 0.0 else math.inf
 
 
 def scale_told(verdict: Verdict) -> Estimate:
@@ -173,10 +221,13 @@ def dependent(verdict: Verdict) -> float:
     return 1.0 - min(verdict.n_effective / max(verdict.pairs, 1), 1.0)
 
 
-def _is_near(size: Estimate, nothing: float, share: float = _NEAR) -> bool:
+def _reach(size: Estimate, nothing: float, share: float) -> float:
+    """Return how far an interval reaches towards ``nothing``, over all but ``share`` of the way."""
     off = size.value - nothing
-    least = min((size.lower - nothing) * np.sign(off), (size.upper - nothing) * np.sign(off))
-    return size.is_known and float(least) >= share * abs(off)
+    if not size.is_known or off == 0.0:
+        return math.inf
+    end = size.lower if off > 0.0 else size.upper
+    return (size.value - end) / ((1.0 - share) * off)
 
 
 def _parts(p: Side, rows: list[int], verdicts: Sequence[Verdict]) -> JudgedBlocks:
@@ -198,8 +249,9 @@ def _parts(p: Side, rows: list[int], verdicts: Sequence[Verdict]) -> JudgedBlock
     block = np.zeros(value.shape, dtype=np.int64)
     for column in range(1, edges.shape[1] - 1):
         block += at >= edges[:, column, None]
+    stated = np.array([each or (1.0, 0.0, 0.0) for each in parts_of(alone, begin)])
     return JudgedBlocks(
-        value, u, reference, u_ref, h, z, now, n, p.unit[rows], edges, judged, block
+        value, u, reference, u_ref, h, z, now, n, p.unit[rows], stated, edges, judged, block
     )
 
 
@@ -220,91 +272,98 @@ def _of_blocks(parts: JudgedBlocks, chosen: Correction) -> Iterator[Float]:
         yield np.take_along_axis(each, np.minimum(parts.block, each.shape[1] - 1), axis=1)
 
 
-def _tried(parts: JudgedBlocks, chosen: Correction) -> Float:
-    """Return the CRPS of each judged pair with the correction chosen before its block."""
-    slope, intercept, scale = _of_blocks(parts, chosen)
-    off = intercept + slope * parts.value - parts.reference
-    return crps(off, scale * np.abs(slope) * parts.u) * parts.judged
+_SCORES: Final = ("crps_before", "crps_after", "interval_before", "interval_after")
 
 
-def _log_saved(parts: JudgedBlocks, chosen: Correction) -> Float:
-    """Return the logarithmic score that a factor on u saves at each judged pair.
+class _Attempt(NamedTuple):
+    """Whether a correction helps, and the mean score of ``pairs`` pairs before and with it."""
 
-    The CRPS hardly responds to a wrong u: half of what it should be costs a fourteenth.
+    helps: bool
+    pairs: int
+    before: float
+    after: float
+
+
+def _attempts(
+    name: str,
+    parts: JudgedBlocks,
+    before: Correction,
+    after: Correction,
+    verdicts: Sequence[Verdict],
+) -> list[_Attempt]:
+    """Return how corrections chosen before each block performed on it.
+
+    The newest pairs count as a block of their own.
     """
-    *_, scale = _of_blocks(parts, chosen)
-    u, scale = np.where(parts.judged, parts.u, 1.0), np.maximum(scale, 1e-6)
-    square = np.minimum(np.abs((parts.value - parts.reference) / u), _LOG_FAR) ** 2
-    return (0.5 * square * (1.0 - 1.0 / scale**2) - np.log(scale)) * parts.judged
-
-
-def _are_better(
-    before: Float, after: Float, gained: Float, parts: JudgedBlocks, verdicts: Sequence[Verdict]
-) -> list[bool]:
-    """Whether the saving ``seen`` is above 0 in every block and clearly so over all pairs.
-
-    Clearly: by more standard errors the less of the CRPS was saved and the slower the errors
-    change.
-    """
-    judged = parts.judged
-    n = np.count_nonzero(judged, axis=1)
-    share = quotients(sums(before - after) / n, sums(before) / n)
-    saved, mean = gained, sums(gained) / n
-    worth = n / inflation(lag_ones(before, judged, n))
+    judged, n = parts.judged, np.count_nonzero(parts.judged, axis=1)
+    was, now = (_scores(name, parts, each) for each in (before, after))
+    saved = was - now
+    mean, share = sums(saved) / n, quotients(sums(saved), sums(was))
     pairs = np.diff(parts.edges, axis=1)
     blocks = quotients(segments(saved, parts.edges)[:, :-1], pairs.astype(np.float64))
     many = np.count_nonzero(pairs, axis=1)
     apart = np.where(pairs > 0, blocks - (blocks.sum(axis=1) / many)[:, None], 0.0)
     of_blocks = np.sqrt((apart * apart).sum(axis=1) / (many - 1.0) / many)
     apart = (saved - mean[:, None]) * judged
-    of_pairs = np.sqrt(dots(apart, apart) / n * inflation(lag_ones(saved, judged, n)) / n)
+    single = np.sqrt(dots(apart, apart) / n * inflation(lag_ones(saved, judged, n)))
+    error = np.maximum(single / np.sqrt(n), of_blocks)
+    newest = judged & (np.arange(judged.shape[1]) >= (parts.n - _NEWEST)[:, None])
+    last = np.count_nonzero(newest, axis=1)
+    of_newest, was_newest = (sums(each * newest) / last for each in (saved, was))
     slow = np.array([_DEPENDENT * dependent(each) ** 2 for each in verdicts])
     clear = _CLEAR + slow * (1.0 - share)
-    every = np.where(pairs > 0, blocks, np.inf).min(axis=1) > 0.0
-    better = (share > _WORTH) & (worth >= _WORTH_PAIRS) & every
-    return list((better & (mean > clear * np.maximum(of_pairs, of_blocks))).tolist())
+    if name == "scale_u":
+        many = np.array([each.n_effective >= _INDEPENDENT for each in verdicts])
+        clear, harm = np.where(many, _CONFIRMED, clear), -_HARMS * single
+        in_blocks = (blocks * np.sqrt(pairs) >= harm[:, None]).all(axis=1)
+        helps = in_blocks & (of_newest * np.sqrt(last) >= harm)
+    else:
+        in_blocks = (np.where(pairs > 0, blocks, np.inf) > 0.0).all(axis=1)
+        helps = in_blocks & (share > _WORTH) & (of_newest > _NEWEST_SAVED * was_newest)
+    helps &= mean > clear * error
+    helps &= n / inflation(lag_ones(np.abs(parts.z) * judged, judged, n)) >= _WORTH_PAIRS
+    rows = (helps, n, sums(was) / n, sums(now) / n)
+    return [_Attempt(*each) for each in zip(*(row.tolist() for row in rows), strict=True)]
 
 
-def _still_help(remedies: Sequence[Remedy], parts: JudgedBlocks) -> list[bool]:
-    """Whether the remedy improves the newest pairs too: the sensor may have changed since."""
-    slope = np.nan_to_num(np.array([each.slope for each in remedies]), nan=1.0)
-    shift = np.nan_to_num(np.array([(each.add, each.intercept) for each in remedies])).sum(axis=1)
-    scale = np.nan_to_num(np.array([each.scale_u for each in remedies]), nan=1.0)
-    place = parts.n[:, None] - np.arange(_NEWEST, 0, -1)
-    newest = place >= 0
-    rows = (parts.value, parts.u, parts.reference)
-    value, u, reference = (np.take_along_axis(each, np.maximum(place, 0), axis=1) for each in rows)
-    off = shift[:, None] + slope[:, None] * value - reference
-    after = crps(off, (scale * np.abs(slope))[:, None] * u) * newest
-    before = crps(value - reference, u) * newest
-    least = np.where([each.kind == "scale_u" for each in remedies], 1.0, _NEWEST_BETTER)
-    return list((after.sum(axis=1) < least * before.sum(axis=1)).tolist())
+def _scores(name: str, parts: JudgedBlocks, chosen: Correction) -> Float:
+    """Return the score of each judged pair, with the correction chosen before its block."""
+    slope, intercept, scale = _of_blocks(parts, chosen)
+    off = intercept + slope * parts.value - parts.reference
+    score = interval_score if name == "scale_u" else crps
+    return score(off, scale * np.abs(slope) * parts.u) * parts.judged
 
 
 def _told(
-    name: RemedyKind, parts: JudgedBlocks, verdicts: Sequence[Verdict], before: Float, after: Float
-) -> list[Remedy]:
-    """Return the remedies, with the numbers from the verdicts."""
-    n = np.count_nonzero(parts.judged, axis=1)
-    rows = zip(n.tolist(), (sums(before) / n).tolist(), (sums(after) / n).tolist(), strict=True)
-    tried = [Remedy(name, pairs=pairs, crps_before=a, crps_after=b) for pairs, a, b in rows]
+    name: _Step, before: Remedy, verdict: Verdict, attempt: _Attempt, line: tuple[float, float]
+) -> Remedy:
+    """Return ``before`` with a kind more; all but a line has the numbers of the verdict."""
+    if name == "scale_u":
+        return before._replace(
+            kind="add_and_scale_u" if before.kind == "add" else "scale_u",
+            scale_u=scale_told(verdict).value,
+            pairs=attempt.pairs,
+            interval_before=attempt.before,
+            interval_after=attempt.after,
+        )
+    of_value = before._replace(
+        kind=name, pairs=attempt.pairs, crps_before=attempt.before, crps_after=attempt.after
+    )
     if name == "linear":
-        now = _linear(parts, parts.n[:, None], verdicts)
-        ends = zip(now.slope[:, 0].tolist(), now.intercept[:, 0].tolist(), strict=True)
-        return [
-            each._replace(slope=slope, intercept=intercept)
-            for each, (slope, intercept) in zip(tried, ends, strict=True)
-        ]
-    if name != "scale_u":
-        tried = [
-            each._replace(add=-was.level.value) for each, was in zip(tried, verdicts, strict=True)
-        ]
-    if name != "add":
-        tried = [
-            each._replace(scale_u=scale_told(was).value)
-            for each, was in zip(tried, verdicts, strict=True)
-        ]
-    return tried
+        return of_value._replace(slope=line[0], intercept=line[1])
+    return of_value._replace(add=-verdict.level.value)
+
+
+def _chosen(
+    name: str, parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict], before: Correction
+) -> Correction:
+    """Return ``before`` with what a kind adds to it, chosen from the pairs before each end."""
+    if name == "linear":
+        return _linear(parts, ends, verdicts)
+    levels = _levels(parts, ends, verdicts)
+    if name == "add":
+        return before._replace(intercept=-levels)
+    return before._replace(scale=np.maximum(_factors(parts, ends, levels), _least(verdicts)))
 
 
 def _from_start(ends: Int) -> Int:
@@ -323,43 +382,28 @@ def _levels(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Floa
 
 
 def _factors(parts: JudgedBlocks, ends: Int, levels: Float) -> Float:
-    """Return factors on u from the mean square of the residuals, far errors pulled in."""
-    error, at = parts.value - parts.reference, np.arange(parts.value.shape[1])
-    live = at < parts.n[:, None]
-    u = np.where(live, parts.u, 1.0)
-    blur = (parts.u_ref / u) ** 2
-    factors = np.empty(ends.shape)
+    """Return factors on u from the mean square of the residuals, far errors pulled in.
+
+    It is that of errors over what weighs them, and becomes one of the stated u as that of the
+    sentence does (:func:`.spread.on_stated`).
+    """
+    at, squares = np.arange(parts.value.shape[1]), np.empty(ends.shape)
+    levels = levels / parts.unit[:, None]
     for block in range(ends.shape[1]):
-        end = ends[:, block]
-        inside = at < end[:, None]
-        off = np.abs(error - levels[:, block, None]) / u * inside
+        inside = at < ends[:, block, None]
+        off = np.abs(parts.z - levels[:, block, None] * parts.h) * inside
         most = _FAR * TO_SD * medians(off, inside)
         off = np.minimum(off, np.where(most > 0.0, most, np.inf)[:, None])
-        factors[:, block] = dots(off, off) / np.maximum(end - 1.0, 1.0) - sums(blur * inside) / end
-    return np.sqrt(np.clip(factors, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
-
-
-def _add(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
-    ones = np.ones(ends.shape)
-    return Correction(ones, -_levels(parts, ends, verdicts), ones)
+        squares[:, block] = dots(off, off) / np.maximum(ends[:, block] - 1.0, 1.0)
+    u, of_reference, fixed = parts.stated.T[:, :, None]
+    squares = (squares * (u + of_reference - fixed) + fixed - of_reference) / u
+    return np.sqrt(np.clip(squares, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
 
 
 def _least(verdicts: Sequence[Verdict]) -> Float:
     """Return the least factor on u that advice may name for each series [series, 1]."""
     upper = [0.0 if each.scale.is_known else each.scale.upper for each in verdicts]
     return np.nan_to_num(np.array(upper))[:, None]
-
-
-def _scale(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
-    ones, nothing = np.ones(ends.shape), np.zeros(ends.shape)
-    factors = np.maximum(_factors(parts, ends, nothing), _least(verdicts))
-    return Correction(ones, nothing, factors)
-
-
-def _add_and_scale(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
-    levels = _levels(parts, ends, verdicts)
-    factors = np.maximum(_factors(parts, ends, levels), _least(verdicts))
-    return Correction(np.ones(ends.shape), -levels, factors)
 
 
 def _linear(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:
@@ -386,19 +430,13 @@ def _linear(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Corr
     return Correction(slope, shift, np.ones(ends.shape))
 
 
-_CHOOSERS: Final[dict[str, Chooser]] = {
-    "add": _add,
-    "scale_u": _scale,
-    "add_and_scale_u": _add_and_scale,
-    "linear": _linear,
-}
-# What is tried for a fault; a later one replaces the one before only if it is better.
+# What is tried for a fault: first what corrects its value, then a factor on u, which is also tried
+# beside a number that helped.
 _TRIED: Final = {
-    "offset": ("add", "add_and_scale_u"),
-    "drift": ("add", "add_and_scale_u"),
-    "understated": ("scale_u", "add_and_scale_u"),
-    "overstated": ("scale_u", "add_and_scale_u"),
+    "offset": ("add",),
+    "drift": ("add",),
+    "understated": ("add", "scale_u"),
+    "overstated": ("add", "scale_u"),
     "gain": ("linear",),
     "sign": ("linear",),
 }
-_TRIED_IN_TURN: Final = {fault: (*names, "")[:2] for fault, names in _TRIED.items()}

@@ -1,8 +1,8 @@
 """A verdict in one plain sentence, what to do about it in another, and both as plain values.
 
 What is not known is left out of sentences, never printed as "nan", and null in the plain values,
-which are the same in files, in the interface and in alerts. Advice has the digits that following it
-takes (:func:`_resolution`).
+which are the same in files, in the interface and in alerts. Advice has the digits of the sentence,
+which the interval knows: the rounded number moves a value by at most a quarter of its half-width.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
     RELATED,
+    SCALE_RIGHT,
     Remedy,
     Verdict,
 )
 from monitor.core.verdict.words import exactly, three_digits
 
-_SCALE_RIGHT: Final = (0.8, 1.25)
 _LEVEL_RIGHT: Final = 0.25  # typical uncertainties
 # Half-widths of a 95 % interval beyond which the sentence calls a sensor without an alarm not quite
 # right: with heavy-tailed errors these intervals are too narrow.
 _CLEARLY: Final = 1.75
 _FEW: Final = 0.05  # largest share of far errors that are told as a few
-_RESOLVED: Final = 0.02  # share of the CRPS that advice promises
+_RESOLVED: Final = 0.02  # share of the CRPS by which the digits of a line may change a value
+_UNSURE: Final = 0.1  # the same as a share of what half the interval of a gain changes it by
 _SAME_U: Final = 0.05  # change of u below which advice leaves it: 0.1 % of the CRPS
 _A_DAY: Final = 86_400.0
 
@@ -185,7 +186,7 @@ def few_far(squares: Float, starts: Int) -> Int:
     few = np.add.reduceat(far, starts, dtype=np.int64)
     everything = np.add.reduceat(squares, starts)
     rest = np.add.reduceat(np.where(far, 0.0, squares), starts)
-    most = _SCALE_RIGHT[1] ** 2
+    most = SCALE_RIGHT[1] ** 2
     is_spoilt = (everything > most * counts) & (rest <= most * (counts - few))
     return np.where(is_spoilt & (few <= _FEW * counts), few, 0)
 
@@ -234,12 +235,9 @@ def _bare(day: str) -> str:
 
 def _beside(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
     """Return what else is clear: a wrong uncertainty beside a level, a level beside it."""
-    low, high = _SCALE_RIGHT
-    is_level, scale = verdict.fault in ("offset", "drift"), verdict.scale
-    if is_level and scale.lower > 1.0 and scale.value > high:
-        return words.understated(verdict, unit, verbs)
-    if is_level and scale.upper < 1.0 and not scale.value >= low:
-        return words.overstated(verdict, unit, verbs)
+    if verdict.fault in ("offset", "drift") and verdict.is_scale_off:
+        in_words = words.understated if verdict.scale.lower > 1.0 else words.overstated
+        return in_words(verdict, unit, verbs)
     may_be_off = verdict.fault in ("understated", "overstated", "gain", "lag")
     least = max(_LEVEL_RIGHT * verdict.typical, verdict.explained)
     if (
@@ -252,7 +250,10 @@ def _beside(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
 
 
 def advice(verdict: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:
-    """Return what to do and what that saved on the pairs it was tried on, empty if it is open."""
+    """Return what to do, and what it saved where it was tried or why nothing else is advised.
+
+    Empty if it is open.
+    """
     remedy = verdict.remedy
     if fired and verdict.state != FAULT and verdict.segment and not verdict.fault:
         return "nothing yet: the alert ends by itself once it is clear that the fault is over"
@@ -269,14 +270,39 @@ def _and_codes(verdict: Verdict, doing: str) -> str:
 
 
 def _mending(verdict: Verdict, remedy: Remedy, p: Pairs, unit: str) -> str:
+    p = p.rows(slice(verdict.segment, None))
     if remedy.kind == "none":
-        return FAULTS[verdict.fault].look
-    saved = (
-        f"(mean CRPS from {three_digits(remedy.crps_before)} to "
-        f"{words.with_unit(three_digits(remedy.crps_after), unit)} on the "
-        f"{words.counted(remedy.pairs)} it was tried on)"
+        why = _tried(verdict, remedy.tried, p, unit) if remedy.tried else _untried(remedy.more)
+        return "; ".join(filter(None, (FAULTS[verdict.fault].look, why)))
+    scores = {
+        "CRPS": (remedy.kind != "scale_u", remedy.crps_before, remedy.crps_after),
+        "interval score": ("scale_u" in remedy.kind, remedy.interval_before, remedy.interval_after),
+    }
+    saved = " and ".join(
+        f"{score} from {three_digits(before)} to {words.with_unit(three_digits(after), unit)}"
+        for score, (judged, before, after) in scores.items()
+        if judged
     )
-    return _framed(verdict, _doing(remedy, p.rows(slice(verdict.segment, None)), unit), saved, unit)
+    saved = f"(mean {saved} on the {words.counted(remedy.pairs)} it was tried on)"
+    return _framed(verdict, " and ".join(_doing(verdict, remedy, p, unit)), saved, unit)
+
+
+def _tried(verdict: Verdict, tried: Remedy, p: Pairs, unit: str) -> str:
+    """Return "adding 3.1 kg was tried on 120 later pairs and did not help"."""
+    doing = _doing(verdict, tried, p, unit)
+    done = " and ".join(words.gerund(each) for each in doing)
+    were = "was" if len(doing) == 1 else "were"
+    text = f"{done} {were} tried on {tried.pairs} later pairs"
+    if tried.crps_after < tried.crps_before or tried.interval_after < tried.interval_before:
+        return f"{text}, and it is not clear yet whether that helps"
+    return f"{text} and did not help"
+
+
+def _untried(more: float) -> str:
+    if math.isnan(more):
+        return ""
+    few = "too few pairs yet to try an adjustment"
+    return f"{few}: about {words.rounded_up(more)} more" if math.isfinite(more) else few
 
 
 def _framed(verdict: Verdict, doing: str, saved: str, unit: str) -> str:
@@ -289,42 +315,36 @@ def _framed(verdict: Verdict, doing: str, saved: str, unit: str) -> str:
     return f"{doing} now {saved}; it is still drifting{how_fast}"
 
 
-def _resolution(remedy: Remedy) -> float:
-    """Return the step to which a number in advice is rounded, in the unit of the series.
-
-    The CRPS changes by at most as much as a value does, so the promised saving stays within a
-    percent.
-    """
-    return _RESOLVED * remedy.crps_after
-
-
-def _doing(remedy: Remedy, p: Pairs, unit: str) -> str:
-    step = _resolution(remedy)
+def _doing(verdict: Verdict, remedy: Remedy, p: Pairs, unit: str) -> list[str]:
+    """Return what a remedy does to a value, and what to u, in the numbers of the sentence."""
+    if math.isfinite(remedy.slope):
+        line, slope = _line(verdict, remedy, p.value, unit)
+        same = abs(abs(remedy.slope) - 1.0) < _SAME_U
+        return [line] if same else [line, words.spread_times(slope.removeprefix("-"), p.spread)]
     parts = []
-    factor = remedy.scale_u
-    if remedy.kind == "linear":
-        parts.append(_line(remedy, p.value, unit, step))
-        factor = abs(remedy.slope)
-        if abs(factor - 1.0) < _SAME_U:
-            factor = math.nan
-    elif math.isfinite(remedy.add):
+    if math.isfinite(remedy.add):
         verb = "add" if remedy.add >= 0.0 else "subtract"
-        parts.append(f"{verb} {words.with_unit(exactly(abs(remedy.add), step), unit)}")
-    if math.isfinite(factor):
-        parts.append(words.spread_times(factor, p.spread))
-    return " and ".join(parts)
+        parts.append(f"{verb} {words.with_unit(words.offset_size(verdict)[0], unit)}")
+    if math.isfinite(remedy.scale_u):
+        parts.append(words.spread_times(words.factor(verdict.scale), p.spread))
+    return parts
 
 
-def _line(remedy: Remedy, values: np.ndarray, unit: str, step: float) -> str:
-    """Return a linear correction whose slope is rounded as its values need.
+def _line(verdict: Verdict, remedy: Remedy, values: Float, unit: str) -> tuple[str, str]:
+    """Return a linear correction and its slope, which is rounded as its values need.
 
     Rounding the slope leaves the line unchanged at the middle of the values.
     """
     low, high = float(values.min()), float(values.max())
-    middle, reach = 0.5 * (low + high), max(0.5 * (high - low), abs(step))
-    slope = exactly(remedy.slope, min(step / reach, 0.01 * abs(remedy.slope)))
+    half, size = 0.5 * (high - low), abs(remedy.slope)
+    step, gain = _RESOLVED * remedy.crps_after, verdict.gain
+    if gain.is_known:
+        unsure = size * 0.5 * (gain.upper - gain.lower) / abs(gain.value)
+        step = max(step, _UNSURE * min(unsure, size) * half)
+    slope = exactly(remedy.slope, min(step / max(half, abs(step)), 0.1 * size))
+    middle = 0.5 * (low + high)
     intercept = exactly(remedy.intercept + (remedy.slope - float(slope)) * middle, step)
-    return words.instead(intercept, slope, unit)
+    return words.instead(intercept, slope, unit), slope
 
 
 def document(verdict: Verdict, unit: str) -> verdict_document.Verdict:
@@ -377,4 +397,6 @@ def _remedy(remedy: Remedy) -> verdict_document.Remedy:
         pairs=remedy.pairs,
         crps_before=finite(remedy.crps_before),
         crps_after=finite(remedy.crps_after),
+        interval_before=finite(remedy.interval_before),
+        interval_after=finite(remedy.interval_after),
     )

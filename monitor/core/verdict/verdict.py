@@ -225,6 +225,9 @@ NO_SLOPES: Final = Slopes(UNKNOWN, UNKNOWN, 0)
 IS_RIGHT: Final = "right"
 FAULT: Final = "fault"
 
+# Factors on u between which a sentence leaves it out beside a level.
+SCALE_RIGHT: Final = (0.8, 1.25)
+
 # Faults in how the error moves with the level: their own pairs do not show the error model.
 RELATED: Final = ("gain", "sign", "lag", "stuck", "unrelated")
 
@@ -233,8 +236,12 @@ class Remedy(NamedTuple):
     """What to do about a fault, tried on pairs later than those it was chosen from.
 
     ``kind``: add, linear (value' = intercept + slope value, u' = abs(slope) u), scale_u,
-    add_and_scale_u, or none. It was judged on ``pairs`` pairs, with the mean CRPS before and after.
-    NaN where a number is not part of the remedy.
+    add_and_scale_u, or none. It was judged on ``pairs`` pairs: what corrects the value by the mean
+    CRPS, a factor on u by the mean interval score (95 %). Both are given as sent and with all of
+    the remedy. NaN where a number is not part of the remedy.
+
+    Of none, ``tried`` is what did not help clearly; where nothing was tried, ``more`` is how many
+    pairs are missing (infinite if that is not known), NaN if nothing is ever tried.
     """
 
     kind: RemedyKind
@@ -245,6 +252,10 @@ class Remedy(NamedTuple):
     pairs: int = 0
     crps_before: float = NAN
     crps_after: float = NAN
+    interval_before: float = NAN
+    interval_after: float = NAN
+    tried: Remedy | None = None
+    more: float = NAN
 
 
 NO_REMEDY: Final = Remedy("none")
@@ -320,6 +331,23 @@ class Verdict(NamedTuple):
         """Whether a drift has gone on for so long and so clearly that it can be extrapolated."""
         is_firm = self.slope_per_day.widened(_FIRM).excludes(0.0)
         return self.fault == "drift" and is_firm and self.n_effective >= _LASTED
+
+    @property
+    def is_scale_off(self) -> bool:
+        """Whether u is clearly wrong, and by so much that it matters beside a level."""
+        (low, high), scale = SCALE_RIGHT, self.scale
+        if scale.lower > 1.0:
+            return scale.value > high
+        return scale.upper < 1.0 and not scale.value >= low
+
+    @property
+    def may_move(self) -> bool:
+        """Whether a fault that numbers may correct has none that does, or has changed its form."""
+        if self.state != FAULT or self.remedy is None or self.fault == "sign":
+            return False
+        if self.remedy.kind == "none":
+            return self.remedy.tried is not None or not math.isnan(self.remedy.more)
+        return self.fault == "drift" or self.is_older or math.isfinite(self.changed)
 
     def level_at(self, time: float) -> float:
         """Return the error at a time (s UTC) if the present drift goes on, in the series' unit.

@@ -20,8 +20,12 @@ class Remedy(TypedDict):
     intercept: Number
     scale_u: Number
     pairs: Annotated[int, About("Pairs after those it was chosen from, on which it was tried.")]
-    crps_before: Number
+    crps_before: Annotated[Number, About("Mean CRPS as sent; it judges what corrects the value.")]
     crps_after: Number
+    interval_before: Annotated[
+        Number, About("Mean interval score (95 %) as sent; it judges a factor on u.")
+    ]
+    interval_after: Number
 
 
 class Estimate(TypedDict):

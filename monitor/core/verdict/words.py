@@ -2,7 +2,7 @@
 
 Rules of this file: the words follow the sensor's name; a fault that is over is in the past tense. A
 number is rounded to a power of ten, its resolution. The interval of an estimate sets its
-resolution, the sensor's uncertainty that of advice. Plain digits from 1e-4 to 1e9, powers of ten
+resolution, in a sentence and in the advice beside it. Plain digits from 1e-4 to 1e9, powers of ten
 beyond.
 """
 
@@ -107,6 +107,12 @@ _SPREADS: Final[dict[Spread, str]] = {
     "interval": "the width of its interval",
     "members": "the distance of its members from their mean",
 }
+_GERUNDS: Final = {
+    "add": "adding",
+    "subtract": "subtracting",
+    "multiply": "multiplying",
+    "take": "taking",
+}
 _RATES: Final = ((86_400.0, "a day"), (3600.0, "an hour"), (60.0, "a minute"), (1.0, "a second"))
 
 
@@ -173,9 +179,21 @@ def instead(intercept: str, slope: str, unit: str) -> str:
     return f"take {at} {sign} {size} times its value instead of its value"
 
 
-def spread_times(factor: float, spread: Spread) -> str:
+def spread_times(factor: str, spread: Spread) -> str:
     """Return what is multiplied for u to become ``factor`` times as large."""
-    return f"multiply {_SPREADS[spread]} by {three_digits(factor)}"
+    return f"multiply {_SPREADS[spread]} by {factor}"
+
+
+def gerund(doing: str) -> str:
+    """Return "adding 3.1 kg" of "add 3.1 kg"."""
+    verb, _, rest = doing.partition(" ")
+    return f"{_GERUNDS[verb]} {rest}"
+
+
+def rounded_up(number: float) -> str:
+    """Return a number with at most two significant digits, not less than it is."""
+    step = 10 ** max(math.floor(math.log10(max(number, 1.0))) - 1, 0)
+    return f"{math.ceil(number / step) * step}"
 
 
 def smaller_u(unit: str) -> str:
@@ -199,16 +217,38 @@ def rate(verdict: Verdict, unit: str) -> tuple[str, str]:
     return f"{sign}{with_unit(size, unit)} {per}", between
 
 
+def offset_size(verdict: Verdict) -> tuple[str, str]:
+    """Return how far off it is and its interval, for the sentence and for advice."""
+    return estimated(verdict.level.unsigned, 0.0)
+
+
+def factor(scale: Estimate) -> str:
+    """Return the factor on u that is missing, in the digits of the sentence about it."""
+    if scale.lower > 1.0:
+        return estimated(scale, 1.0)[0]
+    times = _times_too_large(scale)[0]
+    digits = len(times.replace(".", "").lstrip("0"))
+    return f"{1.0 / float(times):.{max(digits, 2)}g}"
+
+
+def _times_too_large(scale: Estimate) -> tuple[str, str]:
+    """Return by how much u is too large and its interval, or only the least that it may be."""
+    value, lower, upper = scale
+    if not (scale.is_known and lower > 0.0):
+        return at_least(1.0 / upper), ""
+    return estimated(Estimate(1.0 / value, 1.0 / upper, 1.0 / lower), 1.0)
+
+
 def offset(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "reads 6.2 kg heavy (5.1 to 7.3)"."""
-    size, between = estimated(verdict.level.unsigned, 0.0)
+    size, between = offset_size(verdict)
     way = direction(verdict.level.value, unit)
     return f"{verbs.reads} {with_unit(size, unit)} {way}{between}"
 
 
 def mean_error(verdict: Verdict, unit: str) -> str:
     """Return "its mean error of 0.4 kg"."""
-    size, _ = estimated(verdict.level.unsigned, 0.0)
+    size, _ = offset_size(verdict)
     return f"its mean error of {with_unit(size, unit)}"
 
 
@@ -224,7 +264,7 @@ def drift(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     Only a drift that has lasted crosses 0; another one is "at most 4 degC off now".
     """
     has_rate = verdict.slope_per_day.is_known
-    size, within = estimated(verdict.level.unsigned, 0.0)
+    size, within = offset_size(verdict)
     text = verbs.drifts
     if has_rate:
         change, between = rate(verdict, unit)
@@ -259,11 +299,9 @@ def overstated(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
 
     "By a factor of at least 3.1" where the pairs do not separate the factor on u from 0.
     """
-    value, lower, upper = verdict.scale
-    if not (verdict.scale.is_known and lower > 0.0):
-        return f"{verbs.overstates} its uncertainty by a factor of at least {at_least(1.0 / upper)}"
-    size, between = estimated(Estimate(1.0 / value, 1.0 / upper, 1.0 / lower), 1.0)
-    return f"{verbs.overstates} its uncertainty by a factor of {size}{between}"
+    size, between = _times_too_large(verdict.scale)
+    least = "" if between else "at least "
+    return f"{verbs.overstates} its uncertainty by a factor of {least}{size}{between}"
 
 
 def outliers(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:

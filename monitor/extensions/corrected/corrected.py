@@ -172,7 +172,7 @@ def in_words(amendment: Amendment, unit: str, spread: Spread) -> str:
         verb = "add" if intercept > 0.0 else "subtract"
         parts.append(f"{verb} {amount(abs(intercept), unit, 3)}")
     if scale * abs(slope) != 1.0:
-        parts.append(words.spread_times(scale * abs(slope), spread))
+        parts.append(words.spread_times(words.three_digits(scale * abs(slope)), spread))
     return " and ".join(parts)
 
 

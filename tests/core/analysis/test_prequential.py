@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scoringrules
@@ -11,8 +13,10 @@ from monitor.core.analysis.adjustments import (
     METHODS,
     applied,
 )
-from monitor.core.analysis.prequential import prequential
+from monitor.core.analysis.prequential import advice_anew, prequential, trials
 from monitor.core.scores import proper_scores
+from monitor.core.verdict import FAULT, Verdict
+from monitor.core.verdict.verdict import NO_REMEDY
 from tests.core.analysis.test_adjustments import faulty
 
 
@@ -110,3 +114,32 @@ def test_too_few_pairs_or_no_usable_choice_are_no_trial():
     assert prequential(perfect, "scale", 30) is None
     unchanged = prequential(perfect, "offset", 30).crps
     assert unchanged.after == unchanged.before
+
+
+FAULTY = Verdict(FAULT, "offset", remedy=NO_REMEDY._replace(more=math.inf))
+
+
+def wandering(seed, n, *, steps=3.0, lasts=150, offset=0.0):
+    """Return an honest sensor with an offset that is another one every ``lasts`` pairs."""
+    random = np.random.default_rng(seed)
+    reference = random.normal(20.0, 5.0, n)
+    level = np.repeat(steps * random.standard_normal(n // lasts + 1), lasts)[:n] + offset
+    return pairs(reference + level + random.standard_normal(n), reference, np.ones(n))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sensor_whose_offset_moves_is_to_be_adjusted_anew(seed):
+    c = wandering(seed, 3000, lasts=300)
+    best = min(trials(c), key=lambda each: each.crps.after)
+    advice = advice_anew(c, FAULTY, "kg")
+
+    assert advice.startswith("adjust it anew every 50 pairs, by the mean error")
+    assert f"(mean CRPS from {best.crps.before:.3g} to {best.crps.after:.3g} kg on 2950 " in advice
+    assert best.crps.after < 0.7 * best.crps.before
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("offset", [0.0, 3.0])
+def test_one_that_is_right_or_wrong_in_one_way_is_not(seed, offset):
+    assert advice_anew(wandering(seed, 1500, steps=0.0, offset=offset), FAULTY, "kg") == ""
+    assert advice_anew(wandering(seed, 250, offset=offset), FAULTY, "kg") == ""

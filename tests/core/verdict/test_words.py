@@ -82,6 +82,31 @@ def test_advice_followed_to_the_letter_does_what_it_promises(fault, size):
     assert got == pytest.approx(remedy.crps_after, rel=0.2)  # of other pairs
 
 
+@pytest.mark.parametrize("n", [40, 300])
+@pytest.mark.parametrize(
+    "fault", [{"offset": 3.3}, {"offset": -60.0}, {"factor": 0.3}, {"factor": 4.0}]
+)
+def test_advice_has_the_digits_of_the_sentence_and_stays_within_its_interval(fault, n):
+    """No "add 63.4" beside "60 kg light (50 to 120)", which knows less."""
+    verdict = judge_file(pairs(5.0, mean=50.0, spread=3.0, n=n, **fault), unit="kg")
+    size = re.search(rf"(?:reads|by a factor of) {NUMBER}", verdict.sentence)[1]
+    added, scaled = (
+        re.search(rf"{doing} {NUMBER}", verdict.advice)
+        for doing in ("(?:add|subtract)(?:ing)?", "multiply(?:ing)? its u by")
+    )
+
+    assert added or scaled, verdict.advice
+    if added:
+        half = 0.5 * (verdict.level.upper - verdict.level.lower)
+        assert added[1] == size
+        assert abs(float(added[1]) - abs(verdict.level.value)) <= 0.25 * half
+    else:
+        half = 0.5 * (verdict.scale.upper - verdict.scale.lower)
+        told = float(size) if verdict.fault == "understated" else 1.0 / float(size)
+        assert float(scaled[1]) == pytest.approx(told, rel=0.06)
+        assert abs(float(scaled[1]) - verdict.scale.value) <= 0.5 * half
+
+
 @pytest.mark.parametrize("size", [1e-9, 1e-3, 1.0, 1e6, 1e12])
 @pytest.mark.parametrize("offset", [3.0, -40.0, 24_691.34])
 def test_a_size_and_the_ends_of_its_interval_differ_as_they_are_written(size, offset):
