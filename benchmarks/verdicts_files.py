@@ -24,7 +24,7 @@ from verdicts_scoring import (
 )
 
 import monitor
-from monitor.core.verdict import Pairs, judge, judge_file
+from monitor.core.verdict import Pairs, judge, judge_whole
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -45,7 +45,7 @@ def files(scale: float) -> str:
         for model in sim.MODELS:
             f = sim.honest(model, shape, count, 5, length=length, onset=0)
             said = [
-                judge_file(Pairs(clock, f.value[i], f.u[i], f.reference[i], f.u_ref[i]))
+                judge_whole([Pairs(clock, f.value[i], f.u[i], f.reference[i], f.u_ref[i])])[0]
                 for i in range(count)
             ]
             wrong = sum(v.state == "fault" for v in said)
@@ -69,7 +69,7 @@ def _faulty_files(count: int) -> str:
                 f = sim.streams(name, model, shape, count, 9, onset=0, length=1000)
                 clock = sim.times(1000)
                 said = [
-                    judge_file(Pairs(clock, f.value[i], f.u[i], f.reference[i], f.u_ref[i]))
+                    judge_whole([Pairs(clock, f.value[i], f.u[i], f.reference[i], f.u_ref[i])])[0]
                     for i in range(count)
                 ]
                 line.append(f"{share(v.fault == fault.label for v in said):.2f}")

@@ -11,7 +11,7 @@ import numpy as np
 import verdicts_streams as sim
 from verdicts_scoring import Float, alarms, goal, share, table
 
-from monitor.core.verdict import Estimate, Pairs, Verdict, judge_all, judge_file
+from monitor.core.verdict import Estimate, Pairs, Verdict, judge_all, judge_whole
 
 PAIRS = 600
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.3)
@@ -50,7 +50,7 @@ def judged_columns(columns: Columns) -> tuple[list[Verdict], list[Verdict], int]
     alarm = alarms(*columns).tolist()
     fired = [i for i, at in enumerate(alarm) if at >= 0]
     live = judge_all([pairs[i] for i in fired], alarm=[alarm[i] for i in fired])
-    return [judge_file(p) for p in pairs], live, len(fired)
+    return judge_whole(pairs), live, len(fired)
 
 
 def _row(job: tuple[str, str, float, int]) -> list[str]:

@@ -14,20 +14,20 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.detector.replay import AlertChange
+from monitor.core.diagnosis.columns_of import pairs_to_alarm
 from monitor.core.diagnosis.fault_reports import Asked, FaultReport, fault_reports
 from monitor.core.diagnosis.onsets import Onset, at_alarms
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.formatting import finite, instant
 from monitor.core.model import NAN
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.verdict import (
     FAULT,
     Pairs,
     Verdict,
     estimate_unit,
-    judge_file,
-    judge_repaired,
 )
-from monitor.core.verdict.sentences import past_sentence, with_words
+from monitor.core.verdict.sentences import past_sentence
 from monitor.core.verdict.verdict import NOTHING, UNDECIDED
 from monitor.core.verdict.whole import right_from
 from monitor.core.verdict.words import counted
@@ -63,7 +63,6 @@ def alert_spans(recorded: Recorded) -> list[AlertSpan]:
 
 
 _FIRST_LOOKS: Final = (1, 5, 10, 20, 35, 50)  # pairs from the alarm on
-_FIRST_PAIRS: Final = 12  # a fault that began within these was there from the beginning
 
 
 class Incident(NamedTuple):
@@ -91,11 +90,9 @@ class Incident(NamedTuple):
 def incidents_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> list[Incident]:
     """Return the incidents that the daemon would have raised over the file, in event order.
 
-    None for a file without times. Alerts of a sensor that was right while its reference was
-    ``wrong`` are among them.
+    Alerts of a sensor that was right while its reference was ``wrong`` are among them. Without
+    times they have pair numbers for dates, which nobody prints.
     """
-    if not recorded.timed:
-        return []
     return [_incident(recorded, windows, wrong, each) for each in alert_spans(recorded)]
 
 
@@ -108,9 +105,10 @@ def _incident(
     end = one.value.size
     if ended is not None:
         end = int(np.searchsorted(one.time, ended.time, side="right"))
-    rules = recorded.rules[began.series]
+    rules = dated_rules(recorded, began.series)
     fresh = max(alarm + 1 - int(np.searchsorted(one.time, of.before, side="right")), 1)
-    (onset,) = at_alarms([one.rows(slice(0, alarm + 1))], [fresh], [rules])
+    before = max(alarm + 1 - pairs_to_alarm(rules.window_pairs), 0)
+    (onset,) = at_alarms([one.rows(slice(before, alarm + 1))], [fresh], [rules])
     looks = [one.rows(slice(0, last)) for last in (alarm + 1, *_moments(alarm, end))]
     reports = fault_reports([Asked(each, began.family, alarm, onset, rules) for each in looks])
     clear = [
@@ -155,8 +153,8 @@ def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
         "sensor": name.sensor,
         "quantity": name.quantity,
         "alert": of.alert,
-        "onset": instant(of.onset.began),
-        "since": instant(of.span.began.time),
+        "since": instant(of.onset.began),
+        "fired": instant(of.span.began.time),
         "until": None if ended is None else instant(ended.time),
         "estimate": finite(estimate.value),
         "lower": finite(estimate.lower),
@@ -171,7 +169,7 @@ def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
 
 def lasting(incident: Mapping[str, Any]) -> str:
     """Return from when to when an incident's alert fires, to the minute."""
-    began = _to_the_minute(incident["since"])
+    began = _to_the_minute(incident["fired"])
     if incident["until"] is None:
         return f"{began} UTC, ongoing"
     return f"{began} to {_to_the_minute(incident['until'])} UTC"
@@ -211,68 +209,49 @@ class Findings(NamedTuple):
 def findings_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) -> Findings:
     """Return what a file shows, with the same figures for one fault wherever it stands.
 
-    Pairs with a reference that was ``wrong`` are left out of a verdict where the sensor was right.
-    A fault that lasts and began within the file is that of its incident. One that was there
-    throughout is judged over all pairs, and so its incident is too. A file without times has no
-    incidents.
+    The verdict is what the daemon would say at the end: on the incident that lasts, or on the pairs
+    since the last one. Pairs with a reference that was ``wrong`` are left out of a verdict where
+    the sensor was right. Incidents without times are not listed.
     """
     incidents = incidents_of(recorded, windows, wrong)
-    own: dict[int, list[int]] = {}
-    for at, each in enumerate(incidents):
+    own: dict[int, Incident] = {}
+    for each in incidents:
         if each.reference is None:
-            own.setdefault(each.span.began.series, []).append(at)
-    verdicts = []
-    for row in range(len(recorded.names)):
-        places = own.get(row, [])
-        one, some = windows.take(np.array([row])), [incidents[at] for at in places]
-        verdict, of_last = _judgement(recorded, one, row, some, wrong.get(row))
-        if of_last is not None:
-            report = FaultReport(of_last.fault, of_last)
-            last = incidents[places[-1]]._replace(report=report, alert=of_last.fault)
-            incidents[places[-1]] = last
-        elif places and math.isfinite(verdict.right_since):
-            last = incidents[places[-1]]
-            until = float(last.pairs.time[last.end - 1])
-            incidents[places[-1]] = last._replace(repaired=min(verdict.right_since, until))
-        verdicts.append(verdict)
-    return Findings(verdicts, incidents)
+            own[each.span.began.series] = each
+    verdicts = [
+        _judgement(recorded, windows.take(np.array([row])), row, own.get(row), wrong.get(row))
+        for row in range(len(recorded.names))
+    ]
+    return Findings(verdicts, incidents if recorded.timed else [])
 
 
 def _judgement(
     recorded: Recorded,
     one: Columns,
     row: int,
-    incidents: Sequence[Incident],
+    last: Incident | None,
     wrong: Sequence[Suspect] | None,
-) -> tuple[Verdict, Verdict | None]:
-    """Return the verdict on a series, and with a date for its last incident if it is also that.
-
-    It is if the fault was there throughout, so that all pairs show it best.
-    """
-    unit = recorded.names[row].unit
-    pairs = _pairs_of(one, recorded, row)
-    left_out = np.zeros(pairs.n, np.bool_)
+) -> Verdict:
+    """Return the verdict on a series at the end of its recording, given its ``last`` incident."""
+    if last is not None and last.span.ended is None:
+        return last.report.verdict
+    held = one.value.size if last is None else one.value.size - last.end
+    left_out = np.zeros(one.value.size, np.bool_)
     for each in wrong or ():
-        left_out |= (pairs.time >= each.since) & (pairs.time <= each.until)
-    rest = pairs.rows(np.flatnonzero(~left_out)) if left_out.any() else pairs
-    last = incidents[-1] if incidents else None
-    lasting = None if last is None or last.span.ended is not None else last.report.verdict
-    is_one = last is not None and lasting is not None and _fills_the_file(last)
-    verdict = judge_file(rest, unit=unit, is_one=is_one)
-    of_last = None
-    if last is not None and lasting is not None:
-        # A drift is told with the date at which it leaves its tolerance, as its incident is.
-        is_same = lasting.state != FAULT or lasting.fault == verdict.fault != "drift"
-        if not (is_one and verdict.state == FAULT and is_same):
-            return lasting, None
-        dated = verdict._replace(began=last.onset.began)
-        of_last = with_words(dated, rest, unit, verdict.typical)
-    elif last is not None:
-        longest = max(incidents, key=lambda each: each.end - each.alarm)
-        verdict = judge_repaired(rest, *_around(last, rest), longest.report.verdict, verdict, unit)
+        left_out |= (one.time >= each.since) & (one.time <= each.until)
+    if left_out.any():
+        held -= int(left_out[one.value.size - held :].sum())
+        one = one.select(np.flatnonzero(~left_out), np.zeros(1, dtype=np.int64))
+    (report,) = fault_reports([Asked(one, "", None, None, dated_rules(recorded, row), held)])
+    verdict = report.verdict
     if left_out.any() and wrong:
         verdict = _in_doubt(verdict, int(left_out.sum()), wrong)
-    return verdict, of_last
+    return verdict
+
+
+def dated_rules(recorded: Recorded, row: int) -> SeriesRules:
+    """Return the rules of a series, with dates in sentences only where pairs have times."""
+    return recorded.rules[row]._replace(timed=recorded.timed)
 
 
 def _in_doubt(verdict: Verdict, left_out: int, wrong: Sequence[Suspect]) -> Verdict:
@@ -287,16 +266,3 @@ def _in_doubt(verdict: Verdict, left_out: int, wrong: Sequence[Suspect]) -> Verd
 def _pairs_of(one: Columns, recorded: Recorded, row: int) -> Pairs:
     rules, timed = recorded.rules[row], recorded.timed
     return Pairs.of(one, timed=timed, systematic=rules.systematic, pairing=rules.pairing)
-
-
-def _around(of: Incident, pairs: Pairs) -> tuple[int, int]:
-    """Return the pair that raised an alert and the one after its end, among ``pairs``."""
-    times = of.pairs.time[[of.alarm, of.end - 1]]
-    alarm, end = np.searchsorted(pairs.time, times, side="right").tolist()
-    return max(alarm - 1, 0), end
-
-
-def _fills_the_file(of: Incident) -> bool:
-    """Whether a fault has been there in one form from the first pairs of the file on."""
-    first = int(np.searchsorted(of.pairs.time, of.onset.began))
-    return first <= _FIRST_PAIRS and math.isnan(of.report.verdict.changed)

@@ -159,7 +159,7 @@ class Scored:
     def document(self) -> dict[str, Any]:
         """Return everything as plain values: ``monitor score --json`` prints it."""
         document: dict[str, Any] = {"version": VERSION, "series": self.series}
-        return document | {"alerts": self.incidents} if self.recorded.timed else document
+        return document | {"alerts": self.incidents}
 
     def lines(self, density: Density = "normal") -> list[str]:
         """Return the table, verdicts and incidents that ``monitor score`` prints."""

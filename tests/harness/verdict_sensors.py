@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.core.verdict import Pairs
+from monitor.core.verdict import Pairs, Verdict, judge_whole
 
 HOUR = 3600.0
 START = 1.77e9
+
+
+def whole(pairs: Pairs, unit: str = "") -> Verdict:
+    """Return the verdict on all pairs of one series of which no alert fires."""
+    return judge_whole([pairs], unit=[unit])[0]
 
 
 def sensor(

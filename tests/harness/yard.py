@@ -176,7 +176,7 @@ def fleet(series: int, seed: int = 1) -> Snapshot:
         sentences=tuple(
             "reads 6.2 ug/m3 high (4.1 to 8.3), since 2026-03-01 06:12"
             if on
-            else "as right as it says"
+            else "right within 0.2 u and a factor of 1.2 (300 pairs)"
             for on in firing
         ),
         advice=tuple("subtract 6.2 ug/m3" if on else "" for on in firing),

@@ -55,11 +55,11 @@ def test_an_incident_that_lasts_has_the_figures_of_now(tmp_path):
     assert "1.2" in last["sentence"] or "1.1" in last["sentence"]
 
     one = recorded.columns(0.9)
-    alarm = int(np.searchsorted(one.time, datetime.fromisoformat(last["since"]).timestamp()))
+    alarm = int(np.searchsorted(one.time, datetime.fromisoformat(last["fired"]).timestamp()))
     (onset,) = at_alarms([one.rows(slice(0, alarm + 1))])
     (now,) = fault_reports([Asked(one, "offset", alarm, onset, recorded.rules[0])])
     assert last["estimate"] == pytest.approx(now.verdict.size.value)
-    assert last["onset"] == instant(now.verdict.began)
+    assert last["since"] == instant(now.verdict.began)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -73,7 +73,7 @@ def test_an_incident_that_is_over_is_told_in_the_past(tmp_path, seed):
             r"s1 (read|drifted|had|was|understated|overstated|followed) ", each["sentence"]
         )
         assert not re.search(r"\b(now|since|leaves|reads|drifts|is)\b", each["sentence"])
-        began = each["onset"][:16].replace("T", " ")
+        began = each["since"][:16].replace("T", " ")
         if each["labels"]:
             assert re.search(f", from {began} to 2026-[-0-9]+ [0-9:]+ UTC$", each["sentence"])
 
@@ -119,5 +119,5 @@ def test_an_incident_never_begins_before_the_one_before_has_ended(tmp_path, seed
 
     assert len(found) >= 2
     for one, other in itertools.pairwise(found):
-        assert one["until"] <= other["onset"] <= other["since"]
-        assert not other["labels"] or other["labels"][0]["since"] == other["onset"]
+        assert one["until"] <= other["since"] <= other["fired"]
+        assert not other["labels"] or other["labels"][0]["since"] == other["since"]

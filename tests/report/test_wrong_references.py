@@ -45,7 +45,7 @@ def test_a_wrong_reference_is_no_fault_of_the_sensors_of_a_file(tmp_path, kind):
     assert len(own) <= 3
     assert explained or kind == "gain"
     for each in explained:
-        since = datetime.fromisoformat(each["since"]).timestamp()
+        since = datetime.fromisoformat(each["fired"]).timestamp()
         assert START + HOUR * (ONSET - 1) <= since <= START + HOUR * REPAIR
         assert " its reference " in f" {each['explained']}"
         assert (" or " in each["explained"]) == (kind in ("offset", "gain"))

@@ -19,6 +19,11 @@ from monitor.core.windows.windows import Windows
 _BEFORE_ALARM: Final = 256
 
 
+def pairs_to_alarm(window: int) -> int:
+    """Return from how many pairs up to its alarm the onset of an incident is read."""
+    return min(_BEFORE_ALARM, 1 + window // 2)
+
+
 class SeriesColumns:
     """Lays pairs of series end to end, as the statistics need them."""
 
@@ -62,7 +67,7 @@ class SeriesColumns:
 
         At most half a window and 256 pairs, so that memory usually still holds them.
         """
-        rows = self._windows.up_to(series, since, min(_BEFORE_ALARM, 1 + self._windows.size // 2))
+        rows = self._windows.up_to(series, since, pairs_to_alarm(self._windows.size))
         one = np.array([series])
         return self.columns(one, np.zeros(1, dtype=np.int64), rows) if rows.size else None
 

@@ -21,10 +21,23 @@ from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.diagnosis.onsets import PAIRS_MAX, Onset, Onsets, at_alarms, own_pairs
 from monitor.core.formatting import finite
-from monitor.core.model import NAN, Int, Records
+from monitor.core.model import NAN, Bool, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, portions
-from monitor.core.verdict import Pairs, Slope, Slopes, Verdict, judge, judge_all, shows
+from monitor.core.verdict import (
+    FAULT,
+    Pairs,
+    Slope,
+    Slopes,
+    Verdict,
+    judge,
+    judge_all,
+    judge_whole,
+    shows,
+)
+from monitor.core.verdict.judge import due_of
+from monitor.core.verdict.sentences import with_words
+from monitor.core.verdict.whole import right_from
 
 FRESH_PAIRS: Final = 20  # pairs after the alarm within which a report has priority
 _REPORTED_AT_ONCE: Final = 16
@@ -45,6 +58,7 @@ class Asked(NamedTuple):
 
     ``leading`` is the detector's family with the most evidence, ``alarm`` the pair at which it
     fired (negative if that was before the first), None if it has not; ``onset`` is from that alarm.
+    ``held``: how many of the pairs came after the last alert had ended.
     """
 
     pairs: Columns
@@ -52,15 +66,53 @@ class Asked(NamedTuple):
     alarm: int | None = None
     onset: Onset | None = None
     rules: SeriesRules = SeriesRules()
+    held: int = PAIRS_MAX
+
+
+class CalmPairs(NamedTuple):
+    """The pairs of a series since the fault of its last alert ended; ``is_part``: after others."""
+
+    pairs: Pairs
+    is_part: bool
+
+
+def calm_pairs(pairs: Columns, held: int, rules: SeriesRules) -> CalmPairs:
+    """Return those of the last pairs since the repair, if the alert ended ``held`` pairs ago."""
+    last = _last(pairs, rules)
+    if held >= last.n:
+        return CalmPairs(last, is_part=False)
+    return CalmPairs(last.rows(slice(right_from(last, -1, last.n - held), None)), is_part=True)
 
 
 def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
-    """Return the report on each series from its last pairs."""
+    """Return the report on each series from its last pairs.
+
+    While no alert fires, it is what all pairs since the last alert show. While one fires, it is
+    what the newest pairs show, or all pairs of the incident where the newest are not clear.
+    """
+    calm = [each for each in asked if each.alarm is None]
+    whole = [calm_pairs(each.pairs, each.held, each.rules) for each in calm]
+    verdicts = iter(
+        judge_whole(
+            [each.pairs for each in whole],
+            unit=[each.rules.unit for each in calm],
+            is_part=[each.is_part for each in whole],
+        )
+    )
+    fired = iter(_of_alarms([each for each in asked if each.alarm is not None]))
+    judged = [next(verdicts if each.alarm is None else fired) for each in asked]
+    return [
+        FaultReport(one.fault if shows(one) else each.leading, one)
+        for each, one in zip(asked, judged, strict=True)
+    ]
+
+
+def _of_alarms(asked: Sequence[Asked]) -> list[Verdict]:
     last = [_last(each.pairs, each.rules) for each in asked]
     verdicts = judge_all(
         last,
         alarm=[
-            None if of.alarm is None else max(of.alarm - of.pairs.value.size + each.n, 0)
+            max((of.alarm or 0) - of.pairs.value.size + each.n, 0)
             for of, each in zip(asked, last, strict=True)
         ],
         began=[NAN if each.onset is None else each.onset.began for each in asked],
@@ -68,15 +120,27 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
         tolerance=[NAN if each.rules.tolerance is None else each.rules.tolerance for each in asked],
         unit=[each.rules.unit for each in asked],
     )
-    return [
-        FaultReport(one.fault if shows(one) else each.leading, one)
-        for each, one in zip(asked, verdicts, strict=True)
-    ]
+    unclear = [i for i, each in enumerate(verdicts) if each.state != FAULT and each.fault]
+    own = [last[i].rows(slice(verdicts[i].since, None)) for i in unclear]
+    units = [asked[i].rules.unit for i in unclear]
+    for i, p, whole in zip(unclear, own, judge_whole(own, unit=units), strict=True):
+        if whole.state == FAULT:
+            first, since = verdicts[i], verdicts[i].since
+            named = whole._replace(
+                since=since + whole.since,
+                segment=since + whole.segment,
+                began=first.began,
+                healthy=first.healthy,
+                tolerance=first.tolerance,
+            )
+            dated = named._replace(due=due_of(named, p, first.tolerance))
+            verdicts[i] = with_words(dated, last[i], asked[i].rules.unit, fired=True)
+    return verdicts
 
 
 def _last(pairs: Columns, rules: SeriesRules) -> Pairs:
     """Return the pairs on which a series is judged."""
-    last = pairs.rows(slice(-PAIRS_MAX, None))
+    last = pairs.rows(slice(-min(PAIRS_MAX, rules.window_pairs), None))
     return Pairs.of(last, timed=rules.timed, systematic=rules.systematic, pairing=rules.pairing)
 
 
@@ -141,9 +205,9 @@ class FaultReports:
         """Return the report on each series that has one; later changes do not alter the result."""
         return self._known.copy()
 
-    def mark(self, series: Int, detector: Detector) -> None:
+    def mark(self, series: Int, detector: Detector, suspicious: Bool) -> None:
         """Note that the windows of ``series`` changed; calm series need no report."""
-        is_calm = detector.states(series) == OK
+        is_calm = (detector.states(series) == OK) & ~suspicious
         for row in series[is_calm].tolist():
             self.leave(row)
         others = series[~is_calm]
@@ -208,11 +272,13 @@ class FaultReports:
             return
         windows, leading = columns_of.windows(series), detector.leading(series)
         since, raised_by = detector.since_alarm(series), detector.alarms(series).tolist()
+        held = detector.since_clear(series)
         asked: dict[int, Asked] = {}
         for at, row in enumerate(series.tolist()):
             one = windows.take(np.array([at]))
             alarm = one.value.size - 1 - int(since[at]) if since[at] >= 0 else None
-            asked[row] = Asked(one, FAMILIES[int(leading[at])], alarm, None, rules[row])
+            family = FAMILIES[int(leading[at])]
+            asked[row] = Asked(one, family, alarm, None, rules[row], int(held[at]))
         fresh = dict(zip(asked, own_pairs(detector, series, since), strict=True))
         self._remember(asked, dict(zip(asked, raised_by, strict=True)), fresh, columns_of)
         of_all = [each._replace(onset=self._onsets.get(row)) for row, each in asked.items()]
@@ -228,7 +294,7 @@ class FaultReports:
         """Update the onsets; an onset in memory stays while its alarm is the same."""
         lacking: dict[int, Columns] = {}
         before_all = {row: self._onsets.get(row) for row in asked}
-        for row, (one, _, alarm, _, _) in asked.items():
+        for row, (one, _, alarm, *_) in asked.items():
             self._settle(row)
             known, raised = self._onsets.pop(row, None), self._raised_by.pop(row, None)
             if alarm is None:

@@ -81,6 +81,7 @@ class SnapshotBuilder:
                 sources.windows,
                 sources.detector,
                 sources.columns_of,
+                sources.rules,
                 sources.arrivals,
                 sources.pairing.availability,
             ),
@@ -193,7 +194,7 @@ class SnapshotBuilder:
         if present.size < series.size:
             for row in np.setdiff1d(series, present, assume_unique=True).tolist():
                 self.reports.leave(row)
-        self.reports.mark(present, self._sources.detector)
+        self.reports.mark(present, self._sources.detector, self.stats.suspicious(present))
         return present
 
     def _baseline(self, row: int, metric: str, pairs: int) -> tuple[float, float]:

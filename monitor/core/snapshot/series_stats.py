@@ -15,13 +15,16 @@ import numpy as np
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE
+from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.diagnosis.fault_reports import calm_pairs
 from monitor.core.fleet.presence import HeardTimes
 from monitor.core.model import Bool, Float, Int
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import ASSUMED, AVAILABILITY, compute, live_statistics
 from monitor.core.steps import Steps
-from monitor.core.verdict.sentences import few_far
+from monitor.core.verdict import IS_RIGHT, calm_verdicts
 from monitor.core.windows.windows import Windows
 
 DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
@@ -102,6 +105,7 @@ class StatsSources(NamedTuple):
     windows: Windows
     detector: Detector
     columns_of: SeriesColumns
+    rules: Sequence[SeriesRules]
     arrivals: HeardTimes
     availability: Callable[[int, float], float]
 
@@ -110,8 +114,9 @@ class SnapshotColumns(NamedTuple):
     """Columns of a snapshot, one entry a series: copies, which nobody changes.
 
     ``pairs`` counts those in memory; ``window_pairs`` counts those in the window of the series' own
-    settings, by count and by age, from which its statistics come; ``far`` counts the few of them
-    that spoil its mean square (:func:`.sentences.few_far`).
+    settings, by count and by age, from which its statistics come. ``calm`` says within what a
+    series is right while no alert of it fires or is pending, ``right`` whether that is enough to
+    call it right.
     """
 
     statistics: Mapping[str, Float]
@@ -126,7 +131,8 @@ class SnapshotColumns(NamedTuple):
     last_pair: Float
     recent_z: Float
     intervals_only: Bool
-    far: Int
+    calm: Any
+    right: Bool
 
 
 class SeriesStats:
@@ -149,7 +155,8 @@ class SeriesStats:
         # Zeros take no memory; every series is refreshed before it is shown.
         self._recent_z: Any = np.zeros((capacity, RECENT), dtype=np.float32)
         self._intervals_only = np.zeros(capacity, dtype=np.bool_)
-        self._far: Int = np.zeros(capacity, dtype=np.int64)
+        self._calm: Any = np.full(capacity, "", dtype=np.object_)
+        self._right, self._suspicious = np.zeros((2, capacity), dtype=np.bool_)
         self._known = 0
         self._shown: SnapshotColumns | None = None
 
@@ -178,12 +185,17 @@ class SeriesStats:
         self._last_pair[series] = sources.windows.newest(series)
         empty, present = series[counts == 0], series[counts > 0]
         self._columns.clear(empty)
-        self._window_pairs[empty] = self._far[empty] = 0
+        self._window_pairs[empty] = 0
         self._gap[empty] = self._recent_z[empty] = np.nan
+        self._calm[empty], self._right[empty], self._suspicious[empty] = "", False, False
         if present.size:
             self._evaluate(present)
         self.refresh_arrivals(series)
         return present
+
+    def suspicious(self, series: Int) -> Bool:
+        """Return which series are to be examined for a fault although no alert gathers."""
+        return self._suspicious[series]
 
     def is_current(self, row: int) -> bool:
         """Return whether a series has not changed since it was refreshed."""
@@ -232,7 +244,8 @@ class SeriesStats:
                 last_pair=self._last_pair[:count].copy(),
                 recent_z=self._recent_z[:count].copy(),
                 intervals_only=self._intervals_only[:count].copy(),
-                far=self._far[:count].copy(),
+                calm=self._calm[:count].copy(),
+                right=self._right[:count].copy(),
             )
             return self._shown
         return self._shown._replace(
@@ -246,9 +259,27 @@ class SeriesStats:
         windows = columns_of.windows(series)
         columns.update(series, columns_of.densities(series), windows)
         self._window_pairs[series] = windows.counts
-        self._far[series] = few_far(windows.z**2, windows.starts)
         self._recent_z[series] = recent_z(windows)
         self._gap[series] = usual_gap(windows)
+        self._screen(series, windows)
+
+    def _screen(self, series: Int, windows: Columns) -> None:
+        """Note within what series are right whose alert neither fires nor is pending."""
+        self._calm[series], self._right[series], self._suspicious[series] = "", False, False
+        places = np.flatnonzero(self._states[series] == OK)
+        calm = series[places]
+        since, rules = self._sources.detector.since_clear(calm), self._sources.rules
+        asked = [
+            calm_pairs(windows.take(np.array([at])), held, rules[row])
+            for at, row, held in zip(places, calm.tolist(), since.tolist(), strict=True)
+        ]
+        units = [rules[row].unit for row in calm.tolist()]
+        parts = [each.is_part for each in asked]
+        screened = calm_verdicts([each.pairs for each in asked], unit=units, is_part=parts)
+        for row, (verdict, suspicious) in zip(calm.tolist(), screened, strict=True):
+            self._calm[row] = verdict.sentence
+            self._right[row] = verdict.state == IS_RIGHT
+            self._suspicious[row] = suspicious
 
 
 def recent_z(windows: Columns) -> Float:

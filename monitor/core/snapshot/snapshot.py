@@ -36,8 +36,9 @@ class Snapshot:
     of each in event order, NaN where there are fewer; ``intervals_only`` marks series that state no
     u; ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of evicted
     series, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
-    alert fires, and falls again after a false alarm. ``far`` counts the few pairs of each window
-    that spoil its mean square. ``additions`` are what extensions say of the series, by their names
+    alert fires, and falls again after a false alarm. ``calm`` says within what each series
+    is right while no alert of it fires or is pending, ``right`` whether that is enough to call it
+    right. ``additions`` are what extensions say of the series, by their names
     (:class:`monitor.core.snapshot.additions.OwnFindings`), ``helps`` the meaning of the statistics
     that they add.
     """
@@ -63,7 +64,8 @@ class Snapshot:
     profiles: tuple[Profile, ...] = ()
     gone: frozenset[int] = frozenset()
     lasting: Float | None = None
-    far: Int | None = None
+    calm: tuple[str, ...] = ()
+    right: Bool | None = None
     additions: Mapping[str, Any] = field(default_factory=dict)
     helps: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,7 +87,8 @@ class Snapshot:
         report = self.reports.get(row)
         if report is not None:
             return report.verdict
-        state: State = IS_RIGHT if self.states[row] == STATES[OK] else UNDECIDED
+        is_right = self.right is not None and self.right[row] and self.states[row] == STATES[OK]
+        state: State = IS_RIGHT if is_right else UNDECIDED
         return Verdict(state, sentence=self.sentences[row], pairs=int(self.window_pairs[row]))
 
 

@@ -8,7 +8,7 @@ changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.formatting import duration, probability, significant
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.statistics import ASSUMED
-from monitor.core.verdict import shows
-from monitor.core.verdict.words import but_for, counted
+from monitor.core.verdict.words import counted
 
 # -- sentences ------------------------------------------------------------------------------------
 
@@ -30,15 +29,15 @@ class Circumstances(NamedTuple):
 
     ``uncompared_seconds`` since its last pair, if that is too long; ``rejected`` is the share of
     its messages, if too large; ``suspicion`` is the sentence on its reference; ``beyond`` names the
-    thresholds of the settings that it exceeds; ``far`` counts the few pairs of its window that
-    spoil its mean square.
+    thresholds of the settings that it exceeds; ``calm`` says within what it is right if no alert
+    fires or is pending.
     """
 
     uncompared_seconds: float = 0.0
     rejected: float = 0.0
     suspicion: str = ""
     beyond: tuple[str, ...] = ()
-    far: int = 0
+    calm: str = ""
 
 
 NOTHING: Final = Circumstances()
@@ -73,7 +72,7 @@ def _of_series(
         return text if fault_report is None else f"{text}; before: {fault_report.verdict.sentence}"
     if state == "stale":
         return "has stopped sending usable readings"
-    text = _told(state, fault_report, pairs, about.far)
+    text = _told(state, fault_report, pairs, about.calm)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
         times = significant(blurred)
@@ -82,20 +81,10 @@ def _of_series(
     return f"{text} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else text
 
 
-def _told(state: str, fault_report: FaultReport | None, pairs: int, far: int) -> str:
-    if state == "unknown" or (fault_report is None and state != "ok"):
-        return f"not clear yet ({counted(pairs)})"
-    if state == "firing" and fault_report is not None:
+def _told(state: str, fault_report: FaultReport | None, pairs: int, calm: str) -> str:
+    if fault_report is not None:
         return fault_report.verdict.sentence
-    if state == "pending" and fault_report is not None:
-        return _pending(fault_report, pairs)
-    return f"as right as it says{but_for(far, pairs)}"
-
-
-def _pending(fault_report: FaultReport, pairs: int) -> str:
-    if not shows(fault_report.verdict):
-        return f"may be wrong; it is not clear yet in which way ({counted(pairs)})"
-    return fault_report.verdict.sentence
+    return calm if calm and state in ("ok", "unknown") else f"no fault found yet ({counted(pairs)})"
 
 
 def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:
@@ -113,11 +102,13 @@ class CircumstanceColumns(NamedTuple):
     rejected: Float
     beyond: Mapping[str, Bool]
     suspicion: Mapping[int, str]
-    far: Int
+    calm: Any
 
     def is_any(self) -> Bool:
         """Return the series of which anything is known."""
-        flags = (self.uncompared != 0.0) | (self.rejected != 0.0) | (self.far != 0)
+        flags = (
+            (self.uncompared != 0.0) | (self.rejected != 0.0) | (self.calm != "").astype(np.bool_)
+        )
         for crossed in self.beyond.values():
             flags |= crossed
         flags[[*self.suspicion]] = True
@@ -130,7 +121,7 @@ class CircumstanceColumns(NamedTuple):
             rejected=float(self.rejected[row]),
             suspicion=self.suspicion.get(row, ""),
             beyond=tuple(name for name, crossed in self.beyond.items() if crossed[row]),
-            far=int(self.far[row]),
+            calm=str(self.calm[row]),
         )
 
     def changed_since(self, before: CircumstanceColumns) -> Int:
@@ -138,7 +129,7 @@ class CircumstanceColumns(NamedTuple):
         known = before.uncompared.size
         other = self.uncompared[:known] != before.uncompared
         other |= self.rejected[:known] != before.rejected
-        other |= self.far[:known] != before.far
+        other |= (self.calm[:known] != before.calm).astype(np.bool_)
         for name, crossed in self.beyond.items():
             other |= crossed[:known] != before.beyond[name]
         rows = [

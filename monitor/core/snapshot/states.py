@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.analysis.ranking import Profile
-from monitor.core.detector.lifecycle import FIRING
+from monitor.core.detector.lifecycle import FIRING, PENDING
 from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet import call_out
@@ -41,6 +41,7 @@ from monitor.core.snapshot.state_sentences import (
 )
 from monitor.core.steps import Steps, portions
 from monitor.core.verdict import (
+    FAULT,
     FAULTS,
     REFERENCE_STALE,
     REFERENCE_SUSPECT,
@@ -98,7 +99,7 @@ class SeriesStates:
             np.zeros(0),
             {each.name: _NOBODY for each in thresholds},
             {},
-            np.zeros(0, dtype=np.int64),
+            np.zeros(0, dtype=np.object_),
         )
 
     def steps(self, now: StatesInput, changed: Int) -> Steps[Snapshot]:
@@ -137,7 +138,7 @@ class SeriesStates:
         yield
         yield from self._word(
             now,
-            state_codes(shown.states, shown.pairs, silent, age),
+            state_codes(_judged_states(now), shown.pairs, silent, age),
             _circumstances(now, age != COMPARED, alerts[REJECTED_SHARE], beyond),
             changed,
         )
@@ -164,7 +165,8 @@ class SeriesStates:
             former_suspects=now.former,
             profiles=self._profiles,
             lasting=shown.discounted,
-            far=shown.far,
+            calm=tuple(shown.calm.tolist()),
+            right=shown.right,
         )
 
     # -- inside -----------------------------------------------------------------------------
@@ -267,6 +269,14 @@ class SeriesStates:
         self._codes, self._about = codes, about
 
 
+def _judged_states(now: StatesInput) -> Int:
+    """Return the states of alerts, pending too where the pairs show a fault already."""
+    faulty = [row for row, each in now.reports.items() if each.verdict.state == FAULT]
+    states = now.shown.states.copy()
+    states[faulty] = np.maximum(states[faulty], PENDING)
+    return states
+
+
 def _numbers(verdict: Verdict) -> dict[str, float]:
     """Return the published numbers of a verdict; ``due_seconds`` is its due date, s UTC."""
     level = verdict.level
@@ -296,7 +306,7 @@ def _circumstances(
         np.where(rejected, now.rejected, 0.0),
         beyond,
         suspicion,
-        now.shown.far,
+        now.shown.calm,
     )
 
 

@@ -60,7 +60,7 @@ from monitor.core.verdict.verdict import (
     Slopes,
     Verdict,
 )
-from monitor.core.verdict.whole import judge_file, judge_repaired
+from monitor.core.verdict.whole import calm_verdicts, judge_whole
 
 __all__ = [
     "FAULT",
@@ -78,13 +78,13 @@ __all__ = [
     "Slopes",
     "Verdict",
     "alert_meanings",
+    "calm_verdicts",
     "document",
     "estimate_unit",
     "fault_estimate",
     "judge",
     "judge_all",
-    "judge_file",
-    "judge_repaired",
+    "judge_whole",
     "noun_of",
     "shows",
 ]

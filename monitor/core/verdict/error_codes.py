@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import Bool, Int
+from monitor.core.model import NAN, Bool, Int
 from monitor.core.verdict.naming import Evidence
 from monitor.core.verdict.pairs import Pairs
 from monitor.core.verdict.partition import RIGHT
@@ -24,10 +24,8 @@ from monitor.core.verdict.verdict import (
     FAULT,
     NO_REMEDY,
     NOTHING,
-    UNDECIDED,
     ErrorCode,
     Estimate,
-    State,
     Verdict,
     share,
 )
@@ -48,9 +46,9 @@ class CodedPairs(NamedTuple):
     others: Int
 
 
-def among_others(alarm: int | None, coded: CodedPairs | None) -> int | None:
+def among_others(alarm: int, coded: CodedPairs | None) -> int:
     """Return the index among the uncoded pairs of the alarm's pair, or of the last before it."""
-    if alarm is None or coded is None:
+    if coded is None:
         return alarm
     return max(int(np.searchsorted(coded.others, alarm, side="right")) - 1, 0)
 
@@ -103,9 +101,7 @@ def is_known(number: float) -> bool:
     return nines or size in _KNOWN or size >= _FILL_FROM
 
 
-def with_code(
-    verdict: Verdict, e: Evidence, p: Pairs, coded: CodedPairs, alarm: int | None
-) -> Verdict:
+def with_code(verdict: Verdict, e: Evidence, p: Pairs, coded: CodedPairs, alarm: int) -> Verdict:
     """Return the verdict on ``p``, given the verdict ``found`` and evidence ``e`` without codes.
 
     The codes are the fault unless the other pairs show one of their own, at the odds at which an
@@ -118,19 +114,15 @@ def with_code(
         return verdict._replace(since=since, segment=segment, code=coded.code)
     first = int(coded.at[0])
     size = share(coded.at.size - 1, p.n - first - 1.0)
-    state: State = UNDECIDED if alarm is None else FAULT
-    since = first if alarm is None else min(first, alarm)
-    return code_verdict(verdict, p, coded, size, state)._replace(
-        since=since, segment=first, pairs=p.n - first, n_effective=float(p.n - first)
+    return code_verdict(verdict, p, coded, size)._replace(
+        since=min(first, alarm), segment=first, pairs=p.n - first, n_effective=float(p.n - first)
     )
 
 
-def code_verdict(
-    verdict: Verdict, p: Pairs, coded: CodedPairs, size: Estimate, state: State = FAULT
-) -> Verdict:
+def code_verdict(verdict: Verdict, p: Pairs, coded: CodedPairs, size: Estimate) -> Verdict:
     """Return the verdict that a share ``size`` of the pairs holds a code, with the level found."""
     return verdict._replace(
-        state=state,
+        state=FAULT,
         fault="outliers",
         size=size,
         slope_per_day=NOTHING,
@@ -140,5 +132,7 @@ def code_verdict(
         pairs=p.n,
         n_effective=float(p.n),
         code=coded.code,
-        remedy=NO_REMEDY if state == FAULT else None,
+        remedy=NO_REMEDY,
+        right_since=NAN,
+        bounds=None,
     )

@@ -57,7 +57,7 @@ _AT_ONCE: Final = 32  # series whose numbers fit in a processor's cache
 def judge(
     p: Pairs,
     *,
-    alarm: int | None = None,
+    alarm: int,
     began: float = NAN,
     healthy: Slopes | None = None,
     tolerance: float = NAN,
@@ -66,11 +66,11 @@ def judge(
     """Return what is wrong with the sensor of these pairs, which are in event order.
 
     ``alarm`` is the index of the pair at which the detector fired (0 if it fired before the first
-    of these). Without an alarm the verdict states no fault, only what it may be. For an incident
-    that lasts, pass on two fields of the verdict at the alarm: ``began`` (s UTC), so that the
-    incident keeps its beginning, and ``healthy``, because its healthy pairs may have left the
-    window. ``tolerance`` is the largest allowed error in the series' unit (NaN: its typical
-    standard uncertainty), ``unit`` the series' unit.
+    of these); while no alert fires, :func:`.whole.judge_whole` judges. For an incident that lasts,
+    pass on two fields of the verdict at the alarm: ``began`` (s UTC), so that the incident keeps
+    its beginning, and ``healthy``, because its healthy pairs may have left the window.
+    ``tolerance`` is the largest allowed error in the series' unit (NaN: its typical standard
+    uncertainty), ``unit`` the series' unit.
     """
     return judge_all(
         [p],
@@ -85,7 +85,7 @@ def judge(
 def judge_all(
     pairs: Sequence[Pairs],
     *,
-    alarm: Sequence[int | None] | None = None,
+    alarm: Sequence[int],
     began: Sequence[float] | None = None,
     healthy: Sequence[Slopes | None] | None = None,
     tolerance: Sequence[float] | None = None,
@@ -96,12 +96,12 @@ def judge_all(
     The other arguments have one item for each series; None stands for the default of :func:`judge`
     in all.
     """
-    alarm, healthy = alarm or [None] * len(pairs), healthy or [None] * len(pairs)
+    healthy = healthy or [None] * len(pairs)
     began, tolerance = began or [NAN] * len(pairs), tolerance or [NAN] * len(pairs)
     unit = unit or [""] * len(pairs)
     verdicts = [
-        with_words(_too_few(p, since), p, "", fired=at is not None)
-        for p, since, at in zip(pairs, began, alarm, strict=True)
+        with_words(_too_few(p, since), p, "", fired=True)
+        for p, since in zip(pairs, began, strict=True)
     ]
     coded = [coded_pairs(p) for p in pairs]
     others = [p if of is None else p.rows(of.others) for p, of in zip(pairs, coded, strict=True)]
@@ -121,11 +121,11 @@ def judge_all(
             if of is not None:
                 whole = with_code(whole, evidence, p, of, alarm[i])
             whole = whole._replace(
-                began=_began(whole, p, began[i]), due=_due(whole, p, most), tolerance=most
+                began=_began(whole, p, began[i]), due=due_of(whole, p, most), tolerance=most
             )
             if _is_of_before(whole, p):
                 whole = whole._replace(changed=NAN)
-            verdicts[i] = with_words(whole, p, unit[i], usual, fired=alarm[i] is not None)
+            verdicts[i] = with_words(whole, p, unit[i], usual, fired=True)
     return verdicts
 
 
@@ -134,7 +134,7 @@ def _too_few(p: Pairs, began: float) -> Verdict:
 
 
 def judged(
-    side: Side, alarm: list[int | None], evidence: list[Evidence], cut: Cut
+    side: Side, alarm: list[int], evidence: list[Evidence], cut: Cut
 ) -> tuple[list[Verdict], list[int]]:
     """Return verdicts without remedies, and for how many pairs an earlier state held.
 
@@ -214,7 +214,7 @@ def _is_of_before(verdict: Verdict, p: Pairs) -> bool:
 
 
 def gathered_evidence(
-    p: Side, alarm: list[int | None], healthy: list[Slopes | None]
+    p: Side, alarm: Sequence[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Evidence], Cut]:
     """Return everything that the pairs of each series show, and the cut it comes from."""
     rho = rho_of_differences(p)
@@ -278,7 +278,7 @@ def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slop
     return [NO_SLOPES if each.show_gain and each.pairs < _LIVED_WITH else each for each in slopes]
 
 
-def _onsets(cut: Cut, alarm: list[int | None]) -> list[int]:
+def _onsets(cut: Cut, alarm: Sequence[int | None]) -> list[int]:
     """Return where each incident began: its piece, or an earlier one that is wrong alike."""
     rows = zip(cut.starts, cut.kinds, cut.fit, alarm, strict=True)
     return [_onset(*row) for row in rows]
@@ -363,7 +363,7 @@ def _allowed(tolerance: float, typical: float) -> float:
     return tolerance if np.isfinite(tolerance) else typical
 
 
-def _due(verdict: Verdict, p: Pairs, most: float) -> float:
+def due_of(verdict: Verdict, p: Pairs, most: float) -> float:
     """Return when a drift leaves its tolerance (s UTC), NaN if that is not known or has been."""
     if not verdict.has_lasted or abs(verdict.level.value) >= most:
         return NAN

@@ -18,13 +18,11 @@ from monitor.core.verdict.rivals import Rival
 from monitor.core.verdict.spread import Far, Parts, Spread, on_stated
 from monitor.core.verdict.verdict import (
     FAULT,
-    IS_RIGHT,
     NOTHING,
     RELATED,
     UNDECIDED,
     Estimate,
     Slopes,
-    State,
     Verdict,
 )
 
@@ -37,7 +35,6 @@ _SURPRISE: Final = 3.0  # log likelihood by which far errors must exceed the usu
 _BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than an effect of outliers
 _OVER: Final = 2.0  # cost by which being right again must be cheaper than any fault
 _MOST_FAR: Final = 0.3
-_CALM: Final = 20.0  # independent pairs from which a sensor without a visible fault is right
 _FLAT: Final = (LEVEL, LEVEL + WIDE)
 _OFF: Final = (*_FLAT, LINE, HINGE, LINE + WIDE, HINGE + WIDE)
 
@@ -78,9 +75,9 @@ class Name(NamedTuple):
     segment: int
 
 
-def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
+def named_verdict(e: Evidence, p: Pairs, alarm: int) -> Verdict:
     """Return the verdict without error model, remedy and words."""
-    if alarm is not None and is_over(e, alarm):
+    if is_over(e, alarm):
         name = Name("", NOTHING, alarm, e.segment)
         return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
     name = _name(e, p)
@@ -98,7 +95,7 @@ def named_verdict(e: Evidence, p: Pairs, alarm: int | None) -> Verdict:
         explained=p.explained,
         **_counted(name, e, p, alarm),
     )
-    return verdict._replace(state=_state(verdict, e, p, alarm))
+    return verdict._replace(state=FAULT if shows(verdict) else UNDECIDED)
 
 
 def level_beside(fault: str, size: Estimate, p: Pairs, level: Estimate) -> Estimate:
@@ -113,11 +110,11 @@ class _Counts(TypedDict):
     n_effective: float
 
 
-def _counted(name: Name, e: Evidence, p: Pairs, alarm: int | None) -> _Counts:
+def _counted(name: Name, e: Evidence, p: Pairs, alarm: int) -> _Counts:
     """Return where a fault began, and how many pairs its size is from."""
     pairs = p.n - name.segment
     return _Counts(
-        since=name.since if alarm is None else min(name.since, alarm),
+        since=min(name.since, alarm),
         segment=name.segment,
         pairs=pairs,
         n_effective=float(pairs / inflation(e.rho)),
@@ -190,10 +187,3 @@ def _is_drift(e: Evidence) -> bool:
 def wants_model(verdict: Verdict) -> bool:
     """Whether to take the error model from the newest pairs: unknown, and no gain spoils it."""
     return verdict.error_model == UNDECIDED and verdict.fault not in ("", *RELATED)
-
-
-def _state(verdict: Verdict, e: Evidence, p: Pairs, alarm: int | None) -> State:
-    if alarm is not None:
-        return FAULT if shows(verdict) else UNDECIDED
-    worth = (p.n - e.segment) / inflation(e.rho)
-    return IS_RIGHT if e.best.index(min(e.best)) == RIGHT and worth >= _CALM else UNDECIDED

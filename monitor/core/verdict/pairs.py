@@ -9,7 +9,6 @@ series has the same numbers alone and among others.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +40,7 @@ _RESOLUTION: Final = 2.0**-51
 _LEAST_SHARE: Final = 1e-9
 _LEAST: Final = 1e-150
 _MOVING: Final = 0.2  # share of pairs whose time differs from that of the pair before
+_EVEN: Final = 0.01  # share of a step by which pairs at equal steps of time may be off
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
 _OF_ONE: Final = Rules()
@@ -215,7 +215,11 @@ class Side:
 
     @cached_property
     def clock(self) -> Float:
-        """Time from 0 to 1 along the pairs; pair numbers where the times do not separate them."""
+        """Time from 0 to 1 along the pairs.
+
+        Pair numbers where the times do not separate the pairs, or do so at equal steps: then pairs
+        with times have the same verdict as pairs without.
+        """
         return self.clock_of(np.zeros_like(self.n), self.n)[0]
 
     @cached_property
@@ -237,9 +241,12 @@ class Side:
         has = (n >= 2) & ~(backward & inside).any(axis=1) & (moved > _MOVING * (n - 1))
         rows = np.arange(n.size)
         first, last = self.time[rows, begin], self.time[rows, np.maximum(end - 1, begin)]
-        span = np.where(has, last - first, np.maximum(n - 1, 1))
-        places = np.where(has[:, None], self.time - first[:, None], self.columns - begin[:, None])
-        return places / span[:, None], has
+        number, steps = self.columns - begin[:, None], np.maximum(n - 1, 1)
+        step = ((last - first) / steps)[:, None]
+        apart = np.abs(self.time - first[:, None] - step * number) * (inside | (number == 0))
+        uneven = has & (apart > _EVEN * step).any(axis=1)
+        places = np.where(uneven[:, None], self.time - first[:, None], number)
+        return places / np.where(uneven, last - first, steps)[:, None], has
 
     def some(self, places: list[int]) -> Side:
         """Return some of the series."""
@@ -303,30 +310,33 @@ def inflation_of_squares(rho: Float | float) -> Float:
     return np.asarray((1.0 + rho * rho) / (1.0 - rho * rho))
 
 
-def cautious_rho(rows: Float) -> float:
-    """Return the largest lag-1 autocorrelation that is compatible with so few ``rows``.
+def cautious_rhos(rows: Float, live: Bool, n: Int) -> Float:
+    """Return the largest lag-1 autocorrelation that is compatible with so few numbers of a row.
 
     It is two standard errors above the estimate, whose bias is about -(1 + 3 rho) / n (Marriott,
     Pope, Biometrika 41, 1954).
     """
-    n = rows.size
-    rho = float(lag_ones(rows[None], np.ones((1, n), dtype=np.bool_), np.array([n]))[0])
-    return min(rho + (1.0 + 3.0 * rho) / n + 2.0 / math.sqrt(n), RHO_MAX)
+    rho, count = lag_ones(rows, live, n), np.maximum(n, 1)
+    return np.minimum(rho + (1.0 + 3.0 * rho) / count + 2.0 / np.sqrt(count), RHO_MAX)
 
 
-def long_inflation(rows: Float) -> float:
-    """Return the factor by which dependence at any scale multiplies the variance of the mean.
+def long_inflations(rows: Float, live: Bool, n: Int) -> Float:
+    """Return the factor by which dependence at any scale multiplies the variance of each mean.
 
     It is the largest of those from the means of blocks of 1, 2, 4 ... pairs, as long as there are
     twelve blocks.
     """
-    rows = rows - rows.mean()
-    single = float(rows @ rows) / max(rows.size - 1, 1)
-    most, size = 1.0, 2
-    while single > 0.0 and rows.size // size >= _BLOCKS:
-        blocks = rows.size // size
-        means = rows[: blocks * size].reshape(blocks, size).mean(axis=1)
-        ratio = size * float(means @ means) / (blocks - 1) / single
-        most = max(most, ratio)
+    centred = np.where(live, rows - (sums(rows) / np.maximum(n, 1))[:, None], 0.0)
+    single = dots(centred, centred) / np.maximum(n - 1, 1)
+    total = np.zeros((n.size, rows.shape[1] + 1))
+    np.cumsum(centred, axis=1, out=total[:, 1:])
+    most, size = np.ones(n.size), 2
+    while (n // size >= _BLOCKS).any():
+        blocks = n // size
+        ends = total[:, ::size]
+        means = np.diff(ends, axis=1) / size
+        means[np.arange(means.shape[1]) >= blocks[:, None]] = 0.0
+        ratio = size * quotients(dots(means, means) / np.maximum(blocks - 1, 1), single)
+        most = np.where(blocks >= _BLOCKS, np.maximum(most, ratio), most)
         size *= 2
     return most

@@ -50,7 +50,7 @@ def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
         return [NO_SLOPES] * n.size
     clock, _ = p.clock_of(begin, end)
     weight = p.h * p.h
-    live, columns = _closed_up(
+    live, columns = closed_up(
         used, n, (p.error, p.reference, p.value, clock, weight, weight * p.u_ref * p.u_ref)
     )
     error, reference, value, clock, weight, of_reference = columns
@@ -75,7 +75,7 @@ def _near(p: Side, inside: Bool) -> Bool:
     return np.asarray(np.abs(off) <= _FAR * robust_scales(off, inside)[:, None])
 
 
-def _closed_up(used: Bool, n: Int, columns: tuple[Float, ...]) -> tuple[Bool, list[Float]]:
+def closed_up(used: Bool, n: Int, columns: tuple[Float, ...]) -> tuple[Bool, list[Float]]:
     """Return the places that are kept side by side, from the first column on."""
     width = width_of(n)
     source = np.flatnonzero(used)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from monitor.core.formatting import TO_THE_MINUTE, date_time, finite, instant
-from monitor.core.model import Float, Int
+from monitor.core.model import Float
 from monitor.core.verdict import verdict_document, words
 from monitor.core.verdict.faults import (
     FAULTS,
@@ -30,6 +30,7 @@ from monitor.core.verdict.verdict import (
     IS_RIGHT,
     RELATED,
     SCALE_RIGHT,
+    Bounds,
     Remedy,
     Verdict,
 )
@@ -59,7 +60,7 @@ def with_words(
     verdict = verdict._replace(
         typical=typical, span=span, last=last, is_older=is_older, delay=_delay(verdict, p)
     )
-    apart = _apart(p.rows(slice(verdict.segment, None))) if verdict.state == IS_RIGHT else ""
+    apart = "" if verdict.bounds is None else _apart(p)
     text, doing = (
         sentence(verdict, p.n, unit, apart, fired=fired),
         advice(verdict, p, unit, fired=fired),
@@ -92,14 +93,14 @@ def sentence(verdict: Verdict, n: int, unit: str, apart: str = "", *, fired: boo
 
 
 def _sentence(verdict: Verdict, n: int, unit: str, apart: str, *, fired: bool) -> str:
-    if verdict.state == IS_RIGHT:
-        nearly = _nearly(verdict, unit, with_scale=not apart)
-        return (nearly or f"as right as it says{_within(verdict, unit)}") + apart
+    if verdict.bounds is not None:
+        return _calm(verdict, unit, apart)
     if verdict.state == FAULT:
         return _full(verdict, unit)
     if not fired:
-        may_be = shows(verdict)
-        return f"may be wrong, not sure yet: {_full(verdict, unit)}" if may_be else _open(n)
+        if not shows(verdict):
+            return f"may be wrong; not clear yet in which way ({words.counted(n)})"
+        return f"may be wrong, not sure yet: {_full(verdict, unit)}"
     if verdict.segment and not verdict.fault:
         began = f" that began {day(verdict.began)}" if day(verdict.began) else ""
         last = "its last pair no longer shows it"
@@ -125,19 +126,6 @@ def past_sentence(verdict: Verdict, unit: str, until: float) -> str:
     return ", ".join(filter(None, (text, lasted)))
 
 
-def before_sentence(verdict: Verdict, unit: str) -> str:
-    """Return "from 2026-03-01 06:12 it read 6.2 kg heavy (5.1 to 7.3)" of an incident long over."""
-    text = "it was not as right as it said; it never became clear in which way"
-    if verdict.state == FAULT:
-        text = f"it {_told(verdict, unit, words.PAST)}"
-        if changed := day(verdict.changed):
-            text = f"it was not right: {text}, from {changed} on"
-        elif verdict.is_older:
-            text = f"it was not right: {text}{_over(verdict, 'over')}"
-    when = day(verdict.began)
-    return f"from {when} {text}" if when else text
-
-
 def _over(verdict: Verdict, over: str) -> str:
     """Return ", over its last 512 pairs", in the words ``over``; a sensor that is stuck says so."""
     return "" if verdict.fault == "stuck" else f", {over} {words.counted(verdict.pairs)}"
@@ -152,6 +140,16 @@ def _within(verdict: Verdict, unit: str) -> str:
     return f": {error} lies within {words.declared(verdict, unit)}"
 
 
+def _calm(verdict: Verdict, unit: str, apart: str) -> str:
+    """Return within what a sensor is right, and what is clear but too little to correct."""
+    bounds = verdict.bounds or Bounds(verdict.state)
+    text = words.right_within(bounds, day(verdict.right_since))
+    if bounds.state != IS_RIGHT:
+        return f"{text}{apart}"
+    nearly = _nearly(verdict, unit, with_scale=not apart)
+    return f"{text}{nearly or _within(verdict, unit)}{apart}"
+
+
 def _nearly(verdict: Verdict, unit: str, *, with_scale: bool) -> str:
     """Return the words for a fault that is clear but too small to matter, empty for none."""
     parts, scale = [], verdict.scale.widened(_CLEARLY)
@@ -159,7 +157,7 @@ def _nearly(verdict: Verdict, unit: str, *, with_scale: bool) -> str:
         parts.append((words.understated if scale.lower > 1.0 else words.overstated)(verdict, unit))
     if verdict.level.widened(_CLEARLY).is_beyond(verdict.explained):
         parts.append(words.offset(verdict, unit))
-    return f"nearly right: {' and '.join(parts)}, too little to correct" if parts else ""
+    return f": {' and '.join(parts)}, too little to correct" if parts else ""
 
 
 def _apart(p: Pairs) -> str:
@@ -168,31 +166,21 @@ def _apart(p: Pairs) -> str:
     squares = p.error[variance > 0.0] ** 2 / variance[variance > 0.0]
     if not squares.size:
         return ""
-    return words.but_for(int(few_far(squares, np.zeros(1, np.int64))[0]), squares.size)
+    return words.but_for(few_far(squares), squares.size)
 
 
-def few_far(squares: Float, starts: Int) -> Int:
-    """Return how many errors of each series, so few and far off, make its mean square too large.
+def few_far(squares: Float) -> int:
+    """Return how many errors, so few and far off, make the mean square of all too large.
 
-    ``squares`` are (error over its standard uncertainty)^2 of series end to end, at least one each,
-    which begin at ``starts``. 0 where no error is that far off or more than one in twenty is (a
-    window has many after a repair), where the mean square of all is small enough, and where that of
-    the others is not.
+    ``squares`` are (error over its standard uncertainty)^2. 0 where no error is that far off or
+    more than one in twenty is (a window has many after a repair), where the mean square of all is
+    small enough, and where that of the others is not.
     """
-    far = squares > FAR**2
-    if not far.any():
-        return np.zeros(starts.size, dtype=np.int64)
-    counts = np.diff(starts, append=squares.size)
-    few = np.add.reduceat(far, starts, dtype=np.int64)
-    everything = np.add.reduceat(squares, starts)
-    rest = np.add.reduceat(np.where(far, 0.0, squares), starts)
-    most = SCALE_RIGHT[1] ** 2
-    is_spoilt = (everything > most * counts) & (rest <= most * (counts - few))
-    return np.where(is_spoilt & (few <= _FEW * counts), few, 0)
-
-
-def _open(n: int) -> str:
-    return f"not clear yet whether it is right ({words.counted(n)})"
+    far, most = squares > FAR**2, SCALE_RIGHT[1] ** 2
+    few = int(np.count_nonzero(far))
+    is_spoilt = squares.sum() > most * squares.size
+    is_spoilt &= squares[~far].sum() <= most * (squares.size - few)
+    return few if is_spoilt and few <= _FEW * squares.size else 0
 
 
 def _full(verdict: Verdict, unit: str) -> str:

@@ -261,6 +261,28 @@ class Remedy(NamedTuple):
 NO_REMEDY: Final = Remedy("none")
 
 
+FINER: Final = 0.2  # typical uncertainties within which nobody asks for more pairs
+
+
+class Bounds(NamedTuple):
+    """Within what a series is right: ``state`` says whether that is enough to call it right.
+
+    ``level`` (typical uncertainties) is how far off it may be beyond declared systematic effects,
+    ``factor`` by how much its uncertainty may be too small or too large, by ``pairs`` pairs. About
+    ``more`` pairs would be enough to call it right, or to bring a wide ``level`` down to
+    ``FINER``; 0 where more pairs need not help. ``since`` (s UTC, NaN without times) is the first
+    of the pairs, where earlier ones are left out because the sensor was wrong then; None where
+    none are.
+    """
+
+    state: State
+    level: float = NAN
+    factor: float = NAN
+    pairs: int = 0
+    more: float = 0.0
+    since: float | None = None
+
+
 class ErrorCode(NamedTuple):
     """A number that stands for no value, such as -999, sent by the sensor or by its reference."""
 
@@ -282,7 +304,7 @@ class Verdict(NamedTuple):
     ``healthy`` is how the error moved with the level while the sensor was right.
     ``due``: when a drift that has lasted leaves its tolerance, s UTC; NaN if it is not known or has
     left it.
-    ``right_since``: when a sensor that was wrong before became right, s UTC; of files only.
+    ``right_since``: when a sensor that was wrong before became right, s UTC.
     ``explained`` is the largest bias that declared systematic effects account for, in the series'
     unit, 0 for none.
     ``tolerance`` is the error that a drift may reach until then, in the series' unit: the one in
@@ -293,6 +315,7 @@ class Verdict(NamedTuple):
     ``segment`` on cover and ``last`` the time of the last one, s UTC; NaN if there are none.
     ``delay`` is the usual time of the pairs by which it is late, s; NaN if it is not known.
     ``u_follows``: an error by chance changes the u that is stated with it (:mod:`.weights`).
+    ``bounds``: within what it is right; None for a fault, and while an alert fires.
     """
 
     state: State
@@ -323,6 +346,7 @@ class Verdict(NamedTuple):
     delay: float = NAN
     code: ErrorCode | None = None
     u_follows: bool = False
+    bounds: Bounds | None = None
     sentence: str = ""
     advice: str = ""
 

@@ -16,10 +16,11 @@ from monitor.core.formatting import amount, count_of, duration
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
 from monitor.core.verdict.pairs import Spread
 from monitor.core.verdict.rows import FAR
-from monitor.core.verdict.verdict import ErrorCode, Estimate, Verdict
+from monitor.core.verdict.verdict import FINER, IS_RIGHT, Bounds, ErrorCode, Estimate, Verdict
 
 _PLAIN: Final = (1e-4, 1e9)
 _MOST_DIGITS: Final = 15  # that a double holds
+_NO_BOUND: Final = 10.0  # a factor within which every sensor is
 _ALMOST: Final = 1e-3  # share of half an interval within which its end is almost at nothing
 
 
@@ -199,6 +200,38 @@ def rounded_up(number: float) -> str:
 def smaller_u(unit: str) -> str:
     """Return "states a smaller u when it reads low": its u follows its errors."""
     return f"states a smaller u when it reads {direction(-1.0, unit)}"
+
+
+def right_within(bounds: Bounds, since: str) -> str:
+    """Return "right within 0.4 u and a factor of 1.3 (60 pairs; some 200 more for 0.2 u)".
+
+    "No fault found yet" where the bounds are too wide to call it right. ``since`` is the date of
+    the first of its pairs where earlier ones are left out.
+    """
+    is_right = bounds.state == IS_RIGHT
+    text = "right" if is_right else "no fault found yet"
+    if math.isfinite(bounds.level) and bounds.factor < _NO_BOUND:
+        size, factor = _rounded_up(bounds.level), 1.0 + _rounded_up(bounds.factor - 1.0)
+        between = " " if is_right else ": "
+        text = f"{text}{between}within {size:g} u and a factor of {factor:g}"
+    pairs = counted(bounds.pairs)
+    if bounds.since is not None:
+        pairs = f"{pairs} since {since}" if since else f"its last {pairs}"
+    if bounds.more < 1.0:
+        return f"{text} ({pairs})"
+    aim = f"for {FINER:g} u" if is_right else "to call it right"
+    return f"{text} ({pairs}; some {_one_digit(bounds.more)} more {aim})"
+
+
+def _rounded_up(number: float) -> float:
+    """Return a bound rounded up to tenths, to hundredths below a tenth."""
+    places = 1 if number > 0.1 else 2
+    return max(math.ceil(number * 10.0**places - 1e-9), 1.0) / 10.0**places
+
+
+def _one_digit(number: float) -> str:
+    place = 10.0 ** math.floor(math.log10(number))
+    return f"{round(number / place) * place:.0f}"
 
 
 def counted(pairs: int) -> str:

@@ -288,7 +288,7 @@ class Fleet:
             report.rejected,
             suspicion,
             tuple(name for name in self._limits if name in alerts),
-            line.far,
+            line.calm,
         )
         numbers = dict(zip(STATISTICS, line.statistics, strict=True))
         return SeriesVerdict(

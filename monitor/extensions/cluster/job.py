@@ -67,7 +67,7 @@ _TABLE: Final = pa.schema(
 _OF_A_LINE: Final = tuple(
     name
     for name in results.SeriesLine.__struct_fields__
-    if name not in ("statistics", "alerts", "far")
+    if name not in ("statistics", "alerts", "calm", "right")
 )
 # Tables besides that of the series, in their own folders.
 BESIDE: Final = {

@@ -61,7 +61,7 @@ class Results(NamedTuple):
 class SeriesLine(msgspec.Struct, array_like=True):
     """One series; ``statistics`` in the order of :data:`STATISTICS`.
 
-    ``far`` is as in :class:`.state_sentences.Circumstances`.
+    ``calm`` is as in :class:`.state_sentences.Circumstances`.
     """
 
     sensor: str
@@ -78,7 +78,8 @@ class SeriesLine(msgspec.Struct, array_like=True):
     last_pair: float
     withdrawn: bool
     statistics: list[float]
-    far: int = 0
+    calm: str = ""
+    right: bool = False
 
 
 class SeriesReport(msgspec.Struct, array_like=True):
@@ -208,7 +209,8 @@ def series_lines(snapshot: Snapshot, rows: Sequence[int]) -> list[SeriesLine]:
             last_pair=float(snapshot.last_pair[row]),
             withdrawn=bool(snapshot.withdrawn[row]),
             statistics=statistics,
-            far=0 if snapshot.far is None else int(snapshot.far[row]),
+            calm=snapshot.calm[row] if snapshot.calm else "",
+            right=snapshot.right is not None and bool(snapshot.right[row]),
         )
         for row, statistics in zip(rows, columns, strict=True)
     ]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from harness.series import drawn, pairs
+from harness.verdict_sensors import whole
 
 from monitor.core.analysis.remarks import remarks
-from monitor.core.verdict import Pairs, judge_file
+from monitor.core.verdict import Pairs
 
 
 def said(c, begins: str) -> list[str]:
@@ -53,7 +54,7 @@ def test_bins_are_of_what_the_errors_of_an_honest_sensor_do_not_go_with():
         made = remarks(c, np.random.default_rng(1), model)
         (said_so,) = [each for each in made if f"bins of {of}" in each]
         assert "none differs from 1 by more than chance" in said_so
-        assert judge_file(Pairs.of(c)).error_model == model
+        assert whole(Pairs.of(c)).error_model == model
 
 
 def test_a_constant_u_has_no_bins_but_those_of_time_which_are_not_told_as_its_own():

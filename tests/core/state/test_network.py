@@ -94,15 +94,14 @@ def test_a_few_errors_that_spoil_the_mean_square_are_told_while_they_are_in_the_
         assert snapshot.alerts["outliers"].tolist() == [False]
         told.append((snapshot.sentences[0], float(snapshot.statistics["calibration_zms"][0])))
 
-    right = "as right as it says"
     one, two = (
         f", but for {few} more than 4 standard uncertainties off"
         for few in ("1 of 100 pairs, which is", "2 of 200 pairs, which are")
     )
-    assert told[5][0] == right
-    assert told[9][0] == right + one
-    assert told[19][0] == right + two
-    assert told[-1][0] == right  # both have left the window of 200 pairs
+    assert "but for" not in told[5][0]
+    assert told[9][0].endswith(one)
+    assert told[19][0].endswith(two)
+    assert "but for" not in told[-1][0]  # both have left the window of 200 pairs
     assert told[5][1] < 1.6
     assert min(told[9][1], told[19][1]) > 4.0
 

@@ -7,10 +7,11 @@ import re
 
 import numpy as np
 import pytest
+from harness.verdict_sensors import whole
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.verdict import UNDECIDED, Pairs, judge, judge_all, judge_file
+from monitor.core.verdict import UNDECIDED, Pairs, judge, judge_all
 
 STATES = ("right", "fault", UNDECIDED)
 SIZES = (1e-12, 1e-3, 1.0, 1e3, 1e15)
@@ -71,8 +72,7 @@ def holds(verdict, p):
     if verdict.scale.is_known:
         assert verdict.scale.lower >= 0.0
     remedy = verdict.remedy
-    is_over = verdict.sentence.startswith("as right as it says")  # wrong before, right now
-    assert (remedy is not None) == (verdict.state == "fault" and not is_over)
+    assert (remedy is not None) == (verdict.state == "fault")
     if remedy is not None and remedy.kind != "none":
         assert remedy.crps_after < remedy.crps_before
         assert math.isnan(remedy.scale_u) or 0.0 < remedy.scale_u < math.inf
@@ -81,23 +81,22 @@ def holds(verdict, p):
 @given(p=series(), part=st.floats(0.0, 1.0))
 def test_any_pairs_have_a_verdict_without_a_warning(p, part):
     with np.errstate(all="raise", under="ignore"):
-        for alarm in (None, *({int(part * (p.n - 1))} if p.n else ())):
-            holds(judge(p, alarm=alarm, unit="kg"), p)
-        holds(judge_file(p, unit="kg"), p)
+        holds(judge(p, alarm=int(part * max(p.n - 1, 0)), unit="kg"), p)
+        holds(whole(p, unit="kg"), p)
 
 
 @given(some=st.lists(series(most=70), max_size=6))
 def test_any_pairs_are_judged_among_others_as_alone(some):
     with np.errstate(all="raise", under="ignore"):
-        many = judge_all(some, alarm=[p.n // 2 if p.n else None for p in some])
+        many = judge_all(some, alarm=[p.n // 2 for p in some])
         for p, found in zip(some, many, strict=True):
-            assert repr(found) == repr(judge(p, alarm=p.n // 2 if p.n else None))
+            assert repr(found) == repr(judge(p, alarm=p.n // 2))
 
 
 @given(p=series(most=3))
 def test_a_few_pairs_are_undecided(p):
-    assert judge(p).state == UNDECIDED
-    assert judge_file(p).state == UNDECIDED
+    assert judge(p, alarm=0).state == UNDECIDED
+    assert whole(p).state == UNDECIDED
 
 
 @pytest.mark.parametrize("n", [40, 300, 512])
@@ -108,6 +107,6 @@ def test_a_reference_less_certain_than_the_sensor_is_no_fault(n):
     for _ in range(10):
         reference, ones = random.normal(20.0, 10.0, n), np.ones(n)
         value = reference + math.sqrt(26.0) * random.standard_normal(n)
-        found.append(judge_file(Pairs(60.0 * np.arange(n), value, ones, reference, 5.0 * ones)))
+        found.append(whole(Pairs(60.0 * np.arange(n), value, ones, reference, 5.0 * ones)))
 
     assert [each.state for each in found].count("fault") <= 1, found

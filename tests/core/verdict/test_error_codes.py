@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from harness.verdict_sensors import whole
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.join_index import Concern
@@ -16,7 +17,6 @@ from monitor.core.state.network import Network
 from monitor.core.verdict import FAULTS, judge
 from monitor.core.verdict.error_codes import coded_pairs, is_known
 from monitor.core.verdict.pairs import Pairs
-from monitor.core.verdict.whole import judge_file
 from monitor.journal.in_memory import InMemoryStore
 
 N = 300
@@ -132,13 +132,13 @@ def test_numbers_that_are_not(number):
 @pytest.mark.parametrize("side", SIDES)
 def test_a_file_says_which_code_it_holds_and_judges_the_rest(side):
     pairs = coded(sensor(3, 2000), side, np.arange(40, 2000, 50))
-    found = judge_file(pairs)
+    found = whole(pairs)
 
     assert (found.fault, found.state) == ("outliers", "fault")
     assert "-999 in 2.0 % of its" in found.sentence
     assert "error code" in found.advice
-    assert judge_file(coded(pairs, side, slice(0, 0))).fault == "outliers"
-    rare = judge_file(coded(sensor(3, 20_000), side, [500, 9000]))
+    assert whole(coded(pairs, side, slice(0, 0))).fault == "outliers"
+    rare = whole(coded(sensor(3, 20_000), side, [500, 9000]))
     assert rare.state == "right", rare.sentence
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import HOUR, START, autoregressive, sensor
+from harness.verdict_sensors import HOUR, START, autoregressive, sensor, whole
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
-from monitor.core.verdict import FAULT, Pairs, Verdict, judge, judge_file
+from monitor.core.verdict import FAULT, Pairs, Verdict, judge
 from monitor.core.verdict.likely_mistakes import candidates, likely_mistake
 from monitor.decode.units import conversion
 from monitor.journal.in_memory import InMemoryStore
@@ -34,7 +34,7 @@ def asked(fault, *, unit="", mean=500.0, spread=60.0, u=5.0, slow=0.0, seeds=ran
         reference = truth + 0.2 * u * random.standard_normal(n)
         time = START + HOUR * np.arange(n)
         p = Pairs(time, value, sent, reference, np.full(n, 0.2 * u))
-        found += [judge(p, alarm=min(60, n - 1), unit=unit), judge_file(p, unit=unit)]
+        found += [judge(p, alarm=min(60, n - 1), unit=unit), whole(p, unit=unit)]
     return found
 
 
@@ -142,7 +142,7 @@ def test_any_pairs_have_an_answer(p, unit):
 
 
 def test_a_right_sensor_is_asked_nothing():
-    assert not any(judge_file(sensor(seed)).sentence.endswith("?") for seed in range(10))
+    assert not any(whole(sensor(seed)).sentence.endswith("?") for seed in range(10))
 
 
 @pytest.mark.parametrize(("common", "correlation"), [(False, 1.0), (True, 1.0), (False, 0.0)])

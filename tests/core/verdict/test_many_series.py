@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import sensor, since, widened
+from harness.verdict_sensors import sensor, since, whole, widened
 
-from monitor.core.verdict import Pairs, judge, judge_all
+from monitor.core.verdict import Pairs, judge, judge_all, judge_whole
 
 FAULTS = (
     None,
@@ -31,7 +31,7 @@ def fleet(seed, lengths):
 def test_many_are_judged_as_each_alone(seed):
     lengths = np.random.default_rng(seed).integers(0, 513, 70).tolist()
     pairs = list(fleet(100 * seed, lengths))
-    alarm = [None if i % 5 == 0 else min(80, max(p.n - 1, 0)) for i, p in enumerate(pairs)]
+    alarm = [min(80, max(p.n - 1, 0)) for p in pairs]
     unit = [("kg", "V", "")[i % 3] for i in range(len(pairs))]
     began = [float("nan") if i % 2 else 1.77e9 for i in range(len(pairs))]
     many = judge_all(pairs, alarm=alarm, began=began, unit=unit)
@@ -39,6 +39,15 @@ def test_many_are_judged_as_each_alone(seed):
     for p, at, name, first, found in zip(pairs, alarm, unit, began, many, strict=True):
         alone = judge(p, alarm=at, began=first, unit=name)
         assert repr(found) == repr(alone)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_calm_series_are_judged_as_each_alone(seed):
+    lengths = np.random.default_rng(seed).integers(0, 513, 70).tolist()
+    pairs = list(fleet(100 * seed, lengths))
+
+    for p, among in zip(pairs, judge_whole(pairs), strict=True):
+        assert repr(among) == repr(whole(p))
 
 
 def test_what_earlier_verdicts_said_goes_with_its_series():
@@ -55,12 +64,12 @@ def test_what_earlier_verdicts_said_goes_with_its_series():
 
 
 def test_no_series_have_no_verdicts():
-    assert judge_all([]) == []
+    assert judge_all([], alarm=[]) == []
 
 
 def test_a_few_pairs_among_many_are_undecided():
     short = Pairs(*(np.ones(2) for _ in range(5)))
-    many = judge_all([short, *fleet(7, [200, 300])])
+    many = judge_all([short, *fleet(7, [200, 300])], alarm=[0, 100, 100])
 
     assert many[0].state == "undecided"
     assert many[0].pairs == 2

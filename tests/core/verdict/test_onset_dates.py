@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from harness.verdict_sensors import whole
 
-from monitor.core.verdict import Pairs, judge, judge_all, judge_file
+from monitor.core.verdict import Pairs, judge, judge_all
 
 HEALTHY, ALARM = 100, 110
 MINUTE = 60.0
@@ -38,7 +39,7 @@ def test_what_was_an_offset_first_has_two_dates():
 
 
 def test_a_file_tells_when_its_last_fault_began():
-    found = judge_file(turned(3))
+    found = whole(turned(3))
 
     assert found.fault == "understated"
     assert ", since 1970-01-01 04:" in found.sentence
@@ -148,4 +149,4 @@ def test_a_file_without_times_has_no_dates():
     p = turned(1)
     untimed = Pairs(np.arange(p.n) + 0.0, p.value, p.u, p.reference, p.u_ref, timed=False)
 
-    assert np.isnan(judge_file(untimed).changed)
+    assert np.isnan(whole(untimed).changed)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import HOUR, START, autoregressive, sensor
+from harness.verdict_sensors import HOUR, START, autoregressive, sensor, whole
 
-from monitor.core.verdict import Pairs, judge, judge_file
+from monitor.core.verdict import Pairs, judge
 from tests.core.verdict.test_judge import ALARM, FAULTS, N
 
 
@@ -27,7 +27,7 @@ def test_an_offset_of_a_predictive_sensor_is_no_gain(spread, predictive):
 @pytest.mark.parametrize("predictive", [False, True])
 def test_the_error_model_is_told_by_the_data(predictive):
     wanted = "predictive" if predictive else "classical"
-    found = [judge(sensor(seed, N, predictive=predictive)).error_model for seed in range(20)]
+    found = [whole(sensor(seed, N, predictive=predictive)).error_model for seed in range(20)]
 
     assert found.count(wanted) >= 16, found
     assert len(set(found) - {wanted, "undecided"}) <= 1
@@ -66,7 +66,7 @@ def test_readings_of_another_subject_are_named_as_such(slow):
     """They were late, had the wrong sign or understated their uncertainty, each by chance."""
     found = [strangers(seed, slow=slow) for seed in range(20)]
     names = [judge(p, alarm=30).fault for p in found]
-    of_files = [judge_file(p).fault for p in found]
+    of_files = [whole(p).fault for p in found]
 
     assert names.count("unrelated") >= 17, names
     assert of_files.count("unrelated") >= 17, of_files
@@ -74,7 +74,7 @@ def test_readings_of_another_subject_are_named_as_such(slow):
 
 
 def test_unrelated_readings_get_no_number_and_no_adjustment():
-    verdict = judge_file(strangers(1), unit="kg")
+    verdict = whole(strangers(1), unit="kg")
 
     assert verdict.sentence == "has readings that have nothing to do with its references"
     assert verdict.advice.startswith("check whether key, subject and place")

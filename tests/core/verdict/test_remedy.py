@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 import scoringrules
-from harness.verdict_sensors import sensor, since, widened
+from harness.verdict_sensors import sensor, since, whole, widened
 
-from monitor.core.verdict import Pairs, judge, judge_file
+from monitor.core.verdict import Pairs, judge
 
 ONSET, ALARM, N, NEXT = 100, 120, 260, 100
 SEEDS = range(10)
@@ -113,7 +113,7 @@ def interval_scores(p: Pairs, remedy):
 @pytest.mark.parametrize(("factor", "n"), [(1.5, 300), (0.67, 300), (1.3, 2000)])
 def test_a_u_that_is_a_little_wrong_gets_its_factor_and_later_pairs_gain_by_it(factor, n, u):
     """The best factor saves 3 % of the CRPS at 1.5; the interval score falls by a quarter."""
-    remedies = [judge_file(scaled(seed, n, factor=factor, u=u)).remedy for seed in range(20)]
+    remedies = [whole(scaled(seed, n, factor=factor, u=u)).remedy for seed in range(20)]
     advised = [each for each in remedies if each and each.kind == "scale_u"]
 
     assert len(advised) >= (12 if u == 0.2 else 16)
@@ -125,7 +125,7 @@ def test_a_u_that_is_a_little_wrong_gets_its_factor_and_later_pairs_gain_by_it(f
 
 @pytest.mark.parametrize("factor", [1.5, 0.67])
 def test_with_heavy_tails_no_factor_makes_later_pairs_worse(factor):
-    found = [judge_file(scaled(s, 300, factor=factor, u="constant", shape="t4")) for s in range(20)]
+    found = [whole(scaled(s, 300, factor=factor, u="constant", shape="t4")) for s in range(20)]
     remedies = [each.remedy for each in found if each.remedy and each.remedy.kind == "scale_u"]
     later = scaled(99, 20_000, factor=factor, u="constant", shape="t4")
 
@@ -137,14 +137,14 @@ def test_with_heavy_tails_no_factor_makes_later_pairs_worse(factor):
 def test_an_honest_sensor_gets_none_from_its_file_or_after_a_false_alarm(u):
     for seed in range(20):
         p = scaled(seed, 300, factor=1.0, u=u)
-        for verdict in (judge_file(p), judge(p, alarm=60)):
+        for verdict in (whole(p), judge(p, alarm=60)):
             assert verdict.remedy is None or verdict.remedy.kind == "none"
 
 
 def test_the_factor_beside_an_offset_is_judged_once_the_offset_is_gone():
     later = sensor(99, 4000, scale=1.7, fault=since(0, lambda value, _: value + 6.0))
     remedies = [
-        judge_file(sensor(seed, 300, scale=1.7, fault=since(0, lambda v, _: v + 6.0))).remedy
+        whole(sensor(seed, 300, scale=1.7, fault=since(0, lambda v, _: v + 6.0))).remedy
         for seed in range(10)
     ]
 

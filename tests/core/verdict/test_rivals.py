@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import sensor, since
+from harness.verdict_sensors import sensor, since, whole
 
-from monitor.core.verdict import judge, judge_file
+from monitor.core.verdict import judge
 from tests.core.verdict.test_judge import ALARM, FAULTS, ONSET, SEEDS, N
 
 
@@ -60,7 +60,7 @@ def test_a_lag_does_not_hide_an_offset(offset):
         sensor(seed, N, slow=0.95, fault=since(0, lambda v, _: np.roll(v, 3))) for seed in SEEDS
     ]
     both = [dataclasses.replace(p, value=p.value + offset) for p in late]
-    found = [judge(p, alarm=60) for p in both] + [judge_file(p) for p in both]
+    found = [judge(p, alarm=60) for p in both] + [whole(p) for p in both]
 
     assert [each.fault for each in found] == ["lag"] * len(found)
     assert all("3 pairs before and reads " in each.sentence for each in found), found[0].sentence

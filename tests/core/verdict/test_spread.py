@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import HOUR, START
+from harness.verdict_sensors import HOUR, START, whole
 
-from monitor.core.verdict import Estimate, Pairs, document, judge, judge_file
+from monitor.core.verdict import Estimate, Pairs, document, judge
 from monitor.core.verdict.spread import on_stated
 
 
@@ -41,7 +41,7 @@ def comma(value, u):
 def test_one_bad_row_is_no_wrong_uncertainty(row, n):
     for seed in range(6):
         p = pairs(seed, n, change=row)
-        for verdict in (judge_file(p), *(judge(p, alarm=at) for at in (n // 2, n - 1))):
+        for verdict in (whole(p), *(judge(p, alarm=at) for at in (n // 2, n - 1))):
             assert verdict.fault != "understated" or verdict.state != "fault"
             assert not verdict.scale.is_known or 0.6 < verdict.scale.value < 1.4
             assert "understates" not in verdict.sentence, verdict.sentence
@@ -51,7 +51,7 @@ def test_many_bad_rows_are_outliers():
     def bad(value, u):
         u[::20] = 1e-6
 
-    assert judge_file(pairs(1, 400, change=bad)).fault == "outliers"
+    assert whole(pairs(1, 400, change=bad)).fault == "outliers"
 
 
 def at_least(verdict):
@@ -66,7 +66,7 @@ def at_least(verdict):
 def test_beside_a_reference_as_uncertain_as_it_says_an_overstated_u_has_one_bound(seed):
     """The reference's own part is all of the error: u / 3 and u / 30 look alike."""
     p = pairs(seed, 400, scale=1.0 / 30.0, u_ref=1.0)
-    for verdict in (judge_file(p), judge(p, alarm=20)):
+    for verdict in (whole(p), judge(p, alarm=20)):
         said = document(verdict, "kg")
 
         assert 1.0 < at_least(verdict) <= 30.0
@@ -78,7 +78,7 @@ def test_beside_a_reference_as_uncertain_as_it_says_an_overstated_u_has_one_boun
 @pytest.mark.parametrize("offset", [0.0, 5.0])
 def test_errors_that_are_all_alike_advise_no_u_near_0(offset):
     p = pairs(3, 300, scale=0.0, offset=offset)
-    for verdict in (judge_file(p), judge(p, alarm=20)):
+    for verdict in (whole(p), judge(p, alarm=20)):
         assert at_least(verdict) == 10.0
         assert not verdict.remedy.scale_u < 0.1
         assert "e-" not in verdict.advice
@@ -95,7 +95,7 @@ def test_a_factor_that_is_not_told_from_0_has_an_upper_end_alone(factor):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_factor_that_is_known_is_still_told_with_its_interval(seed):
-    verdict = judge_file(pairs(seed, 400, scale=0.2))
+    verdict = whole(pairs(seed, 400, scale=0.2))
     said = document(verdict, "kg")
     found = re.search(
         r"overstates its uncertainty by a factor of ([\d.]+) \(([\d.]+) to", verdict.sentence

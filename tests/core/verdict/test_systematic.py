@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from harness.verdict_sensors import whole
 
 from monitor.core.model import Float
 from monitor.core.pairing.series_rules import Systematic
-from monitor.core.verdict import FAULT, IS_RIGHT, Pairs, judge, judge_all, judge_file
+from monitor.core.verdict import FAULT, IS_RIGHT, Pairs, judge, judge_all
 from monitor.core.verdict.sentences import document
 
 U = 2.0
@@ -37,14 +38,14 @@ def sensor(
 def test_a_level_within_twice_the_systematic_part_is_nobodys_fault(level):
     found = [sensor(level * FIXED, seed=seed) for seed in range(40)]
 
-    assert sum(judge_file(each).state == IS_RIGHT for each in found) >= 38
-    assert sum(judge(each).state == IS_RIGHT for each in found) >= 32
+    assert sum(whole(each).state == IS_RIGHT for each in found) >= 38
+    assert sum(whole(each).state == IS_RIGHT for each in found) >= 32
 
 
 def test_the_same_errors_are_a_fault_where_nothing_is_declared():
     p = sensor(1.6 * FIXED, declared=False)
 
-    assert judge_file(p).fault == "offset"
+    assert whole(p).fault == "offset"
     assert judge(p, alarm=100).fault == "offset"
 
 
@@ -52,7 +53,7 @@ def test_the_same_errors_are_a_fault_where_nothing_is_declared():
 def test_a_level_beyond_it_is_told_whole(level):
     p = sensor(level * FIXED)
 
-    for found in (judge_file(p), judge(p, alarm=50)):
+    for found in (whole(p), judge(p, alarm=50)):
         assert (found.state, found.fault) == (FAULT, "offset")
         assert found.size.lower < level * FIXED < found.size.upper
 
@@ -62,7 +63,7 @@ def test_the_factor_is_that_of_the_whole_stated_uncertainty(factor):
     p = sensor(0.7 * FIXED, factor * CHANCE, n=1500)
     true = np.hypot(FIXED, factor * CHANCE) / U
 
-    for found in (judge_file(p), judge(p, alarm=50)):
+    for found in (whole(p), judge(p, alarm=50)):
         assert found.fault == ("understated" if factor > 1.0 else "overstated")
         assert found.scale.lower < true < found.scale.upper
 
@@ -76,10 +77,11 @@ def test_a_series_with_a_systematic_part_is_judged_alike_among_others():
 
 
 def test_a_bias_within_it_is_said_to_be_within_it():
-    found = judge_file(sensor(1.2 * FIXED), unit="kg")
+    found = whole(sensor(1.2 * FIXED), unit="kg")
 
     told = re.fullmatch(
-        r"as right as it says: its mean error of ([0-9.]+) kg lies within the ([0-9.]+) kg "
+        r"right within 0(?:\.\d+)? u and a factor of 1\.\d+ \(.*\): "
+        r"its mean error of ([0-9.]+) kg lies within the ([0-9.]+) kg "
         r"that its declared systematic part explains \(k = 2\)",
         found.sentence,
     )
@@ -103,7 +105,7 @@ def test_a_bias_beyond_it_is_said_to_be_beyond_it_and_taken_off_whole():
 def test_nothing_is_said_of_it_where_nothing_is_declared(level):
     p = sensor(level * FIXED, declared=False)
 
-    for found in (judge_file(p, unit="kg"), judge(p, alarm=50, unit="kg")):
+    for found in (whole(p, unit="kg"), judge(p, alarm=50, unit="kg")):
         assert "declared" not in found.sentence
         assert document(found, "kg")["explained"] is None
 
@@ -112,5 +114,5 @@ def test_a_drift_is_one_also_while_it_is_within_it():
     p = sensor(0.0, n=400)
     p = replace(p, value=p.value + np.linspace(-1.6, 1.6, 400) * FIXED)
 
-    assert judge_file(p).fault == "drift"
+    assert whole(p).fault == "drift"
     assert judge(p, alarm=200).fault == "drift"

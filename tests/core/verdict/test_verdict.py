@@ -7,11 +7,11 @@ import re
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import sensor, since, widened
+from harness.verdict_sensors import sensor, since, whole, widened
 
 from monitor.core.snapshot.state_sentences import state_sentence
 from monitor.core.snapshot.states import _numbers
-from monitor.core.verdict import FAULTS, judge, judge_all, judge_file
+from monitor.core.verdict import FAULTS, judge, judge_all
 
 ONSET, ALARM, N = 150, 170, 300
 STUCK = since(ONSET, lambda value, late: np.full(late.size, value[0]))
@@ -62,7 +62,7 @@ def test_an_estimate_is_the_factor_on_u_and_the_sentence_its_number_or_reciproca
 @pytest.mark.parametrize("turned", [0, 100])
 def test_a_wrong_sign_is_advised_alike_live_and_in_files(turned):
     p = sensor(3, 400, fault=since(turned, lambda value, _: 100.0 - value))
-    told = [judge_file(p, unit="kg"), judge(p, alarm=turned + 10, unit="kg")]
+    told = [whole(p, unit="kg"), judge(p, alarm=turned + 10, unit="kg")]
     few = judge(p.rows(slice(0, turned + 14)), alarm=turned + 10, unit="kg")
 
     assert [each.fault for each in told] == ["sign", "sign"]
@@ -80,7 +80,7 @@ def test_a_wrong_sign_is_advised_alike_live_and_in_files(turned):
 )
 def test_a_reference_as_uncertain_as_the_sensor_is_not_once_so(ratio, says):
     assert says in state_sentence("ok", None, 50, {"calibration_u_ref_ratio": ratio})
-    assert state_sentence("unknown", None, 1, {}) == "not clear yet (1 pair)"
+    assert state_sentence("unknown", None, 1, {}) == "no fault found yet (1 pair)"
 
 
 def test_noise_has_no_due_date_and_crosses_nothing():

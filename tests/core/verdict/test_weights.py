@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from harness.verdict_sensors import whole
 
 from monitor.core.detector.detector import Detector
-from monitor.core.verdict import FAULT, Pairs, judge_all, judge_file
+from monitor.core.verdict import FAULT, Pairs, judge_all
 from monitor.core.verdict.weights import usual_u
 
 PAIRS = 600
@@ -55,7 +56,7 @@ def holds(estimate, truth):
 def test_an_offset_is_as_large_as_it_is(model, share, least):
     pairs = sensors(model, share, fault=20.0, least=least)
 
-    verdicts = [judge_file(p) for p in pairs]
+    verdicts = [whole(p) for p in pairs]
 
     levels = np.array([each.level.value for each in verdicts])
     by_chance = (least + 102.0 * share) / np.sqrt(PAIRS * STREAMS)
@@ -83,7 +84,7 @@ def test_advice_and_live_sentence_say_the_same_size(model):
 def test_a_drift_and_its_level_are_as_large_as_they_are(model, share):
     pairs = sensors(model, share, fault=20.0 * np.arange(1, PAIRS + 1) / PAIRS)
 
-    verdicts = [each for each in map(judge_file, pairs) if each.fault == "drift"]
+    verdicts = [each for each in map(whole, pairs) if each.fault == "drift"]
 
     assert len(verdicts) >= 0.4 * STREAMS
     a_day = 20.0 / PAIRS * 24.0
@@ -100,7 +101,7 @@ def test_a_gain_is_as_large_as_it_is(share):
         value = 100.0 + 1.3 * (p.value - 100.0)
         pairs.append(Pairs(p.time, value, share * np.abs(value), p.reference, p.u_ref))
 
-    gains = [each.gain for each in map(judge_file, pairs) if each.fault == "gain"]
+    gains = [each.gain for each in map(whole, pairs) if each.fault == "gain"]
 
     assert len(gains) >= 0.4 * STREAMS
     assert np.mean([holds(each, 1.3) for each in gains]) >= 0.9
@@ -115,7 +116,7 @@ def test_an_honest_sensor_is_not_accused(model, share, least):
 
     live = judged_live(pairs)
 
-    assert sum(judge_file(p).state == FAULT for p in pairs) <= 0.05 * STREAMS
+    assert sum(whole(p).state == FAULT for p in pairs) <= 0.05 * STREAMS
     assert sum(each.state == FAULT for each in live) <= 0.05 * STREAMS
 
 
@@ -123,7 +124,7 @@ def test_of_readings_about_0_no_honest_one_has_a_gain():
     """Its u is 0.3 degC + 10 %, smaller for what is nearer to 0, whether by chance or not."""
     pairs = [sensor(seed, "classical", 0.1, least=0.3, middle=5.0) for seed in range(40)]
 
-    assert sum(judge_file(p).state == FAULT for p in pairs) <= 2
+    assert sum(whole(p).state == FAULT for p in pairs) <= 2
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -160,7 +161,7 @@ def test_a_few_wild_pairs_do_not_move_what_weighs_the_others():
 def test_the_sentence_says_that_u_follows_the_error():
     clause = "; states a smaller u when it reads low"
 
-    assert judge_file(sensor(1, "classical", 0.15, fault=20.0)).sentence.endswith(clause)
-    assert judge_file(sensor(1, "classical", 0.15)).sentence.endswith(clause)
-    assert clause not in judge_file(sensor(1, "predictive", 0.15, fault=20.0)).sentence
-    assert clause not in judge_file(sensor(1, "classical", 0.15, of_truth=True)).sentence
+    assert whole(sensor(1, "classical", 0.15, fault=20.0)).sentence.endswith(clause)
+    assert whole(sensor(1, "classical", 0.15)).sentence.endswith(clause)
+    assert clause not in whole(sensor(1, "predictive", 0.15, fault=20.0)).sentence
+    assert clause not in whole(sensor(1, "classical", 0.15, of_truth=True)).sentence

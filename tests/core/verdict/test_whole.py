@@ -7,11 +7,11 @@ import re
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import START, autoregressive, sensor, since, widened
+from harness.verdict_sensors import START, autoregressive, sensor, since, whole, widened
 
-from monitor.core.verdict import Pairs, judge_file
+from monitor.core.verdict import Pairs
 
-CALM = ("not clear yet", "may be wrong", "shows no fault")
+CALM = ("no fault found yet", "may be wrong")
 
 
 def cycle(value, truth, _):
@@ -27,7 +27,7 @@ def cycle(value, truth, _):
 )
 @pytest.mark.parametrize("n", [60, 3000])
 def test_honest_files_are_not_accused(changes, n):
-    found = [judge_file(sensor(seed, n, **changes)) for seed in range(20)]
+    found = [whole(sensor(seed, n, **changes)) for seed in range(20)]
 
     assert sum(each.state == "fault" for each in found) <= 1, [each.sentence for each in found]
 
@@ -40,18 +40,18 @@ def test_slow_honest_errors_are_not_accused(rho):
         error = autoregressive(random.standard_normal(5000), rho)
         reference = 20.0 + 3.0 * random.standard_normal(5000)
         ones = np.ones(5000)
-        found.append(
-            judge_file(Pairs(np.arange(5000.0), reference + error, ones, reference, 0 * ones))
-        )
+        found.append(whole(Pairs(np.arange(5000.0), reference + error, ones, reference, 0 * ones)))
 
     assert sum(each.state == "fault" for each in found) <= 1
 
 
 def test_many_honest_pairs_are_right():
-    verdict = judge_file(sensor(1, 20_000))
+    verdict = whole(sensor(1, 20_000))
 
     assert verdict.state == "right"
-    assert verdict.sentence == "as right as it says"
+    assert re.fullmatch(
+        r"right within 0\.0\d u and a factor of 1\.0\d \(20000 pairs\)", verdict.sentence
+    )
     assert verdict.error_model == "classical"
     assert verdict.fault == ""
 
@@ -65,32 +65,32 @@ def test_many_honest_pairs_are_right():
     ],
 )
 def test_what_is_clear_and_too_little_to_mend_is_told(changes, told):
-    verdict = judge_file(sensor(3, 4000, **changes))
+    verdict = whole(sensor(3, 4000, **changes))
 
     assert verdict.state == "right"
-    assert re.fullmatch(f"nearly right: {told}, too little to correct", verdict.sentence)
+    within = r"right within [\d.]+ u and a factor of [\d.]+ \(4000 pairs\)"
+    assert re.fullmatch(f"{within}: {told}, too little to correct", verdict.sentence)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_few_errors_that_spoil_the_mean_square_are_told_beside_a_right_sensor(seed):
-    """One error in 200 is no fault, but a ZMS of 5 beside "as right as it says" is a riddle."""
+    """One error in 200 is no fault, but a ZMS of 5 beside "right" is a riddle."""
     some = since(0, lambda value, late: np.where(late % 200 == 99, value + 30.0, value))
-    verdict = judge_file(sensor(seed, 1000, fault=some))
+    verdict = whole(sensor(seed, 1000, fault=some))
 
     assert verdict.state == "right"
-    assert verdict.sentence == (
-        "as right as it says, but for 5 of 1000 pairs, which are more than 4 standard "
-        "uncertainties off"
-    )
-    assert judge_file(sensor(seed, 1000)).sentence == "as right as it says"
+    few = ", but for 5 of 1000 pairs, which are more than 4 standard uncertainties off"
+    assert verdict.sentence.startswith("right within 0.")
+    assert verdict.sentence.endswith(few)
+    assert "but for" not in whole(sensor(seed, 1000)).sentence
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
 def test_honest_files_are_not_told_to_be_nearly_right(shape):
-    found = [judge_file(sensor(seed, 2000, shape=shape)).sentence for seed in range(40)]
+    found = [whole(sensor(seed, 2000, shape=shape)).sentence for seed in range(40)]
 
-    assert sum(each.startswith("nearly") for each in found) <= 1, found
+    assert sum("too little" in each for each in found) <= 1, found
 
 
 FAULTS = {
@@ -107,7 +107,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", sorted(FAULTS))
 def test_a_fault_of_the_whole_file_is_named(name):
-    found = [judge_file(sensor(seed, 1500, **FAULTS[name])).fault for seed in range(6)]
+    found = [whole(sensor(seed, 1500, **FAULTS[name])).fault for seed in range(6)]
 
     assert found.count(name) >= 5, found
 
@@ -115,7 +115,7 @@ def test_a_fault_of_the_whole_file_is_named(name):
 def test_a_file_without_times_has_no_dates():
     p = sensor(3, 1500, **FAULTS["drift"])
     bare = Pairs(np.zeros(p.n), p.value, p.u, p.reference, p.u_ref, timed=False)
-    verdict = judge_file(bare)
+    verdict = whole(bare)
 
     assert verdict.fault == "drift"
     assert math.isnan(verdict.began)
@@ -124,7 +124,7 @@ def test_a_file_without_times_has_no_dates():
 
 
 def test_the_offset_of_a_file_is_told_with_its_interval():
-    found = [judge_file(sensor(seed, 1500, shape="AR", **FAULTS["offset"])) for seed in range(10)]
+    found = [whole(sensor(seed, 1500, shape="AR", **FAULTS["offset"])) for seed in range(10)]
 
     assert sum(each.level.lower <= 2.0 <= each.level.upper for each in found) >= 8
     assert sum(each.n_effective < 1000 for each in found) >= 9
@@ -136,7 +136,7 @@ def test_scale_does_not_hang_on_the_offset():
     u = random.uniform(3.0, 8.0, 1000)
     reference = random.normal(500.0, 100.0, 1000)
     value = reference + 40.0 + u * random.standard_normal(1000)
-    verdict = judge_file(Pairs(np.arange(1000.0), value, u, reference, 0.0 * u))
+    verdict = whole(Pairs(np.arange(1000.0), value, u, reference, 0.0 * u))
 
     assert verdict.fault == "offset"
     assert verdict.scale.lower < 1.0 < verdict.scale.upper
@@ -145,7 +145,7 @@ def test_scale_does_not_hang_on_the_offset():
 
 
 def test_widening_halfway_is_seen_over_all():
-    found = judge_file(sensor(5, 2000, scale=widened(2000, 1000, 4.0)))
+    found = whole(sensor(5, 2000, scale=widened(2000, 1000, 4.0)))
 
     assert found.fault == "understated"
 
@@ -160,9 +160,7 @@ def test_short_honest_files_are_not_accused(rho, n):
         error = autoregressive(random.standard_normal(n), rho)
         reference = 50.0 + 3.0 * random.standard_normal(n)
         ones = np.ones(n)
-        found = judge_file(
-            Pairs(np.arange(n) * 3600.0, reference + error, ones, reference, 0 * ones)
-        )
+        found = whole(Pairs(np.arange(n) * 3600.0, reference + error, ones, reference, 0 * ones))
         accused += found.state == "fault"
 
     assert accused <= 5
@@ -182,7 +180,7 @@ HALF = {
 @pytest.mark.parametrize("name", sorted(HALF))
 def test_a_file_that_changes_halfway_is_told_by_its_newest_piece(name):
     fault, label, size = HALF[name]
-    found = [judge_file(sensor(seed, 600, fault=fault)) for seed in range(12)]
+    found = [whole(sensor(seed, 600, fault=fault)) for seed in range(12)]
 
     assert sum(each.fault == label for each in found) >= 11, [each.sentence for each in found]
     assert sum(each.level.lower <= size <= each.level.upper for each in found) >= 10
@@ -196,11 +194,9 @@ def test_a_file_of_a_sensor_that_was_repaired_says_so():
     def repaired(value, _truth, _random):
         return value + np.where(np.arange(value.size) < 200, 6.0, 0.0)
 
-    found = [judge_file(sensor(seed, 600, fault=repaired), unit="kg") for seed in range(12)]
+    found = [whole(sensor(seed, 600, fault=repaired), unit="kg") for seed in range(12)]
 
-    told = (
-        r"(as right as it says|shows no fault) since .*, but (not|did) before: it read [56]\.\d kg"
-    )
+    told = r"(right|no fault found yet:) within .* \(\d+ pairs since 2026-"
     right = [each for each in found if re.match(told, each.sentence)]
     assert len(right) >= 10, [each.sentence for each in found]
     assert all(not each.fault and each.advice == "" for each in right)
@@ -218,7 +214,7 @@ def test_the_share_of_outliers_is_that_of_the_file(rho):
     error[far] = 10.0 * random.choice([-1.0, 1.0], int(far.sum()))
     reference = 50.0 + 3.0 * random.standard_normal(n)
     ones = np.ones(n)
-    found = judge_file(Pairs(np.arange(n) * 3600.0, reference + error, ones, reference, 0 * ones))
+    found = whole(Pairs(np.arange(n) * 3600.0, reference + error, ones, reference, 0 * ones))
 
     assert found.fault == "outliers"
     assert found.size.lower < 0.05 < found.size.upper < 0.12
@@ -227,7 +223,7 @@ def test_the_share_of_outliers_is_that_of_the_file(rho):
 @pytest.mark.parametrize("begin", [200, 1800, 3000])
 def test_a_sensor_stuck_at_the_end_is_stuck_for_as_many_pairs_as_it_is(begin):
     fault = since(begin, lambda _value, late: np.full(late.size, 51.234))
-    found = judge_file(sensor(1, 5000, fault=fault), unit="kg")
+    found = whole(sensor(1, 5000, fault=fault), unit="kg")
 
     assert found.fault == "stuck"
     assert found.pairs == 5000 - begin
@@ -236,7 +232,7 @@ def test_a_sensor_stuck_at_the_end_is_stuck_for_as_many_pairs_as_it_is(begin):
 
 def test_a_file_that_shows_nothing_clear_accuses_nobody_in_words():
     """Undecided is no accusation: "not as right as it says" is said of an alert that fires."""
-    found = [judge_file(sensor(seed, 60, scale=1.25)) for seed in range(30)]
+    found = [whole(sensor(seed, 60, scale=1.25)) for seed in range(30)]
     undecided = [each.sentence for each in found if each.state == "undecided"]
 
     assert len(undecided) >= 10
@@ -254,7 +250,7 @@ def test_a_fault_that_fills_a_file_of_heavy_tails_is_no_other_one_at_its_end(kin
         error = error - 1.0 if kind == "offset" else 0.5 * error
         reference = 50.0 + 3.0 * random.standard_normal(n)
         p = Pairs(np.arange(n), reference + error, np.ones(n), reference, np.zeros(n), timed=False)
-        found = judge_file(p)
+        found = whole(p)
         wrong += [found.sentence] if found.fault != kind else []
 
     assert len(wrong) <= 1, wrong

@@ -7,9 +7,9 @@ import re
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import HOUR, START
+from harness.verdict_sensors import HOUR, START, whole
 
-from monitor.core.verdict import Estimate, Pairs, judge, judge_file
+from monitor.core.verdict import Estimate, Pairs, judge
 from monitor.core.verdict.words import at_least, estimated
 
 NUMBER = r"(-?\d+(?:\.\d+)?(?:e[+-]\d+)?)"
@@ -68,7 +68,7 @@ def pairs(size, *, mean, spread, gain=1.0, offset=0.0, factor=1.0, n=300):
 )
 def test_advice_followed_to_the_letter_does_what_it_promises(fault, size):
     p = pairs(size, **fault)
-    verdict = judge_file(p, unit="kg")
+    verdict = whole(p, unit="kg")
     remedy = verdict.remedy
 
     assert remedy.kind != "none", verdict
@@ -88,7 +88,7 @@ def test_advice_followed_to_the_letter_does_what_it_promises(fault, size):
 )
 def test_advice_has_the_digits_of_the_sentence_and_stays_within_its_interval(fault, n):
     """No "add 63.4" beside "60 kg light (50 to 120)", which knows less."""
-    verdict = judge_file(pairs(5.0, mean=50.0, spread=3.0, n=n, **fault), unit="kg")
+    verdict = whole(pairs(5.0, mean=50.0, spread=3.0, n=n, **fault), unit="kg")
     size = re.search(rf"(?:reads|by a factor of) {NUMBER}", verdict.sentence)[1]
     added, scaled = (
         re.search(rf"{doing} {NUMBER}", verdict.advice)
@@ -110,7 +110,7 @@ def test_advice_has_the_digits_of_the_sentence_and_stays_within_its_interval(fau
 @pytest.mark.parametrize("size", [1e-9, 1e-3, 1.0, 1e6, 1e12])
 @pytest.mark.parametrize("offset", [3.0, -40.0, 24_691.34])
 def test_a_size_and_the_ends_of_its_interval_differ_as_they_are_written(size, offset):
-    told = judge_file(pairs(size, mean=50.0, spread=3.0, offset=offset), unit="Pa").sentence
+    told = whole(pairs(size, mean=50.0, spread=3.0, offset=offset), unit="Pa").sentence
     found = re.match(rf"reads {NUMBER} Pa (high|low) \({NUMBER} to {NUMBER}\)", told)
 
     assert found, told

@@ -1,0 +1,189 @@
+"""How right series are while no alert of them fires: bounds on level and factor, side by side.
+
+Rules of this file: all pairs of a series are one piece; dependence among them is estimated at
+several scales, and in doubt it is larger. A series is right where level and factor lie within
+bounds that hardly anybody would correct; the bounds are stated with it. A fit that is suspicious
+says nothing by itself: the pairs are then examined for a fault (:mod:`.whole`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+import scipy
+
+from monitor.core.model import Bool, Float, Int
+from monitor.core.verdict.pairs import (
+    Side,
+    cautious_rhos,
+    inflation,
+    inflation_of_squares,
+    long_inflations,
+)
+from monitor.core.verdict.relations import closed_up, gain_by, slopes_of
+from monitor.core.verdict.rivals import stuck_for
+from monitor.core.verdict.rows import FAR, dots, medians, quotients, robust_scales, sums
+from monitor.core.verdict.verdict import (
+    FINER,
+    IS_RIGHT,
+    LEVEL,
+    NO_SLOPES,
+    UNDECIDED,
+    Bounds,
+    Slopes,
+)
+
+FEWEST: Final = 8
+OFFSET: Final = 0.1  # u: an error beyond it is a fault
+SCALE: Final = (0.9, 1.1)
+FAR_HONEST: Final = 0.01
+T: Final = 4.0  # high because many names are tried on one series
+_SUSPICIOUS: Final = 3.5
+_RIGHT: Final = (0.5, 1.5)  # u and factor within which a series is right
+_FAR_AWAY: Final = 10.0  # times as many pairs as there are, beyond which nobody waits for them
+_PRIOR_PAIRS: Final = 4.0
+_NORMAL: Final = 3.0  # kurtosis; errors with less are not taken to say more of their spread
+_FLIPPED: Final = -1.3  # slope of the error on the reference; a wrong sign has -2
+
+
+class Fits(NamedTuple):
+    """A level and a line through all errors of each series; sizes in typical uncertainties.
+
+    ``level``, ``now`` (the line's end), ``slope`` and ``factor`` [3, series] are a value and the
+    ends of its interval, ``steep`` is t of the slope, which turns the line at the time ``middle``.
+    They come from the ``used`` pairs [series, pairs], which are not far off. ``inflation`` is that
+    of the level's variance, ``rho`` the largest autocorrelation that so few errors may have.
+    ``suspicious``: the pairs must be examined for a fault.
+    """
+
+    used: Bool
+    level: Float
+    now: Float
+    slope: Float
+    steep: Float
+    factor: Float
+    middle: Float
+    inflation: Float
+    rho: Float
+    slopes: list[Slopes]
+    suspicious: Bool
+
+    def left(self, p: Side, row: int) -> Float:
+        """Return what the line leaves of the errors of one series, over their uncertainty."""
+        n = int(p.n[row])
+        line = self.level[0, row] + self.slope[0, row] * (p.clock[row, :n] - self.middle[row])
+        return p.z[row, :n] - line * p.h[row, :n]
+
+
+def fits_of(p: Side) -> Fits:
+    """Return the fits of series of at least ``FEWEST`` pairs."""
+    off = p.z - medians(p.z, p.live)[:, None]
+    most = FAR * robust_scales(off, p.live)[:, None]
+    used = p.live & (np.abs(off) <= most)
+    n = np.count_nonzero(used, axis=1)
+    live, (z, h, t) = closed_up(used, n, (p.z, p.h, p.clock))
+    weight = sums(h * h)
+    middle, level = dots(h * h, t) / weight, dots(h, z) / weight
+    centred = (t - middle[:, None]) * h
+    square = dots(centred, centred)
+    slope = quotients(dots(centred, z), square)
+    off = z - level[:, None] * h
+    line = off - slope[:, None] * centred
+    rho = cautious_rhos(line, live, n)
+    least = inflation(rho)
+    # Some prior pairs of the stated spread: a few dependent errors lie near each other.
+    stated = _PRIOR_PAIRS * least
+    of_line = (stated + dots(line, line)) / np.maximum(stated + n - 2.0, 1.0)
+    flat, inflated = (np.maximum(long_inflations(each, live, n), least) for each in (off, line))
+    se = np.sqrt(of_line * inflated / weight)
+    steep = np.sqrt(quotients(of_line * inflated, square, np.inf))
+    end = 1.0 - middle
+    of_level = np.sqrt((stated + dots(off, off)) / (stated + n) * flat / weight)
+    slopes = slopes_of(p, np.zeros_like(p.n), p.n)
+    fits = Fits(
+        used,
+        _interval(level, of_level, n / flat),
+        _interval(level + slope * end, np.hypot(se, steep * end), n / inflated),
+        _interval(slope, steep, n / inflated),
+        quotients(slope, steep),
+        _factors(np.clip(p.z - level[:, None] * p.h, -most, most), p.live, p.n, flat, rho),
+        middle,
+        flat,
+        rho,
+        slopes,
+        np.zeros(n.size, dtype=np.bool_),
+    )
+    return fits._replace(suspicious=_suspicious(p, fits))
+
+
+def _interval(value: Float, se: Float, df: Float) -> Float:
+    half = scipy.special.stdtrit(np.maximum(df, 1.0), 0.5 + 0.5 * LEVEL) * se
+    return np.array([value, value - half, value + half])
+
+
+def _factors(off: Float, live: Bool, n: Int, flat: Float, rho: Float) -> Float:
+    """Return factors on the uncertainty of errors, from the mean squares of residuals.
+
+    Far ones are pulled in, not left out: without them, heavy tails would look overstated.
+    The mean of dependent errors follows them, so that less of their spread is left about it: the
+    upper end allows for that.
+    """
+    squares = off * off
+    total, fourths = sums(squares), dots(squares, squares)
+    peaked = np.maximum(quotients(n * fourths, total * total), _NORMAL)
+    inflated = np.maximum(long_inflations(squares, live, n), inflation_of_squares(rho))
+    half = scipy.special.stdtrit(np.maximum(n / inflated, 1.0), 0.5 + 0.5 * LEVEL)
+    reach = np.exp(np.minimum(half * 0.5 * np.sqrt((peaked - 1.0) * inflated / n), 50.0))
+    value = np.sqrt(total / np.maximum(n - 1, 1))
+    upper = np.sqrt(total / np.maximum(n - np.minimum(2.0 * flat, 0.5 * n), 1.0))
+    return np.array([value, value / reach, upper * reach])
+
+
+def _suspicious(p: Side, fits: Fits) -> Bool:
+    """Return which series must be examined for a fault."""
+    most = OFFSET + p.most
+    suspicious = (fits.level[1] > most) | (fits.level[2] < -most)
+    suspicious |= (fits.factor[1] > SCALE[1]) | (fits.factor[2] < SCALE[0])
+    suspicious |= np.abs(fits.steep) > _SUSPICIOUS
+    suspicious |= np.array([abs(gain_by(each, NO_SLOPES).t) > T for each in fits.slopes])
+    flipped = [
+        each.on_reference.value < _FLIPPED and each.on_reference.t < -T for each in fits.slopes
+    ]
+    suspicious |= np.array(flipped)
+    suspicious |= np.abs(_t_of_lag(p, fits.used)) > _SUSPICIOUS
+    far = np.count_nonzero(p.live & ~fits.used, axis=1)
+    suspicious |= (far >= 2) & (far > FAR_HONEST * p.n)
+    return np.asarray(suspicious | (np.array(stuck_for(p)) > 0))
+
+
+def _t_of_lag(p: Side, used: Bool) -> Float:
+    """Return in standard errors how errors go with the last step of the reference."""
+    step = np.zeros_like(p.reference)
+    step[:, 1:] = p.reference[:, 1:] - p.reference[:, :-1]
+    step *= used / p.unit[:, None]
+    z = np.where(used, p.z - medians(p.z, p.live)[:, None], 0.0)
+    step, z = (np.clip(each, -1e100, 1e100) for each in (step, z))
+    product = dots(step, z)
+    return quotients(product, np.sqrt(dots(step * z, step * z)))
+
+
+def bounds_of(p: Side, fits: Fits) -> list[Bounds]:
+    """Return within what each series is right, whether or not that is enough to call it right."""
+    away = np.maximum(np.abs(fits.level[1:]).max(axis=0) - p.most, 0.0)
+    factor = np.maximum(fits.factor[2], quotients(np.ones(p.n.size), fits.factor[1], np.inf))
+    by_chance = (fits.level[1] <= p.most) & (fits.level[2] >= -p.most)
+    by_chance &= (fits.factor[1] <= 1.0) & (fits.factor[2] >= 1.0)
+    rows = zip(away.tolist(), factor.tolist(), p.n.tolist(), by_chance.tolist(), strict=True)
+    return [_bounds(*each, by_chance=chance) for *each, chance in rows]
+
+
+def _bounds(away: float, factor: float, n: int, *, by_chance: bool) -> Bounds:
+    is_right = away <= _RIGHT[0] and factor <= _RIGHT[1]
+    more = 0.0
+    if by_chance and math.isfinite(factor):
+        short = max(away / _RIGHT[0], math.log(factor) / math.log(_RIGHT[1]))
+        more = n * ((away / FINER if is_right else short) ** 2 - 1.0)
+    more = more if 0.0 < more <= _FAR_AWAY * n else 0.0
+    return Bounds(IS_RIGHT if is_right else UNDECIDED, away, factor, n, more)
