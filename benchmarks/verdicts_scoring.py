@@ -11,6 +11,7 @@ from alarms_table import judged as goal
 from alarms_table import table
 
 from monitor.core.detector.detector import Detector
+from monitor.core.detector.usual_u import StatedColumns
 from monitor.core.verdict import Verdict
 
 WINDOW = 512
@@ -31,12 +32,15 @@ def interval_score(error: Float, u: Float) -> Float:
 
 def alarms(value: Float, u: Float, reference: Float, u_ref: Float) -> Int:
     """Return the pair of each stream's first alarm, -1 if there is none."""
-    z = (value - reference) / np.hypot(u, u_ref)
+    u_eff = np.hypot(u, u_ref)
+    z = (value - reference) / u_eff
     rows = np.arange(z.shape[0])
     detector, alarm = Detector(np.full(rows.size, PATIENCE)), np.full(rows.size, -1)
     for first in range(0, z.shape[1], 50):
-        block = np.ascontiguousarray(z[:, first : first + 50])
-        for change in detector.advance(rows, rows * block.shape[1], block.ravel()):
+        block = z[:, first : first + 50]
+        of_block = [each[:, first : first + 50].ravel() for each in (u_eff, value)]
+        stated, starts = StatedColumns(*of_block), rows * block.shape[1]
+        for change in detector.advance(rows, starts, block.ravel(), stated):
             if change.after == "firing" and alarm[change.series] < 0:
                 alarm[change.series] = first + change.position % block.shape[1]
     return alarm

@@ -49,6 +49,7 @@ from monitor.core.analysis.part_and_rest import BinSums, bin_sums
 from monitor.core.columns import Columns
 from monitor.core.detector.e_process import bets_from_first
 from monitor.core.detector.e_values import ROWS, WEIGHTS_Z
+from monitor.core.detector.usual_u import StatedColumns
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.calibration import n_effective
 from monitor.core.scores.intervals import abc_ends, zms_moments
@@ -184,7 +185,7 @@ def calibrated_where(
     )
     if nothing.state:
         return nothing
-    bets = bets_from_first(c.z, systematic)[_BETS, rows]
+    bets = bets_from_first(c.z, StatedColumns(c.u_eff, c.value), systematic)[_BETS, rows]
     other = None if covariate.other is None else covariate.other[rows]
     pairs = _Seen(np.log(np.maximum(bets, _TINY)).T, c.z[rows], numbers, other)
     best, clear = _judged(pairs, covariate.period, 1.0 / max(asked, 1))

@@ -9,24 +9,29 @@ Shiryaev-Roberts sum, M <- (M + 1) e (``accumulation``); S - t is a supermarting
 sensor, so the mean number of pairs to a false alarm at S >= A is at least A. That one number, the
 patience, is the only setting.
 
+A u that goes with the reading is smaller when a sensor reads low by chance: its z is taken with the
+usual u, learnt from earlier pairs (``usual_u``).
+
 Errors that depend on each other are whitened by what was learnt of their autocorrelation in the
 last few hundred pairs (``whitening``); what that leaves is measured in blocks of pairs (``scales``)
 and makes the bets smaller. How narrow the middle of honest errors is, is learnt there as well: a
 bet on a too large u need not allow for heavier tails than the sensor has.
 
 A candidate is confirmed (``accumulation``) by a replay of its last 512 pairs with the current
-estimate of autocorrelation. While an alert fires its evidence stands still, and a reverse test
-(``lifecycle``) bets that the fault is gone; a fault that comes back soon after an all-clear must
-stay away for longer than it did. ``replay`` feeds the detector in event order and replays where the
-past changed, from one of the ``evidence_checkpoints``, in pieces that no epoch cuts
-(``detector_inputs``); ``kept_evidence`` is the checkpoint that a journal keeps for the next start.
-``thresholds`` are plain limits on statistics for those who want them, with no guarantee.
+estimates of autocorrelation and of the usual u. While an alert fires its evidence stands still, and
+a reverse test (``lifecycle``) bets that the fault is gone; a fault that comes back soon after an
+all-clear must stay away for longer than it did. ``replay`` feeds the detector in event order and
+replays where the past changed, from one of the ``evidence_checkpoints``, in pieces that no epoch
+cuts (``detector_inputs``); ``kept_evidence`` is the checkpoint that a journal keeps for the next
+start. ``thresholds`` are plain limits on statistics for those who want them, with no
+guarantee.
 
 Invariants:
 
 * Evidence is a function of the pairs in event order and the epochs: batches, neighbours, restarts
   and late pairs leave the same bits. Sums are added in a fixed order for that.
-* Nothing is learnt from the pair that is being judged: whitening and weights use the past only.
+* Nothing is learnt from the pair that is being judged: whitening, weights and the usual u rest on
+  the past only.
 * The null has a tolerance (|bias| <= 0.1 u, u to 10 %): with an exact null, harmless faults alarm.
 
 Measured and rejected (docs/evidence/detection.md): limits on the CRPS or Brier score (even in z,

@@ -154,6 +154,7 @@ def _confirm(block: EvidenceBlock, rank: int, columns: Int, histories: list[Floa
     for i, history in enumerate(histories):
         z[depth - history.size :, i] = history
         held[depth - history.size :, i] = True
+    z = block.at_usual_u(z, rank, columns)
     factors = _factors(block, rank, columns, z, held)
     evidence = np.zeros((e_values.BETS, columns.size))
     total, discounted = np.zeros(columns.size), np.zeros(columns.size)

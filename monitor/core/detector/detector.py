@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.detector import e_values, whitening
+from monitor.core.detector import e_values, usual_u, whitening
 from monitor.core.detector.accumulation import accumulate, confirm
 from monitor.core.detector.e_process import EvidenceBlock, rectangles
 from monitor.core.detector.lifecycle import FIRING, OK, STATES, StateTransition
 from monitor.core.detector.series_state import STATE
+from monitor.core.detector.usual_u import Inputs, StatedColumns
 from monitor.core.model import Bool, Float, Int, Records
 from monitor.core.windows.rings import zeros_on_demand
 
@@ -87,12 +88,16 @@ class Detector:
         replays = self._replays._replace(earlier=None)
         return Detector(np.ones(series), horizon=self._horizon, replays=replays)
 
-    def advance(self, series: Int, starts: Int, z: Float) -> list[StateTransition]:
+    def advance(
+        self, series: Int, starts: Int, z: Float, stated: StatedColumns | None = None
+    ) -> list[StateTransition]:
         """Apply the next pairs of ``series`` (unique) and return the transitions, by position.
 
         ``z[starts[i]:starts[i + 1]]`` are the new pairs of ``series[i]`` in event order, all
-        finite. Series without a pair in the batch must not be named.
+        finite. Series without a pair in the batch must not be named. ``stated`` has a row for each
+        z; without it u is taken to be constant.
         """
+        stated = stated or StatedColumns(np.ones_like(z), np.zeros_like(z))
         if self._replays.is_single:
             z = z.astype(np.float32).astype(np.float64)
         counts = np.diff(starts, append=z.size)
@@ -101,17 +106,19 @@ class Detector:
         transitions: list[StateTransition] = []
         for few, first, last in rectangles(counts):
             ranks = np.arange(first, last)[:, None]
-            transitions += self._advance(series[few], starts[few] + ranks, z, first)
+            transitions += self._advance(series[few], starts[few] + ranks, z, stated, first)
         return sorted(transitions, key=lambda transition: transition.position)
 
-    def _advance(self, series: Int, positions: Int, z: Float, first: int) -> list[StateTransition]:
+    def _advance(
+        self, series: Int, positions: Int, z: Float, stated: StatedColumns, first: int
+    ) -> list[StateTransition]:
         """Apply a rectangle of pairs; before it the batch had ``first`` of each series."""
         records = self._state.take(series)
         far = np.arange(min(positions.shape[0], whitening.FAR))[:, None] - whitening.FAR
         block = EvidenceBlock(
             records,
             positions,
-            z[positions],
+            Inputs(z[positions], StatedColumns(*(rows[positions] for rows in stated))),
             self._ring[series, (records["seen"] + far) % self._length].astype(np.float64),
             self.patience[series],
             self.path[series].astype(int),
@@ -125,7 +132,7 @@ class Detector:
             rank += 1
         block.store(records)
         self._rows[series] = records.view(self._rows.dtype)
-        last = block.z[-self._length :]
+        last = z[positions[-self._length :]]
         slots = (records["seen"] - np.arange(last.shape[0], 0, -1)[:, None]) % self._length
         self._ring[series, slots] = last
         return [block.transition(series, *change) for change in block.changes]
@@ -166,7 +173,7 @@ class Detector:
         return self._ring[row, slots].astype(np.float64)
 
     def reset(self, series: Int) -> list[StateTransition]:
-        """Begin a new epoch: no evidence, no history; the estimate of autocorrelation stays."""
+        """Begin a new epoch: no evidence, no history; what was learnt of z and u stays."""
         ended = [
             StateTransition(int(row), -1, STATES[state], STATES[OK], e_values.FAMILIES[family], 0.0)
             for row, state, family in zip(
@@ -176,7 +183,7 @@ class Detector:
         ]
         former = self._state[series]
         fresh = np.zeros(series.size, STATE)
-        for name in whitening.LEARNT:
+        for name in (*whitening.LEARNT, *usual_u.SUMS):
             fresh[name] = former[name]
         fresh["middle"] = fresh["n"] * whitening.MIDDLE_MOST  # their shape may have changed
         self._state[series] = fresh

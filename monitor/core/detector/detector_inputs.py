@@ -1,4 +1,4 @@
-"""The detector's input: z of each pair, or a code for sensors that state only intervals, in pieces.
+"""The detector's input: each pair's z and what is stated, or a code where only intervals are.
 
 Rules of this file: the first pair of a series chooses its bets and, from the declared systematic
 effects, their share of its uncertainty. Both depend on that pair alone and do not change later. A
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from monitor.core.columns import Columns
 from monitor.core.detector.e_values import COVERAGE, Z, coverage_code
+from monitor.core.detector.usual_u import Inputs, StatedColumns
 from monitor.core.model import Float, Int, Records
 from monitor.core.pairing.series_rules import SeriesRules, explained
 
@@ -56,18 +57,22 @@ class DetectorInputs:
         one = self._complete(np.array([row]), np.zeros(1, np.int64), first)
         return float(self._rules[row].systematic.share_of(one.u, one.u_ref)[0])
 
-    def of(self, series: Int, starts: Int, rows: Records, bets: ChosenBets) -> Float:
-        """Return z, or for interval-only sensors the code of where the reference fell."""
+    def of(self, series: Int, starts: Int, rows: Records, bets: ChosenBets) -> Inputs:
+        """Return the input for the pairs of ``rows``."""
         complete = self._complete(series, starts, rows)
         covers = bets.path == COVERAGE
         if not covers.any():
-            return complete.z
+            return Inputs(complete.z, StatedColumns(complete.u_eff, complete.value))
         lower, upper = complete.widened
         if bets.systematic.any():
             most = complete.times(complete.u_eff, explained(bets.systematic))
             lower, upper = lower - most, upper + most
         codes = coverage_code(complete.reference, lower, upper, complete.alpha)
-        return np.where(np.repeat(covers, complete.counts), codes, complete.z)
+        covers = np.repeat(covers, complete.counts)
+        stated = StatedColumns(
+            np.where(covers, 1.0, complete.u_eff), np.where(covers, 0.0, complete.value)
+        )
+        return Inputs(np.where(covers, codes, complete.z), stated)
 
 
 _NEVER: Final = np.iinfo(np.int64).max

@@ -13,10 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import e_values, lifecycle, whitening
+from monitor.core.detector import e_values, lifecycle, usual_u, whitening
 from monitor.core.detector.lifecycle import FIRING, OK, PENDING, STATES, StateTransition
 from monitor.core.detector.scales import Scales
 from monitor.core.detector.series_state import STATE
+from monitor.core.detector.usual_u import Inputs, StatedColumns
 from monitor.core.detector.whitening import Whitening
 from monitor.core.model import Bool, Float, Int, Records
 
@@ -70,18 +71,18 @@ StateChange = tuple[int, int, int, int, int, float]  # rank, column, before, aft
 
 
 class EvidenceBlock:
-    """New pairs ``z`` [ranks, k] of k series, and the state they pass through.
+    """New pairs [ranks, k] of k series, and the state they pass through.
 
     ``positions`` [ranks, k] says where each pair stands in the batch; ``origin`` is the rank from
     which a replay may use the series' z (negative: that many of its ring). ``systematic`` is the
-    share of systematic effects in each one's uncertainty.
+    share of systematic effects in each one's uncertainty; ``z`` has the usual u.
     """
 
     def __init__(
         self,
         records: Records,
         positions: Int,
-        z: Float,
+        inputs: Inputs,
         earlier: Float,
         patience: Float,
         path: Int,
@@ -90,8 +91,7 @@ class EvidenceBlock:
     ) -> None:
         self.systematic = systematic
         self.positions = positions
-        self.z = z
-        self.ranks, self.size = z.shape
+        self.ranks, self.size = inputs.z.shape
         self.patience = patience
         self.resolved_at = lifecycle.resolved_at(patience)
         self.path = path
@@ -111,25 +111,52 @@ class EvidenceBlock:
         self.discounted = records["discounted"].copy()
         self.kept = retained
         self.changes: list[StateChange] = []
-        self._learn(records, earlier)
+        self.age = self.seen + np.arange(self.ranks)[:, None]
+        self._follow(records, inputs)
+        self.z = self._at_usual_u(inputs.z)
+        self._learn(records, np.concatenate([earlier, inputs.z])[: self.ranks])
         self.bets = self._bets(records)
         self._plain: list[list[float]] | None = None
 
-    def _learn(self, records: Records, earlier: Float) -> None:
-        """Fill the columns of past z, and the sums of squared differences before each pair."""
+    def _follow(self, records: Records, inputs: Inputs) -> None:
+        """Fill how u goes with the error before each rank and after the last, None if not at all.
+
+        The sums are those after the last rank.
+        """
+        z, stated = inputs
+        before = (records[name] for name in usual_u.LAST)
+        z, u, value = (np.vstack(rows) for rows in zip(before, (z, *stated), strict=True))
+        self._last = z[-1], u[-1], value[-1]
+        self._slopes, self._u_sums = None, np.array([records[name] for name in usual_u.SUMS])
+        steps = usual_u.steps_of(Inputs(z, StatedColumns(u, value)), self.age > 0, self._u_sums)
+        if steps is not None:
+            sums = fading(self._u_sums, steps)
+            self._slopes, self._u_sums = usual_u.slope_of(*sums.swapaxes(0, 1)), sums[-1]
+
+    def _at_usual_u(self, z: Float) -> Float:
+        """Return z of as many ranks as the block has, with the usual u."""
+        return z if self._slopes is None else usual_u.at_usual_u(z, self._slopes[:-1])
+
+    def at_usual_u(self, z: Float, rank: int, columns: Int) -> Float:
+        """Return z [n, c] with the usual u as known once the pairs of ``rank`` are counted."""
+        known = self._slopes
+        return z if known is None else usual_u.at_usual_u(z, known[rank + 1, columns])
+
+    def _learn(self, records: Records, far: Float) -> None:
+        """Fill the columns of past z, and the sums of squared differences before each pair.
+
+        ``far`` are the stated z at lag FAR.
+        """
         self.past = np.concatenate([[records["z2"], records["z1"]], self.z])
-        self.age = self.seen + np.arange(self.ranks)[:, None]
         q = whitening.clipped(self.past, -whitening.CLIP, whitening.CLIP)
-        q_far = whitening.clipped(
-            np.concatenate([earlier, self.z])[: self.ranks], -whitening.CLIP, whitening.CLIP
-        )
-        two, far = self.age >= 2, self.age >= whitening.FAR
+        q_far = whitening.clipped(self._at_usual_u(far), -whitening.CLIP, whitening.CLIP)
+        two, is_far = self.age >= 2, self.age >= whitening.FAR
         steps = np.empty((self.ranks, len(whitening.LEARNT), self.size))
         steps[:, 0] = np.where(two, np.square(q[2:] - q[1:-1]), 0.0)
         steps[:, 1] = np.where(two, np.square(q[2:] - q[:-2]), 0.0)
         steps[:, 2] = two
-        steps[:, 3] = np.where(far, np.square(q[2:] - q_far), 0.0)
-        steps[:, 4] = far
+        steps[:, 3] = np.where(is_far, np.square(q[2:] - q_far), 0.0)
+        steps[:, 4] = is_far
         steps[:, 5] = np.where(two, whitening.middle_bet(q[2:]), 0.0)
         sums = fading(np.array([records[name] for name in whitening.LEARNT]), steps)
         self.sums = [sums[:, row] for row in range(len(whitening.LEARNT))]
@@ -261,6 +288,9 @@ class EvidenceBlock:
         for name, part in zip(whitening.LEARNT, self.sums, strict=True):
             records[name] = part[-1]
         self.scales.store(records)
+        of_u = zip((*usual_u.SUMS, *usual_u.LAST), (*self._u_sums, *self._last), strict=True)
+        for name, part in of_u:
+            records[name] = part
         records["z2"], records["z1"] = self.past[-2], self.past[-1]
         records["seen"] = self.seen + self.ranks
         records["held"] = np.minimum(self.ranks - self.origin, REPLAYED)
@@ -269,7 +299,7 @@ class EvidenceBlock:
             records[name] = getattr(self, name)
 
 
-def bets_from_first(z: Float, systematic: Float | None = None) -> Float:
+def bets_from_first(z: Float, stated: StatedColumns, systematic: Float | None = None) -> Float:
     """Return the bets [17, n] on ``z`` [n] of one series from its first pair on.
 
     They are those of :func:`.z_bets` with the autocorrelation learnt before each pair, so given the
@@ -279,7 +309,7 @@ def bets_from_first(z: Float, systematic: Float | None = None) -> Float:
     block = EvidenceBlock(
         np.zeros(1, dtype=STATE),
         np.arange(z.size)[:, None],
-        z[:, None],
+        Inputs(z[:, None], StatedColumns(*(rows[:, None] for rows in stated))),
         np.zeros((min(z.size, whitening.FAR), 1)),
         np.full(1, _NEVER),
         np.full(1, e_values.Z),

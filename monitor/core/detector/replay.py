@@ -29,6 +29,7 @@ from monitor.core.detector.evidence_checkpoints import EvidenceCheckpoints, Foun
 from monitor.core.detector.kept_evidence import EvidenceKeeper, KeptEvidence, Resumed, UpTo
 from monitor.core.detector.lifecycle import STATES, StateTransition
 from monitor.core.detector.series_state import STATE
+from monitor.core.detector.usual_u import StatedColumns
 from monitor.core.model import PAIR, Bool, Event, Float, Int, Records, some_rows
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.steps import Steps, finish
@@ -217,7 +218,7 @@ class Replayer:
         else:
             rows = self._windows.rings.up_to(row, left, count)
         one = np.array([row])
-        z = self._inputs.of(one, np.zeros(1, np.int64), rows, _bets_in(self._detector, one))
+        z = self._inputs.of(one, np.zeros(1, np.int64), rows, _bets_in(self._detector, one)).z
         if z.size < count and row in self._roots:
             before = np.frombuffer(self._roots[row].state[STATE.itemsize :], np.float64)
             z = np.concatenate([before[max(before.size + z.size - count, 0) :], z])
@@ -247,21 +248,25 @@ class Replayer:
         if not taken:
             return []
         columns = [np.concatenate(column) for column in zip(*taken, strict=True)]
-        series, counts, inputs, times = columns
+        series, counts, times, z, *stated = columns
         opened = self._checkpoints.opened(series)
         if opened.size:
             held = opened[self._windows.rings.held[opened] > 0]
             self._checkpoints.take(held, *self._newest(held))
-        transitions = self._detector.advance(series, np.cumsum(counts) - counts, inputs)
+        transitions = self._detector.advance(
+            series, np.cumsum(counts) - counts, z, StatedColumns(*stated)
+        )
         if opened.size:
             self._checkpoints.passed(series, counts)
         return _changes_of(transitions, self._every, times)
 
     def preview(self, pairs: Records) -> list[AlertChange]:
         """Return what :meth:`step` would for newer pairs of one series; its evidence stays."""
-        series, counts, inputs, times = self._steps_of(pairs)
+        series, counts, times, z, *stated = self._steps_of(pairs)
         before = self._detector.copies(series)
-        transitions = self._detector.advance(series, np.cumsum(counts) - counts, inputs)
+        transitions = self._detector.advance(
+            series, np.cumsum(counts) - counts, z, StatedColumns(*stated)
+        )
         self._detector.put_back(series, *before)
         return _changes_of(transitions, self._every, times)
 
@@ -387,7 +392,7 @@ class Replayer:
         starts = np.cumsum(sizes) - sizes
         places = np.arange(sizes.sum()) + np.repeat(past.starts[is_resumed] - starts, sizes)
         rows = self._as_kept(some_rows(past.rows, places))
-        z = self._inputs.of(series, starts, rows, _bets_in(self._detector, series))
+        z = self._inputs.of(series, starts, rows, _bets_in(self._detector, series)).z
         records = np.frombuffer(b"".join(each.state.record for each in states), STATE)
         self._detector.restore(series, records, starts, z)
         ids = np.array([each.state.id for each in states], dtype=np.uint64)
@@ -432,8 +437,8 @@ class Replayer:
             rows = self._as_kept(some_rows(past.rows, at))
             if is_live:
                 self._under_way = self._passed(past, some, stops, counts[some] - done)
-            z = self._inputs.of(past.series[some], starts, rows, _bets_in(detector, now))
-            transitions = detector.advance(now, starts, z)
+            inputs = self._inputs.of(past.series[some], starts, rows, _bets_in(detector, now))
+            transitions = detector.advance(now, starts, *inputs)
             changes += _changes_of(transitions, names, rows["time"])
             if is_live:
                 self._checkpoints.passed(now, size)
@@ -479,13 +484,13 @@ class Replayer:
                 differences.append(own[-1]._replace(before=STATES[was]))
         return differences
 
-    def _steps_of(self, pairs: Records) -> tuple[Int, Int, Float, Float]:
-        """Return the series of some pairs, the number of each, the detector's input, and times."""
+    def _steps_of(self, pairs: Records) -> tuple[Int, Int, Float, Float, Float, Float]:
+        """Return the series of some pairs, the number of each, times, z, stated u and readings."""
         series, starts, counts, _ = grouped(pairs)
         rows = self._as_kept(pairs)
         self._choose(series, rows[starts])
-        inputs = self._inputs.of(series, starts, rows, _bets_in(self._detector, series))
-        return series, counts, inputs, pairs["time"].copy()
+        z, stated = self._inputs.of(series, starts, rows, _bets_in(self._detector, series))
+        return series, counts, pairs["time"].copy(), z, *stated
 
     def _choose(self, series: Int, first: Records) -> None:
         """Choose the bets of those of ``series`` that have none yet, by their first rows."""

@@ -23,8 +23,17 @@ STATE: Final = np.dtype(
         ("before", np.float64, SCALES),  # that of the block before it
         ("steps", np.float64, SCALES),  # sum of squared differences of blocks
         ("n_steps", np.float64, SCALES),
-        ("z1", np.float64),  # last z, and the one before
+        ("z1", np.float64),  # last z with the usual u, and the one before
         ("z2", np.float64),
+        ("stated1", np.float64),  # last z as stated, u and reading
+        ("u1", np.float64),
+        ("value1", np.float64),
+        ("u_u", np.float64),  # fading sums over steps of u, reading and z: how u goes with them
+        ("u_value", np.float64),
+        ("value_value", np.float64),
+        ("u_z", np.float64),
+        ("z_z", np.float64),
+        ("n_u", np.float64),  # how many steps
         ("seen", np.int64),  # pairs since the epoch began
         ("alarm", np.int64),  # which of them raised the alert that fires, from 1; 0: none
         ("reverse", np.float64),  # evidence that the fault is gone

@@ -12,6 +12,7 @@ from harness.series import pairs
 from monitor.core.analysis.where import LOOK, Covariate, along_hour, along_level, calibrated_where
 from monitor.core.analysis.where_words import where_sentence
 from monitor.core.detector.e_process import bets_from_first
+from monitor.core.detector.usual_u import StatedColumns
 
 
 def drawn(seed, count, shape="normal", *, plant=None, factor=2.0, shift=0.0):
@@ -148,7 +149,8 @@ def test_evidence_is_the_product_of_the_bets_of_a_part():
     c, humidity = drawn(5, 480, plant=lambda _h, rh, _l: rh > 70.0)
     covariate = Covariate("RH", humidity, "%")
     (only,) = calibrated_where(c, covariate).findings
-    bets, weights = bets_from_first(c.z), [0.45 / 8] * 8 + [0.30 / 4] * 4 + [0.15 / 3] * 3
+    bets = bets_from_first(c.z, StatedColumns(c.u_eff, c.value))
+    weights = [0.45 / 8] * 8 + [0.30 / 4] * 4 + [0.15 / 3] * 3
     highest, stakes = 0.0, [each / sum(weights) for each in weights]
     for at in range(480):
         if only.low <= humidity[at] < only.high:

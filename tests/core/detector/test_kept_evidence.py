@@ -12,6 +12,7 @@ import pytest
 
 from monitor.core.detector.detector import Detector
 from monitor.core.detector.kept_evidence import PAIRS, KeptEvidence, KeptState
+from monitor.core.detector.usual_u import StatedColumns
 from monitor.core.model import PAIR, Event
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import KnownSeries, Limits
@@ -41,6 +42,7 @@ def made(first: int, stop: int) -> np.ndarray:
     noise = np.random.default_rng(first).normal(0.0, 5.0, pairs.size)
     pairs["value"] = 500.0 + noise + 9.0 * ((pairs["series"] == 0) & (numbers > 1000))
     pairs["reference"], pairs["u"], pairs["u_ref"] = 500.0, 5.0, 0.3
+    pairs["u"][pairs["series"] == 1] = 0.01 * pairs["value"][pairs["series"] == 1]
     for name in ("p", "crps", "lower", "upper"):
         pairs[name] = np.nan
     return pairs
@@ -77,9 +79,15 @@ def replayed(journal: Journal, monkeypatch, of: CoreSettings | None = None) -> i
     """Start; return how many pairs the detectors took, once it says what it must."""
     taken, advance = [], Detector.advance
 
-    def counted(self: Detector, series: np.ndarray, starts: np.ndarray, z: np.ndarray) -> list:
+    def counted(
+        self: Detector,
+        series: np.ndarray,
+        starts: np.ndarray,
+        z: np.ndarray,
+        *stated: StatedColumns,
+    ) -> list:
         taken.append(z.size)
-        return advance(self, series, starts, z)
+        return advance(self, series, starts, z, *stated)
 
     with monkeypatch.context() as patch:
         patch.setattr(Detector, "advance", counted)

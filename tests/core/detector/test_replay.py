@@ -41,6 +41,7 @@ def pairs_of_many() -> Records:
     pairs["reference"] = chance.normal(500.0, 50.0, (SERIES, COUNT))
     pairs["value"] = pairs["reference"] + 2.6 * shared + np.arange(SERIES)[:, None]
     pairs["u"], pairs["u_ref"] = 5.0, 0.3
+    pairs["u"][1:3] = 0.01 * pairs["value"][1:3]
     for name in ("lower", "upper", "p", "crps"):
         pairs[name] = np.nan
     stated = pairs[SERIES - 1]

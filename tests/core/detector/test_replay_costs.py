@@ -105,9 +105,9 @@ def test_a_live_reference_replays_a_few_pairs(monkeypatch):
     taken: list[int] = []
     advance = Detector.advance
 
-    def counting(self, series, starts, z):
+    def counting(self, series, starts, z, *stated):
         taken.append(z.size)
-        return advance(self, series, starts, z)
+        return advance(self, series, starts, z, *stated)
 
     monkeypatch.setattr(Detector, "advance", counting)
     lived(7.0)

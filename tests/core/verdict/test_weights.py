@@ -7,6 +7,7 @@ import pytest
 from harness.verdict_sensors import whole
 
 from monitor.core.detector.detector import Detector
+from monitor.core.detector.usual_u import StatedColumns
 from monitor.core.verdict import FAULT, Pairs, judge_all
 from monitor.core.verdict.weights import usual_u
 
@@ -35,12 +36,14 @@ def judged_live(pairs):
     """Return the verdicts at the end on those whose alarm the detector raised."""
     rows = np.arange(len(pairs))
     detector, alarm = Detector(np.full(rows.size, 1000.0)), {}
-    z = np.stack([p.error / p.u for p in pairs])
+    z, u, value = (
+        np.stack(each) for each in zip(*((p.error / p.u, p.u, p.value) for p in pairs), strict=True)
+    )
     for first in range(0, z.shape[1], 50):
-        block = np.ascontiguousarray(z[:, first : first + 50])
-        for change in detector.advance(rows, rows * block.shape[1], block.ravel()):
+        block, *stated = (each[:, first : first + 50].ravel() for each in (z, u, value))
+        for change in detector.advance(rows, rows * 50, block, StatedColumns(*stated)):
             if change.after == "firing":
-                alarm.setdefault(change.series, first + change.position % block.shape[1])
+                alarm.setdefault(change.series, first + change.position % 50)
     fired = sorted(alarm)
     return judge_all([pairs[i] for i in fired], alarm=[alarm[i] for i in fired])
 
