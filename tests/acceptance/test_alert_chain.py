@@ -170,8 +170,9 @@ def fleet_with_every_fault(end: float) -> Iterator[Observation]:
     """
     random = np.random.default_rng(5)
     at = np.arange(PAIRS)
-    times = end - APART_SECONDS * (PAIRS - 1 - at)
     for fault in FAULTS:
+        apart = 6.0 * APART_SECONDS if fault == "daily" else APART_SECONDS
+        times = end - apart * (PAIRS - 1 - at)
         noise, steps = random.normal(size=(2, PAIRS))
         truth = 500.0 + np.convolve(6.0 * steps, 0.5 ** np.arange(20))[:PAIRS]
         far = np.where(random.random(PAIRS) < 0.1, 12.0, 0.0)
@@ -185,6 +186,10 @@ def fleet_with_every_fault(end: float) -> Iterator[Observation]:
             "gain": truth + noise + 0.3 * (truth - 500.0),
             "lag": np.roll(truth, 3) + noise,
             "sign": 1000.0 - truth + noise,
+            "clipped": np.minimum(truth + noise, 505.0),
+            "spells": truth + noise + 8.0 * (at % 40 < 9),
+            "daily": truth + noise + 8.0 * np.sin(times / 86_400.0 * 2.0 * np.pi),
+            "step": truth + noise + 6.0 * (truth > 503.0),
             "unrelated": np.roll(truth[::-1], PAIRS // 3) + noise,
         }[fault]
         value = np.where(at < HONEST, truth + noise, value)
@@ -216,6 +221,16 @@ TEXTS = {
     "gain": (rf"has an error that changes with the level: gain {SIZE}",) * 2,
     "lag": (rf"is late by {NUMBER}m 0s", rf"is late by {NUMBER} min"),
     "sign": ("has the wrong sign",) * 2,
+    "clipped": (rf"stands at {NUMBER} kg whatever",) * 2,
+    "spells": (rf"is off in {SIZE}, in spells", rf"reads .* in {SIZE}, in spells"),
+    "daily": (
+        rf"has an error that goes with the hour of the day: \+-{SIZE}",
+        rf"has an error that goes with the hour of the day: \+-{SIZE}",
+    ),
+    "step": (
+        rf"is off on one side of a level: {NUMBER} kg \({NUMBER} to {NUMBER}\)",
+        rf"reads {SIZE} above",
+    ),
     "unrelated": ("has readings that have nothing to do with its references",) * 2,
 }
 
@@ -241,11 +256,11 @@ def as_stated(verdict: dict) -> list[float]:
     """Return the numbers of a verdict as its alert states them: value, lower and upper end."""
     estimate = verdict["fault_estimate"]
     value = [estimate[name] for name in ("value", "lower", "upper") if estimate[name] is not None]
-    if verdict["fault"] == "stuck":  # has no interval
+    if verdict["fault"] in ("stuck", "clipped"):  # has no interval
         return value[:1]
     if verdict["fault"] == "overstated":
         return [1.0 / value[0], 1.0 / value[2], 1.0 / value[1]]
-    scale = {"outliers": 100.0, "lag": 1.0 / 60.0}.get(verdict["fault"], 1.0)
+    scale = {"outliers": 100.0, "spells": 100.0, "lag": 1.0 / 60.0}.get(verdict["fault"], 1.0)
     return [scale * each for each in value]
 
 

@@ -4,10 +4,13 @@ A sensor states its uncertainty, so its errors over that uncertainty have a know
 Optimal partitioning cuts the last pairs into pieces (:mod:`.partition`): each is right, off by a
 level, drifting, or has a spread of its own. Explanations that are not pieces of that sort, a gain,
 a lag or a wrong sign (:mod:`.rivals`), are charged like pieces, so that the cheapest explanation of
-the newest pairs names the fault (:mod:`.naming`). Level and slope come from all rivals for the
-newest piece, weighted by their likelihood; an interval that takes the best cut as certain is too
-short. The factor on u is estimated from the residuals (:mod:`.spread`). A remedy is tried on pairs
-later than those it was chosen from before the advice names it (:mod:`.remedy`).
+the newest pairs names the fault (:mod:`.naming`). So are faults of all pairs of an incident: spells
+and an end of the range (:mod:`.partial_faults`), errors along the hour of the day or beyond a level
+(:mod:`.errors_along`), readings that have nothing to do with their references (:mod:`.relations`).
+Level and slope come from all rivals for the newest piece, weighted by their likelihood; an interval
+that takes the best cut as certain is too short. The factor on u is estimated from the residuals
+(:mod:`.spread`). A remedy is tried on pairs later than those it was chosen from before the advice
+names it (:mod:`.remedy`).
 
 The error model matters (:mod:`.relations`): the errors of a classical sensor are independent of
 what it measures, those of a predictive one (Berkson) of what it says. An honest predictive sensor

@@ -226,6 +226,69 @@ FAULTS: Final[dict[str, Fault]] = {
         summaries=("has the wrong sign",),
         description="Its value falls when the reference rises.",
     ),
+    "clipped": Fault(
+        noun="clipped range",
+        means="it stands at an end of its range",
+        words=words.at_limit,
+        has_error_now=False,
+        look="look at its range, its supply and where its signal saturates; refuse that value",
+        estimate_means="the value at which it stands",
+        estimate_unit="{unit}",
+        rule="SensorClipped",
+        summaries=("stands at {estimate:%.7g} {unit} whatever is beyond it",),
+        description="Its value does not pass a limit that the reference passes; on this side of it "
+        "it is right.",
+    ),
+    "spells": Fault(
+        noun="spells",
+        means="it is off in spells",
+        words=words.spells,
+        has_error_now=False,
+        look="look for a loose contact, a door or a machine that comes and goes with it",
+        estimate_means="the share of its pairs that are off",
+        rule="SensorSpells",
+        summaries=(
+            (
+                "is off in {100*estimate:%.3g} % of its pairs ({100*lower:%.3g} to "
+                "{100*upper:%.3g}), in spells"
+            ),
+        ),
+        description="It is right for a while, and off by the same amount for a while.",
+    ),
+    "daily": Fault(
+        noun="daily error",
+        means="its error goes with the hour of the day",
+        words=words.daily,
+        has_error_now=False,
+        look="look at what has a day, such as temperature, sun or supply",
+        estimate_means="half the swing of its error in a day",
+        estimate_unit="{unit}",
+        rule="SensorDaily",
+        summaries=(
+            (
+                "has an error that goes with the hour of the day: +-{estimate:%.3g} {unit} "
+                "({lower:%.3g} to {upper:%.3g})"
+            ),
+        ),
+        description="Its error rises and falls once a day.",
+    ),
+    "step": Fault(
+        noun="step",
+        means="it is off on one side of a level",
+        words=words.beyond_level,
+        has_error_now=False,
+        look="look at what changes at that level, such as a range, a filter or condensation",
+        estimate_means="by how much it reads high there, below 0 if low",
+        estimate_unit="{unit}",
+        rule="SensorStep",
+        summaries=(
+            (
+                "is off on one side of a level: {estimate:%+.3g} {unit} ({lower:%+.3g} to "
+                "{upper:%+.3g})"
+            ),
+        ),
+        description="It is off by the same amount on one side of a level, and right on the other.",
+    ),
     "unrelated": Fault(
         noun="unrelated readings",
         means="its readings have nothing to do with its references",

@@ -24,6 +24,7 @@ from monitor.core.verdict.pairs import (
     inflation_of_squares,
     rho_of_differences,
 )
+from monitor.core.verdict.partial_faults import Errors
 from monitor.core.verdict.partition import CHANGED, LEVEL, LINE, RIGHT, WIDE, Cut, partition
 from monitor.core.verdict.relations import Gain, gain_by, slopes_of
 from monitor.core.verdict.remedy import remedies_for
@@ -258,9 +259,20 @@ def gathered_evidence(
             segment=segments[i],
             rho=rhos[i],
             parts=parts[i],
+            errors=errors_of(p, i, cut),
+            near=cut.kept[i, : each.n],
         )
         for i, each in enumerate(p.pairs)
     ], cut
+
+
+def errors_of(p: Side, row: int, cut: Cut) -> Errors:
+    """Return the errors of one series as :mod:`.partial_faults` takes them."""
+    of, n = p.pairs[row], p.pairs[row].n
+    costs = float(cut.penalty[row]), float(cut.inflation[row])
+    unit = float(p.unit[row])
+    time = of.time if of.timed else np.zeros(n)
+    return Errors(time, of.value, of.reference, p.z[row, :n], p.h[row, :n], unit, *costs)
 
 
 def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:

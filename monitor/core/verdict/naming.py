@@ -10,8 +10,11 @@ from typing import Final, NamedTuple, TypedDict
 
 import numpy as np
 
+from monitor.core.model import Bool
+from monitor.core.verdict.errors_along import explanation
 from monitor.core.verdict.faults import shows
 from monitor.core.verdict.pairs import Pairs, inflation
+from monitor.core.verdict.partial_faults import Errors, Explained, limit_of
 from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE
 from monitor.core.verdict.relations import Gain, is_unrelated, level_beside_lag
 from monitor.core.verdict.rivals import Rival
@@ -64,6 +67,8 @@ class Evidence(NamedTuple):
     segment: int
     rho: float
     parts: Parts | None
+    errors: Errors
+    near: Bool
 
 
 class Name(NamedTuple):
@@ -77,10 +82,13 @@ class Name(NamedTuple):
 
 def named_verdict(e: Evidence, p: Pairs, alarm: int) -> Verdict:
     """Return the verdict without error model, remedy and words."""
-    if is_over(e, alarm):
+    whole = explained_whole(e, p)
+    if whole is None and is_over(e, alarm):
         name = Name("", NOTHING, alarm, e.segment)
         return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
     name = _name(e, p)
+    if whole is not None:
+        name = Name(whole.fault, whole.size, whole.start, whole.start)
     verdict = Verdict(
         UNDECIDED,
         fault=name.fault,
@@ -95,7 +103,38 @@ def named_verdict(e: Evidence, p: Pairs, alarm: int) -> Verdict:
         explained=p.explained,
         **_counted(name, e, p, alarm),
     )
+    if whole is not None:
+        verdict = verdict._replace(**fields_explained(whole))
     return verdict._replace(state=FAULT if shows(verdict) else UNDECIDED)
+
+
+def explained_whole(e: Evidence, p: Pairs, margin: float = 0.0) -> Explained | None:
+    """Return what explains all pairs for less than any pieces do, by a ``margin`` at least.
+
+    Without a margin the pairs are those of an incident, with one all pairs of a file.
+    """
+    limit = limit_of(e.errors)
+    if limit is not None and (not e.stuck or p.n - e.stuck > limit.start):
+        return limit
+    if e.stuck:
+        return None
+    for start in {e.since} if margin == 0.0 else {0, e.since}:
+        if is_unrelated(p.rows(slice(start, None))):
+            return Explained("unrelated", 0.0, NOTHING, NOTHING, start)
+    least = min(*e.best, *(each.cost for each in e.rivals.values())) - margin
+    return explanation(e.errors, e.near, least)
+
+
+def fields_explained(explained: Explained) -> _Fields:
+    """Return the fields of a verdict that such a fault has."""
+    level, place = explained.level, explained.place
+    return _Fields(level=level, pivot=place, is_above=explained.is_above)
+
+
+class _Fields(TypedDict):
+    level: Estimate
+    pivot: float
+    is_above: bool
 
 
 def level_beside(fault: str, size: Estimate, p: Pairs, level: Estimate) -> Estimate:
@@ -134,8 +173,6 @@ def _name(e: Evidence, p: Pairs) -> Name:
     if e.stuck:
         held, since = float(p.value[-1]), p.n - e.stuck
         return Name("stuck", Estimate(held, held, held), since, since)
-    if min(e.best) < e.best[RIGHT] and is_unrelated(p.rows(slice(e.since, None))):
-        return Name("unrelated", NOTHING, e.since, e.since)
     rival = min(e.rivals, key=lambda each: e.rivals[each].cost)
     if e.rivals[rival].cost < min(e.best[1:]):
         return _related(rival, e)

@@ -39,7 +39,7 @@ def _kernels() -> Float:
     return np.stack([shape / shape.sum() for shape in shapes])
 
 
-_KERNELS: Final = _kernels()
+KERNELS: Final = _kernels()
 
 
 class Rival(NamedTuple):
@@ -164,8 +164,8 @@ def _sluggish(p: Side, cut: Cut, used: Kept) -> list[Float]:
     padded = np.where(p.live, p.reference, last)
     padded = np.concatenate([ends + p.reference[:, :1], padded, ends + last], axis=1)
     some, parts = _at_once(p), []
-    for first in range(0, len(_KERNELS), some):
-        averages = _averages(padded, _KERNELS[first : first + some])
+    for first in range(0, len(KERNELS), some):
+        averages = _averages(padded, KERNELS[first : first + some])
         past, coming = ((p.value[:, None] - each) * used.per_s[:, None] for each in averages)
         apart = past * past - coming * coming
         chance = _CHANCE * np.sqrt(tails(apart * apart, cut.bounds))

@@ -229,7 +229,10 @@ FAULT: Final = "fault"
 SCALE_RIGHT: Final = (0.8, 1.25)
 
 # Faults in how the error moves with the level: their own pairs do not show the error model.
-RELATED: Final = ("gain", "sign", "lag", "stuck", "unrelated")
+RELATED: Final = (
+    *("gain", "sign", "lag", "stuck", "unrelated"),
+    *("clipped", "spells", "daily", "step"),
+)
 
 
 class Remedy(NamedTuple):
@@ -314,6 +317,8 @@ class Verdict(NamedTuple):
     ``typical`` is the errors' usual standard uncertainty, ``span`` the seconds that the pairs from
     ``segment`` on cover and ``last`` the time of the last one, s UTC; NaN if there are none.
     ``delay`` is the usual time of the pairs by which it is late, s; NaN if it is not known.
+    ``pivot`` is the level about which a gain turns, where a step is or values are clipped, or the
+    hour (UTC) at which a daily error is highest; ``is_above``: a step or limit holds above it.
     ``u_follows``: an error by chance changes the u that is stated with it (:mod:`.weights`).
     ``bounds``: within what it is right; None for a fault, and while an alert fires.
     """
@@ -326,6 +331,7 @@ class Verdict(NamedTuple):
     scale: Estimate = NOTHING
     gain: Estimate = NOTHING
     pivot: float = NAN
+    is_above: bool = True
     error_model: ErrorModel = UNDECIDED
     healthy: Slopes = NO_SLOPES
     since: int = 0

@@ -18,7 +18,7 @@ from monitor.core.verdict.calm import FAR_HONEST, FEWEST, OFFSET, SCALE, Fits, T
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
 from monitor.core.verdict.faults import LEAST_FAR
 from monitor.core.verdict.judge import OF_A_FORM, gathered_evidence, judged
-from monitor.core.verdict.naming import is_over, level_beside
+from monitor.core.verdict.naming import explained_whole, fields_explained, is_over, level_beside
 from monitor.core.verdict.pairs import Pairs, Side, inflation_of_squares, long_inflations
 from monitor.core.verdict.partition import (
     LEVEL,
@@ -31,7 +31,7 @@ from monitor.core.verdict.partition import (
     cumulated,
     squares_left,
 )
-from monitor.core.verdict.relations import Gain, gain_by, is_unrelated
+from monitor.core.verdict.relations import Gain, gain_by
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.rows import FAR
@@ -39,6 +39,7 @@ from monitor.core.verdict.sentences import with_words
 from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_of, spreads_of
 from monitor.core.verdict.verdict import (
     FAULT,
+    IS_RIGHT,
     NO_SLOPES,
     NOTHING,
     RELATED,
@@ -155,7 +156,7 @@ def _examined(p: Pairs, unit: str, calm: Verdict) -> Verdict:
             return verdict
         return with_words(code_verdict(verdict, p, coded, size), p, unit, verdict.typical)
     side = Side([p])
-    verdict, held = _named(side, fits_of(side), calm), 0
+    verdict, held = _of_parts(side, _named(side, fits_of(side), calm)), 0
     if verdict.state == FAULT:
         verdict, held, right_from = _newest(side, verdict)
         if right_from:
@@ -173,7 +174,7 @@ def _newest(side: Side, whole: Verdict) -> tuple[Verdict, int, int]:
     the newest piece begins if that is right, else 0.
     """
     p = side.pairs[0]
-    if whole.fault in ("gain", "sign", "lag", "unrelated"):
+    if whole.fault in RELATED and whole.fault != "stuck":
         return whole, 0, 0
     evidence, cut = gathered_evidence(side, [p.n - 1], [None])
     starts = cut.starts[0]
@@ -257,6 +258,19 @@ def _named(side: Side, fits: Fits, calm: Verdict) -> Verdict:
     )
 
 
+def _of_parts(side: Side, verdict: Verdict) -> Verdict:
+    """Return the verdict, under the name of a fault that explains all pairs better, if any does."""
+    if verdict.state == IS_RIGHT:
+        return verdict
+    (evidence,), _ = gathered_evidence(side, [None], [None])
+    whole = explained_whole(evidence, side.pairs[0], T * T)
+    if whole is None:
+        return verdict
+    plain = verdict._replace(slope_per_day=NOTHING, gain=NOTHING, error_model=UNDECIDED)
+    named = plain._replace(state=FAULT, fault=whole.fault, size=whole.size)
+    return named._replace(right_since=NAN, bounds=None, **fields_explained(whole))
+
+
 def _spread(left: Float, fits: Fits) -> Spread:
     """Return the factor on u, with a higher upper end for dependent errors.
 
@@ -278,8 +292,6 @@ def _fault(s: _Suspect, gain: Gain, *, drifts: bool) -> tuple[str, Estimate, boo
     if held > 0.5 * s.left.size and (s.side.pairs[0].timed or held < s.left.size):
         value = float(s.side.pairs[0].value[-1])
         return "stuck", Estimate(value, value, value), True
-    if is_unrelated(s.side.pairs[0]):
-        return "unrelated", NOTHING, True
     every, cut = _costs(s)
     of = kept_of(s.side, cut)
     rivals = {"sign": sign_of(s.side, cut, of)[0], "lag": lag_of(s.side, cut, of)[0]}

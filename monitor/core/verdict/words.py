@@ -138,6 +138,8 @@ class Verbs(NamedTuple):
     now: str
     sends: str
     meets: str
+    stands: str
+    goes: str
 
 
 NOW: Final = Verbs(
@@ -154,11 +156,12 @@ NOW: Final = Verbs(
         "follows",
     ),
     *("shows", "was", "measures", "falls", "rises", "now", "sends", "meets"),
+    *("stands", "goes"),
 )
 PAST: Final = Verbs(
     *("read", "drifted", "crossed", "had", "had", "changed", "understated", "overstated", "was"),
     *("followed", "showed", "had been", "measured", "fell", "rose", "when last clear"),
-    *("sent", "met"),
+    *("sent", "met", "stood", "went"),
 )
 
 
@@ -382,6 +385,37 @@ def lag(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
     before = counted(round(late))
     by = f" by {duration(verdict.delay)}" if verdict.delay > 0.0 else ""
     return f"{verbs.is_} late{by}: it {verbs.shows} what {verbs.earlier} {before} before"
+
+
+def at_limit(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+    """Return "stands at 70 % whatever is above it"."""
+    side = "above" if verdict.is_above else "below"
+    value = amount(verdict.size.value, unit, STUCK_DIGITS)
+    return f"{verbs.stands} at {value} whatever {verbs.is_} {side} it"
+
+
+def spells(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+    """Return "is off by +12 kg (10 to 14) in 15 % of its pairs (10 to 20), in spells"."""
+    size, between = estimated(verdict.level.unsigned, 0.0)
+    part, of = estimated(verdict.size.times(100.0), 0.0)
+    way = direction(verdict.level.value, unit)
+    off = f"{verbs.reads} {with_unit(size, unit)} {way}{between}"
+    return f"{off} in {part} % of its pairs{of}, in spells"
+
+
+def daily(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+    """Return "has an error that goes with the hour of the day: +-4 kg (3 to 5), highest ..."."""
+    size, between = estimated(verdict.size, 0.0)
+    hour = f"{round(verdict.pivot) % 24:02d}:00 UTC"
+    text = f"{verbs.has} an error that {verbs.goes} with the hour of the day"
+    return f"{text}: +-{with_unit(size, unit)}{between}, highest about {hour}"
+
+
+def beyond_level(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
+    """Return "reads 8.0 % high (7.5 to 8.5) above 68 %"."""
+    side = "above" if verdict.is_above else "below"
+    place = with_unit(three_digits(verdict.pivot), unit)
+    return f"{offset(verdict, unit, verbs)} {side} {place}"
 
 
 def unrelated(_found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:

@@ -1,0 +1,107 @@
+"""Errors that go with the hour of the day, or with an end of the range, are told as that."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from harness.verdict_sensors import sensor
+
+from monitor.core.verdict import judge, judge_file
+
+N = 400
+ALARM = 170
+RELATED = ("clipped", "spells", "daily", "step", "unrelated")
+
+
+def both(p):
+    return judge(p, alarm=ALARM, unit="kg"), judge_file(p, unit="kg")
+
+
+def by_hour(p, size, highest, begin=0):
+    """Return pairs whose error has a daily cycle from ``begin`` on, highest at an hour (UTC)."""
+    angle = (p.time / 3600.0 - highest) * (np.pi / 12.0)
+    error = np.where(np.arange(p.n) < begin, 0.0, size * np.cos(angle))
+    return dataclasses.replace(p, value=p.value + error)
+
+
+@pytest.mark.parametrize("begin", [0, 150])
+@pytest.mark.parametrize("highest", [3.0, 15.0])
+@pytest.mark.parametrize("shape", ["normal", "AR"])
+def test_an_error_with_a_daily_cycle_is_told_with_its_hour(shape, highest, begin):
+    found = [
+        each
+        for seed in range(6)
+        for each in both(by_hour(sensor(seed, N, slow=0.8, shape=shape), 6.0, highest, begin))
+    ]
+
+    assert [each.fault for each in found].count("daily") >= 11, found[0].sentence
+    named = [each for each in found if each.fault == "daily"]
+    assert sum(each.size.lower <= 6.0 <= each.size.upper for each in named) >= 0.8 * len(named)
+    for each in named:
+        told = re.search(
+            r"hour of the day: \+-\S+ kg \(.*\), highest about (\d\d):00 UTC", each.sentence
+        )
+        assert told, each.sentence
+        assert abs(int(told[1]) - highest) <= 2.0
+        assert each.remedy.kind == "none"
+
+
+def test_a_cycle_without_times_has_no_hour():
+    p = dataclasses.replace(by_hour(sensor(1, N), 6.0, 15.0), timed=False)
+
+    assert {each.fault for each in both(p)} == {"understated"}
+
+
+@pytest.mark.parametrize("begin", [0, 150])
+@pytest.mark.parametrize(("side", "size"), [("above", 8.0), ("above", -8.0), ("below", 8.0)])
+def test_an_error_on_one_side_of_a_level_is_told_as_a_step(side, size, begin):
+    found = []
+    for seed in range(8):
+        p = sensor(seed, N, slow=0.5, spread=8.0)
+        off = (p.reference > 55.0) if side == "above" else (p.reference < 46.0)
+        error = np.where(off & (np.arange(N) >= begin), size, 0.0)
+        found += both(dataclasses.replace(p, value=p.value + error))
+    named = [each for each in found if each.fault == "step"]
+
+    assert len(named) >= 12, [each.sentence for each in found]
+    assert sum(each.size.lower <= size <= each.size.upper for each in named) >= 0.8 * len(named)
+    assert all(f" {side} " in each.sentence for each in named)
+
+
+@pytest.mark.parametrize("predictive", [False, True])
+@pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
+def test_an_honest_sensor_gets_none_of_these_names(shape, predictive):
+    """Neither over a file, nor where an alert fires by mistake."""
+    found = [
+        each.fault
+        for seed in range(20)
+        for each in both(
+            sensor(seed, 600, shape=shape, predictive=predictive, slow=(0.0, 0.9)[seed % 2])
+        )
+    ]
+
+    assert not set(found) & set(RELATED), found
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        (lambda p: p.value + 5.0, "offset"),
+        (lambda p: p.value + 0.03 * np.arange(p.n), "drift"),
+        (lambda p: p.reference + 2.5 * p.error, "understated"),
+        (lambda p: 50.0 + 1.4 * (p.value - 50.0), "gain"),
+        (lambda p: np.roll(p.reference, 2) + p.error, "lag"),
+    ],
+)
+def test_a_day_in_the_measurand_is_not_one_in_the_error(fault, name):
+    found = []
+    for seed in range(8):
+        p = sensor(seed, N, slow=0.9, spread=2.0)
+        cycle = 12.0 * np.sin(np.arange(N) * (np.pi / 12.0))
+        p = dataclasses.replace(p, value=p.value + cycle, reference=p.reference + cycle)
+        found.append(judge(dataclasses.replace(p, value=fault(p)), alarm=60).fault)
+
+    assert found.count(name) >= 7, found

@@ -1,0 +1,102 @@
+"""An end of the range, and spells that come and go, have names of their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from harness.verdict_sensors import sensor, since
+
+from monitor.core.verdict import judge, judge_file
+from tests.core.verdict.test_judge import ALARM, ONSET
+
+N = 400
+SLOW = (0.0, 0.8)
+
+
+def spelled(level, length):
+    """Return a fault that adds ``level`` in spells of ``length`` pairs on average."""
+
+    def fault(value, _, random):
+        off = np.zeros(value.size, dtype=bool)
+        at = 10
+        while at < value.size:
+            lasts = 2 + random.poisson(length - 2)
+            off[at : at + lasts] = True
+            at += lasts + 25 + random.poisson(15)
+        return value + level * off
+
+    return fault
+
+
+def verdicts(fault, *, alarm=ALARM, seeds=range(8), **changes):
+    for seed in seeds:
+        for slow in SLOW:
+            p = sensor(seed, N, slow=slow, fault=fault, **changes)
+            yield judge(p, alarm=alarm, unit="kg"), judge_file(p, unit="kg")
+
+
+@pytest.mark.parametrize("begin", [0, ONSET])
+@pytest.mark.parametrize(
+    ("clip", "words"),
+    [
+        (lambda value, _: np.minimum(value, 53.0), "stands at 53 kg whatever is above it"),
+        (lambda value, _: np.maximum(value, 45.0), "stands at 45 kg whatever is below it"),
+    ],
+)
+def test_an_end_of_the_range_is_named(clip, words, begin):
+    found = list(verdicts(since(begin, clip)))
+
+    for verdict, of_file in found:
+        assert (verdict.fault, of_file.fault) == ("clipped", "clipped"), verdict.sentence
+        assert verdict.sentence.startswith(words)
+        assert verdict.size.value == float(words.split()[2])
+        assert verdict.remedy.kind == "none"
+    assert all(begin - 20 <= verdict.segment <= begin + 30 for verdict, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        (since(ONSET, lambda value, late: np.full(late.size, value[0])), "stuck"),
+        (since(0, lambda value, _: np.round(value, -1)), None),
+        (since(0, lambda value, _: 50.0 + 0.5 * (value - 50.0)), "gain"),
+        (since(0, lambda value, _: np.maximum(value, 20.0)), None),
+    ],
+)
+def test_values_that_repeat_for_another_reason_are_not_at_an_end(fault, name):
+    found = [each.fault for both in verdicts(fault, u=3.0) for each in both]
+
+    assert "clipped" not in found
+    assert name is None or found.count(name) >= 0.8 * len(found), found
+
+
+@pytest.mark.parametrize("level", [12.0, -9.0])
+@pytest.mark.parametrize("shape", ["normal", "t4"])
+def test_spells_are_named_with_their_level_and_share(level, shape):
+    found = [each for both in verdicts(spelled(level, 8), shape=shape) for each in both]
+    named = [each for each in found if each.fault == "spells"]
+
+    assert len(named) >= 0.7 * len(found), [each.sentence for each in found]
+    assert sum(each.level.lower <= level <= each.level.upper for each in named) >= 0.85 * len(named)
+    assert sum(each.size.lower <= 8.0 / 48.0 <= each.size.upper for each in named) >= 0.9 * len(
+        named
+    )
+    way = "heavy" if level > 0.0 else "light"
+    assert all(f" kg {way} (" in each.sentence for each in named)
+    assert all(" % of its pairs (" in each.sentence for each in named)
+    assert all(", in spells" in each.sentence for each in named)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda value, _, random: value + 20.0 * (random.random(value.size) < 0.06),
+        since(ONSET, lambda value, _: value + 8.0),
+        since(ONSET, lambda value, late: value + np.where(late < 60, 8.0, 0.0)),
+        lambda value, truth, _: truth + 3.0 * (value - truth),
+    ],
+)
+def test_single_far_errors_and_one_period_are_not_spells(fault):
+    found = [each.fault for both in verdicts(fault) for each in both]
+
+    assert found.count("spells") <= 1, found
