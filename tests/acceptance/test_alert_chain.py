@@ -175,6 +175,8 @@ def fleet_with_every_fault(end: float) -> Iterator[Observation]:
         times = end - apart * (PAIRS - 1 - at)
         noise, steps = random.normal(size=(2, PAIRS))
         truth = 500.0 + np.convolve(6.0 * steps, 0.5 ** np.arange(20))[:PAIRS]
+        if fault == "sensitivity":  # a gain shows by how far the truth moves
+            truth = 500.0 + 8.0 * (truth - 500.0)
         far = np.where(random.random(PAIRS) < 0.1, 12.0, 0.0)
         value = {
             "offset": truth + 4.0 + noise,
@@ -190,6 +192,7 @@ def fleet_with_every_fault(end: float) -> Iterator[Observation]:
             "spells": truth + noise + 8.0 * (at % 40 < 9),
             "daily": truth + noise + 8.0 * np.sin(times / 86_400.0 * 2.0 * np.pi),
             "step": truth + noise + 6.0 * (truth > 503.0),
+            "sensitivity": (truth + noise) * (1.0 + 1e-4 * (at - HONEST)),
             "unrelated": np.roll(truth[::-1], PAIRS // 3) + noise,
         }[fault]
         value = np.where(at < HONEST, truth + noise, value)
@@ -231,6 +234,10 @@ TEXTS = {
         rf"is off on one side of a level: {NUMBER} kg \({NUMBER} to {NUMBER}\)",
         rf"reads {SIZE} above",
     ),
+    "sensitivity": (
+        rf"changes its gain by {SIZE}",
+        rf"gains {NUMBER} % of its sensitivity a day \({NUMBER} to {NUMBER}\)",
+    ),
     "unrelated": ("has readings that have nothing to do with its references",) * 2,
 }
 
@@ -260,7 +267,9 @@ def as_stated(verdict: dict) -> list[float]:
         return value[:1]
     if verdict["fault"] == "overstated":
         return [1.0 / value[0], 1.0 / value[2], 1.0 / value[1]]
-    scale = {"outliers": 100.0, "spells": 100.0, "lag": 1.0 / 60.0}.get(verdict["fault"], 1.0)
+    scale = {"outliers": 100.0, "spells": 100.0, "sensitivity": 100.0, "lag": 1.0 / 60.0}.get(
+        verdict["fault"], 1.0
+    )
     return [scale * each for each in value]
 
 

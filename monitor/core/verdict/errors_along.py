@@ -20,7 +20,8 @@ from monitor.core.verdict.pairs import RHO_MAX, inflation
 from monitor.core.verdict.partial_faults import LEFT_OUT, Errors, Explained, spells_of
 from monitor.core.verdict.partition import costs
 from monitor.core.verdict.rivals import KERNELS
-from monitor.core.verdict.verdict import t_interval
+from monitor.core.verdict.rows import median
+from monitor.core.verdict.verdict import Estimate, t_interval
 
 _DAY: Final = 86_400.0
 _FEWEST: Final = 60  # pairs
@@ -28,6 +29,8 @@ _DAYS: Final = 3.0
 _HOURS: Final = 6  # of the 24 that must have pairs
 _SIDE: Final = 12  # pairs on either side of a step
 _AS_WELL: Final = 0.4  # share of what a step saves along one that it must save along the other
+_MOVES: Final = "sensitivity"  # which is told from a gain by itself
+_MOVING: Final = 4.0  # standard errors from which a gain moves
 _PLACED: Final = 1.3  # by which the choice of its place widens a step's standard error
 _ALIKE: Final = 0.05  # added to a correlation of neighbours: what is left is less alike by chance
 _CHOSEN: Final = 2.0  # parameters that the choice among many places counts as
@@ -51,20 +54,19 @@ def explanation(everything: Errors, mask: Bool, least: float) -> Explained | Non
     out = LEFT_OUT * np.count_nonzero(~mask) * everything.penalty
     n = near.z.size
     by_chance = (n + 2.0 * math.sqrt(2.0 * n)) / near.inflation
-    if least + out < by_chance + _COMPLETE * everything.penalty:
-        return None  # nothing is left to be explained
+    is_complete = least + out < by_chance + _COMPLETE * everything.penalty
+    # Where nothing is left to be explained, only pieces may still stand for a gain that moves.
+    fits = (by_sensitivity,) if is_complete else (by_hour, by_level, by_sensitivity)
     least -= _CHEAPER
-    options = [
-        each
-        for fitted in (by_hour, by_level)
-        for each in _with_beginning(fitted, near, mask, least)
-    ]
-    if (spells := spells_of(everything)) is not None:  # which leaves no pair out, unlike the others
+    options = [each for fitted in fits for each in _with_beginning(fitted, near, mask, least)]
+    spells = None if is_complete else spells_of(everything)
+    if spells is not None:  # which leaves no pair out, unlike the others
         options.append(spells._replace(cost=spells.cost - out))
     best = min(options, key=lambda each: each.cost, default=None)
     if best is None or not best.cost < least:
         return None
-    return best if best.cost < min(_gain(near), _late(everything, mask)) else None
+    gain = math.inf if best.fault == _MOVES else _gain(near)
+    return best if best.cost < min(gain, _late(everything, mask)) else None
 
 
 def _with_beginning(
@@ -86,7 +88,7 @@ def _with_beginning(
     before = float(e.z[:start] @ e.z[:start]) / e.inflation
     part = e.some(np.arange(e.z.size) >= start)._replace(before=before)
     later = fitted(part)
-    if later is not None and later[0].cost < _gain(part):
+    if later is not None and (later[0].fault == _MOVES or later[0].cost < _gain(part)):
         yield later[0]._replace(start=int(np.flatnonzero(mask)[start]))
 
 
@@ -122,6 +124,36 @@ def _waves(hours: Float, waves: int) -> list[Float]:
 
 def _gain(e: Errors) -> float:
     return max(_line(e, x) for x in (e.reference, e.value))
+
+
+def by_sensitivity(e: Errors) -> Fit | None:
+    """Return the explanation that the sensor's gain moves: its error is so much of the reference.
+
+    That has to explain more than a gain that stays.
+    """
+    span = float(e.time[-1] - e.time[0]) if e.z.size >= _FEWEST else 0.0
+    usual = median(e.reference)
+    if not span > 0.0 or usual == 0.0:
+        return None
+    clock = (e.time - e.time[-1]) / span
+    x = e.reference / usual
+    fit = _fitted(e, [x, clock * x])
+    if fit is None:
+        return None
+    number, se, off = fit
+    cost = _cost(e, off, 2.0)
+    if not abs(number[1]) > _MOVING * se[1] or cost >= min(
+        _line(e, e.reference), _line(e, e.value)
+    ):
+        return None
+    df = max(e.z.size / e.inflation - 2.0, 1.0)
+    level, moved = (
+        t_interval(float(each), float(of), df).times(e.unit)
+        for each, of in zip(number, se, strict=True)
+    )
+    ends = sorted(1.0 + each / usual for each in level[1:])
+    size, a_day = Estimate(1.0 + level.value / usual, *ends), moved.times(_DAY / span)
+    return Explained(_MOVES, cost, size, level, place=usual, slope_per_day=a_day), off
 
 
 def _line(e: Errors, x: Float) -> float:

@@ -289,6 +289,25 @@ FAULTS: Final[dict[str, Fault]] = {
         ),
         description="It is off by the same amount on one side of a level, and right on the other.",
     ),
+    "sensitivity": Fault(
+        noun="moving gain",
+        means="its gain moves",
+        words=words.sensitivity,
+        shows=lambda verdict: verdict.slope_per_day.excludes(0.0),
+        has_error_now=False,
+        look="calibrate its span more often; find what its sensitivity is lost by",
+        estimate=lambda verdict: verdict.slope_per_day.times(1.0 / verdict.pivot),
+        estimate_means="the change of its gain a day",
+        estimate_unit="/d",
+        rule="SensorSensitivity",
+        summaries=(
+            (
+                "changes its gain by {100*estimate:%+.3g} % a day ({100*lower:%+.3g} to "
+                "{100*upper:%+.3g})"
+            ),
+        ),
+        description="Its error is a share of the measurand, and the share moves.",
+    ),
     "unrelated": Fault(
         noun="unrelated readings",
         means="its readings have nothing to do with its references",

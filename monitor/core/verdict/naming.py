@@ -128,13 +128,19 @@ def explained_whole(e: Evidence, p: Pairs, margin: float = 0.0) -> Explained | N
 def fields_explained(explained: Explained) -> _Fields:
     """Return the fields of a verdict that such a fault has."""
     level, place = explained.level, explained.place
-    return _Fields(level=level, pivot=place, is_above=explained.is_above)
+    return _Fields(
+        level=level,
+        pivot=place,
+        is_above=explained.is_above,
+        slope_per_day=explained.slope_per_day,
+    )
 
 
 class _Fields(TypedDict):
     level: Estimate
     pivot: float
     is_above: bool
+    slope_per_day: Estimate
 
 
 def level_beside(fault: str, size: Estimate, p: Pairs, level: Estimate) -> Estimate:

@@ -15,7 +15,7 @@ import numpy as np
 
 from monitor.core.model import NAN, Bool, Float
 from monitor.core.verdict.rows import TO_SD, median
-from monitor.core.verdict.verdict import Estimate, share, t_interval
+from monitor.core.verdict.verdict import NOTHING, Estimate, share, t_interval
 
 _ALIKE: Final = 0.05  # uncertainties by which values at a limit may differ
 _LEAST_HELD: Final = 8  # pairs at a limit, or in spells
@@ -72,6 +72,7 @@ class Explained(NamedTuple):
     start: int = 0
     place: float = NAN
     is_above: bool = True
+    slope_per_day: Estimate = NOTHING
 
 
 def limit_of(e: Errors) -> Explained | None:

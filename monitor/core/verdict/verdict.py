@@ -231,7 +231,7 @@ SCALE_RIGHT: Final = (0.8, 1.25)
 # Faults in how the error moves with the level: their own pairs do not show the error model.
 RELATED: Final = (
     *("gain", "sign", "lag", "stuck", "unrelated"),
-    *("clipped", "spells", "daily", "step"),
+    *("clipped", "spells", "daily", "step", "sensitivity"),
 )
 
 
@@ -360,7 +360,7 @@ class Verdict(NamedTuple):
     def has_lasted(self) -> bool:
         """Whether a drift has gone on for so long and so clearly that it can be extrapolated."""
         is_firm = self.slope_per_day.widened(_FIRM).excludes(0.0)
-        return self.fault == "drift" and is_firm and self.n_effective >= _LASTED
+        return self.fault in ("drift", "sensitivity") and is_firm and self.n_effective >= _LASTED
 
     @property
     def is_scale_off(self) -> bool:

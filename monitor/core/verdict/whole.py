@@ -266,7 +266,7 @@ def _of_parts(side: Side, verdict: Verdict) -> Verdict:
     whole = explained_whole(evidence, side.pairs[0], T * T)
     if whole is None:
         return verdict
-    plain = verdict._replace(slope_per_day=NOTHING, gain=NOTHING, error_model=UNDECIDED)
+    plain = verdict._replace(gain=NOTHING, error_model=UNDECIDED)
     named = plain._replace(state=FAULT, fault=whole.fault, size=whole.size)
     return named._replace(right_since=NAN, bounds=None, **fields_explained(whole))
 

@@ -117,6 +117,10 @@ _GERUNDS: Final = {
 _RATES: Final = ((86_400.0, "a day"), (3600.0, "an hour"), (60.0, "a minute"), (1.0, "a second"))
 
 
+_DAY: Final = 86_400.0
+_WEEKS: Final = ((7.0 * _DAY, "a week"), *_RATES)
+
+
 class Verbs(NamedTuple):
     """The verbs and words that change with the tense, in one tense."""
 
@@ -140,6 +144,8 @@ class Verbs(NamedTuple):
     meets: str
     stands: str
     goes: str
+    loses: str
+    gains: str
 
 
 NOW: Final = Verbs(
@@ -156,12 +162,12 @@ NOW: Final = Verbs(
         "follows",
     ),
     *("shows", "was", "measures", "falls", "rises", "now", "sends", "meets"),
-    *("stands", "goes"),
+    *("stands", "goes", "loses", "gains"),
 )
 PAST: Final = Verbs(
     *("read", "drifted", "crossed", "had", "had", "changed", "understated", "overstated", "was"),
     *("followed", "showed", "had been", "measured", "fell", "rose", "when last clear"),
-    *("sent", "met", "stood", "went"),
+    *("sent", "met", "stood", "went", "lost", "gained"),
 )
 
 
@@ -416,6 +422,16 @@ def beyond_level(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     side = "above" if verdict.is_above else "below"
     place = with_unit(three_digits(verdict.pivot), unit)
     return f"{offset(verdict, unit, verbs)} {side} {place}"
+
+
+def sensitivity(verdict: Verdict, _unit: str, verbs: Verbs = NOW) -> str:
+    """Return "loses 1.0 % of its sensitivity a week (0.9 to 1.1), gain 0.86 now"."""
+    seconds, per = next((each for each in _WEEKS if verdict.span >= each[0]), _WEEKS[0])
+    part = verdict.slope_per_day.times(100.0 * seconds / (_DAY * verdict.pivot))
+    size, between = estimated(part.unsigned, 0.0)
+    verb = verbs.gains if part.value > 0.0 else verbs.loses
+    gain_now = estimated(verdict.size, 1.0)[0]
+    return f"{verb} {size} % of its sensitivity {per}{between}, gain {gain_now} {verbs.now}"
 
 
 def unrelated(_found: Verdict, _unit: str, verbs: Verbs = NOW) -> str:

@@ -7,17 +7,17 @@ import re
 
 import numpy as np
 import pytest
-from harness.verdict_sensors import sensor
+from harness.verdict_sensors import HOUR, START, autoregressive, sensor, whole
 
-from monitor.core.verdict import judge, judge_file
+from monitor.core.verdict import Pairs, judge
 
 N = 400
 ALARM = 170
-RELATED = ("clipped", "spells", "daily", "step", "unrelated")
+RELATED = ("clipped", "spells", "daily", "step", "sensitivity", "unrelated")
 
 
 def both(p):
-    return judge(p, alarm=ALARM, unit="kg"), judge_file(p, unit="kg")
+    return judge(p, alarm=ALARM, unit="kg"), whole(p, unit="kg")
 
 
 def by_hour(p, size, highest, begin=0):
@@ -105,3 +105,63 @@ def test_a_day_in_the_measurand_is_not_one_in_the_error(fault, name):
         found.append(judge(dataclasses.replace(p, value=fault(p)), alarm=60).fault)
 
     assert found.count(name) >= 7, found
+
+
+def with_moving_gain(seed, a_week, begin=0, *, mean=60.0, every=8.0):
+    """Return pairs of a sensor whose gain moves by ``a_week`` from ``begin`` on."""
+    random = np.random.default_rng(seed)
+    truth = mean + 15.0 * autoregressive(random.standard_normal(N), (0.0, 0.8)[seed % 2])
+    weeks = np.maximum(np.arange(N) - begin, 0) * every / 168.0
+    value = (truth + 2.0 * random.standard_normal(N)) * (1.0 + a_week * weeks)
+    reference = truth + 0.4 * random.standard_normal(N)
+    time = START + HOUR * every * np.arange(N)
+    return Pairs(time, value, np.full(N, 2.0), reference, np.full(N, 0.4))
+
+
+@pytest.mark.parametrize("begin", [0, 150])
+@pytest.mark.parametrize("a_week", [-0.01, 0.01, -0.02])
+def test_a_gain_that_moves_is_told_with_its_rate(a_week, begin):
+    found = [each for seed in range(10) for each in both(with_moving_gain(seed, a_week, begin))]
+    named = [each for each in found if each.fault == "sensitivity"]
+    now = 1.0 + a_week * (N - 1 - begin) * 8.0 / 168.0
+
+    assert len(named) >= (12 if begin else 16), [each.sentence for each in found]
+    rates = [each.slope_per_day.times(7.0 / each.pivot) for each in named]
+    assert sum(rate.lower <= a_week <= rate.upper for rate in rates) >= 0.8 * len(named)
+    assert sum(each.size.lower <= now <= each.size.upper for each in named) >= 0.8 * len(named)
+    way = "loses" if a_week < 0.0 else "gains"
+    told = rf"{way} [\d.]+ % of its sensitivity a week \([\d.]+ to [\d.]+\), gain [\d.]+ now"
+    assert all(re.match(told, each.sentence) for each in named), named[0].sentence
+
+
+def test_a_gain_that_moves_has_a_date_on_which_it_leaves_its_tolerance():
+    p = with_moving_gain(1, -0.01)
+    verdict = judge(p, alarm=ALARM, unit="kg", tolerance=15.0)
+    weeks = (verdict.due - float(p.time[-1])) / 604_800.0
+
+    assert verdict.fault == "sensitivity"
+    assert re.search(r"; leaves its tolerance on 20\d\d-\d\d-\d\d$", verdict.sentence)
+    usual = float(np.median(p.reference))
+    assert weeks == pytest.approx((15.0 - 0.19 * usual) / (0.01 * usual), rel=0.3)
+
+
+@pytest.mark.parametrize("mean", [15.0, 60.0, 500.0])
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        (lambda value, _: value + 0.03 * np.arange(N), "drift"),
+        (lambda value, _: 1.25 * value, "gain"),
+        (lambda value, _: value + 5.0 * (np.arange(N) > 200), "offset"),
+        (lambda value, reference: reference + 2.5 * (value - reference), "understated"),
+    ],
+)
+def test_a_gain_that_stays_and_a_drift_are_not_a_gain_that_moves(fault, name, mean):
+    found = []
+    for seed in range(8):
+        p = with_moving_gain(seed, 0.0, mean=mean)
+        found.append(
+            judge(dataclasses.replace(p, value=fault(p.value, p.reference)), alarm=230).fault
+        )
+
+    assert found.count("sensitivity") <= 1, found
+    assert found.count(name) >= 6, found
