@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain, islice
-from math import inf
+from math import inf, isnan
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -37,10 +37,12 @@ from monitor.core.verdict import (
 )
 from monitor.core.verdict.judge import due_of
 from monitor.core.verdict.sentences import with_words
+from monitor.core.verdict.verdict import RELATED
 from monitor.core.verdict.whole import right_from
 
 FRESH_PAIRS: Final = 20  # pairs after the alarm within which a report has priority
 _REPORTED_AT_ONCE: Final = 16
+_FIRST_PAIRS: Final = 12  # of an incident, after which the newest form of it may begin
 
 
 class FaultReport(NamedTuple):
@@ -88,7 +90,7 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
     """Return the report on each series from its last pairs.
 
     While no alert fires, it is what all pairs since the last alert show. While one fires, it is
-    what the newest pairs show, or all pairs of the incident where the newest are not clear.
+    what the newest pairs show, or all pairs of the incident where these are alike or not clear.
     """
     calm = [each for each in asked if each.alarm is None]
     whole = [calm_pairs(each.pairs, each.held, each.rules) for each in calm]
@@ -120,12 +122,16 @@ def _of_alarms(asked: Sequence[Asked]) -> list[Verdict]:
         tolerance=[NAN if each.rules.tolerance is None else each.rules.tolerance for each in asked],
         unit=[each.rules.unit for each in asked],
     )
-    unclear = [i for i, each in enumerate(verdicts) if each.state != FAULT and each.fault]
-    own = [last[i].rows(slice(verdicts[i].since, None)) for i in unclear]
-    units = [asked[i].rules.unit for i in unclear]
-    for i, p, whole in zip(unclear, own, judge_whole(own, unit=units), strict=True):
+    starts = [
+        one.since if of.onset is None else int(np.searchsorted(p.time, of.onset.began))
+        for of, one, p in zip(asked, verdicts, last, strict=True)
+    ]
+    some = [i for i, each in enumerate(verdicts) if _may_be_one(each, starts[i])]
+    own = [last[i].rows(slice(starts[i], None)) for i in some]
+    units = [asked[i].rules.unit for i in some]
+    for i, p, whole in zip(some, own, judge_whole(own, unit=units, is_one=True), strict=True):
         if whole.state == FAULT:
-            first, since = verdicts[i], verdicts[i].since
+            first, since = verdicts[i], starts[i]
             named = whole._replace(
                 since=since + whole.since,
                 segment=since + whole.segment,
@@ -134,8 +140,16 @@ def _of_alarms(asked: Sequence[Asked]) -> list[Verdict]:
                 tolerance=first.tolerance,
             )
             dated = named._replace(due=due_of(named, p, first.tolerance))
-            verdicts[i] = with_words(dated, last[i], asked[i].rules.unit, fired=True)
+            verdicts[i] = with_words(dated, last[i], asked[i].rules.unit, whole.typical, fired=True)
     return verdicts
+
+
+def _may_be_one(verdict: Verdict, first: int) -> bool:
+    """Whether all pairs of an incident may show it best: it is unclear, or had one form only."""
+    if not verdict.fault or verdict.state != FAULT:
+        return bool(verdict.fault)
+    is_whole = verdict.segment - first <= _FIRST_PAIRS and isnan(verdict.changed)
+    return verdict.fault not in (*RELATED, "drift") and (is_whole or verdict.fault == "outliers")
 
 
 def _last(pairs: Columns, rules: SeriesRules) -> Pairs:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import scipy
 
-from monitor.core.model import Bool, Float, Int
+from monitor.core.model import Bool, Float
 from monitor.core.verdict.pairs import (
     Side,
     cautious_rhos,
@@ -45,6 +45,7 @@ _RIGHT: Final = (0.5, 1.5)  # u and factor within which a series is right
 _FAR_AWAY: Final = 10.0  # times as many pairs as there are, beyond which nobody waits for them
 _PRIOR_PAIRS: Final = 4.0
 _NORMAL: Final = 3.0  # kurtosis; errors with less are not taken to say more of their spread
+_WILD: Final = 5.0  # times as far as an error that is far
 _FLIPPED: Final = -1.3  # slope of the error on the reference; a wrong sign has -2
 
 
@@ -54,8 +55,8 @@ class Fits(NamedTuple):
     ``level``, ``now`` (the line's end), ``slope`` and ``factor`` [3, series] are a value and the
     ends of its interval, ``steep`` is t of the slope, which turns the line at the time ``middle``.
     They come from the ``used`` pairs [series, pairs], which are not far off. ``inflation`` is that
-    of the level's variance, ``rho`` the largest autocorrelation that so few errors may have.
-    ``suspicious``: the pairs must be examined for a fault.
+    of the level's variance, ``of_line`` that of the line's, ``rho`` the largest autocorrelation
+    that so few errors may have. ``suspicious``: the pairs must be examined for a fault.
     """
 
     used: Bool
@@ -66,6 +67,7 @@ class Fits(NamedTuple):
     factor: Float
     middle: Float
     inflation: Float
+    of_line: Float
     rho: Float
     slopes: list[Slopes]
     suspicious: Bool
@@ -108,9 +110,10 @@ def fits_of(p: Side) -> Fits:
         _interval(level + slope * end, np.hypot(se, steep * end), n / inflated),
         _interval(slope, steep, n / inflated),
         quotients(slope, steep),
-        _factors(np.clip(p.z - level[:, None] * p.h, -most, most), p.live, p.n, flat, rho),
+        _factors(p, p.z - level[:, None] * p.h, most, flat, rho),
         middle,
         flat,
+        inflated,
         rho,
         slopes,
         np.zeros(n.size, dtype=np.bool_),
@@ -123,14 +126,17 @@ def _interval(value: Float, se: Float, df: Float) -> Float:
     return np.array([value, value - half, value + half])
 
 
-def _factors(off: Float, live: Bool, n: Int, flat: Float, rho: Float) -> Float:
+def _factors(p: Side, off: Float, most: Float, flat: Float, rho: Float) -> Float:
     """Return factors on the uncertainty of errors, from the mean squares of residuals.
 
-    Far ones are pulled in, not left out: without them, heavy tails would look overstated.
+    Far ones are pulled in to ``most``, not left out: without them, heavy tails would look
+    overstated. No heavy tail reaches as far as the wild ones, which are left out.
     The mean of dependent errors follows them, so that less of their spread is left about it: the
     upper end allows for that.
     """
-    squares = off * off
+    live = p.live & (np.abs(off) <= _WILD * most)
+    n = np.count_nonzero(live, axis=1)
+    squares = np.where(live, np.clip(off, -most, most), 0.0) ** 2
     total, fourths = sums(squares), dots(squares, squares)
     peaked = np.maximum(quotients(n * fourths, total * total), _NORMAL)
     inflated = np.maximum(long_inflations(squares, live, n), inflation_of_squares(rho))

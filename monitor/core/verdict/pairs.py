@@ -334,7 +334,8 @@ def long_inflations(rows: Float, live: Bool, n: Int) -> Float:
     while (n // size >= _BLOCKS).any():
         blocks = n // size
         ends = total[:, ::size]
-        means = np.diff(ends, axis=1) / size
+        means = np.zeros_like(centred)  # as wide as before, so that sums do not depend on padding
+        means[:, : ends.shape[1] - 1] = np.diff(ends, axis=1) / size
         means[np.arange(means.shape[1]) >= blocks[:, None]] = 0.0
         ratio = size * quotients(dots(means, means) / np.maximum(blocks - 1, 1), single)
         most = np.where(blocks >= _BLOCKS, np.maximum(most, ratio), most)

@@ -63,15 +63,20 @@ def judge_whole(
     *,
     unit: Sequence[str] | None = None,
     is_part: Sequence[bool] | None = None,
+    is_one: bool = False,
 ) -> list[Verdict]:
     """Return what is wrong with each sensor over all its pairs, or within what it is right.
 
     ``is_part``: pairs from before these are left out, because the sensor was wrong then.
+    ``is_one``: each has been in one state throughout, so that no newest piece is looked for.
     """
     unit, is_part = unit or [""] * len(pairs), is_part or [False] * len(pairs)
     screened = calm_verdicts(pairs, unit=unit, is_part=is_part)
     rows = zip(pairs, unit, screened, strict=True)
-    return [_examined(p, of, calm) if suspicious else calm for p, of, (calm, suspicious) in rows]
+    return [
+        _examined(p, of, calm, is_one=is_one) if suspicious else calm
+        for p, of, (calm, suspicious) in rows
+    ]
 
 
 class Screened(NamedTuple):
@@ -142,13 +147,13 @@ def _estimate(ends: Float, row: int) -> Estimate:
     return Estimate(*ends[:, row].tolist())
 
 
-def _examined(p: Pairs, unit: str, calm: Verdict) -> Verdict:
+def _examined(p: Pairs, unit: str, calm: Verdict, *, is_one: bool) -> Verdict:
     """Return the verdict on a series whose fit is suspicious, ``calm`` if it shows no fault."""
     coded = coded_pairs(p)
     if coded is not None:
         others = p.rows(coded.others)
         is_part = calm.bounds is not None and calm.bounds.since is not None
-        (verdict,) = judge_whole([others], unit=[unit], is_part=[is_part])
+        (verdict,) = judge_whole([others], unit=[unit], is_part=[is_part], is_one=is_one)
         size = share(coded.at.size, float(p.n))
         if verdict.state == FAULT:
             return with_words(verdict._replace(code=coded.code), others, unit, verdict.typical)
@@ -157,7 +162,7 @@ def _examined(p: Pairs, unit: str, calm: Verdict) -> Verdict:
         return with_words(code_verdict(verdict, p, coded, size), p, unit, verdict.typical)
     side = Side([p])
     verdict, held = _of_parts(side, _named(side, fits_of(side), calm)), 0
-    if verdict.state == FAULT:
+    if verdict.state == FAULT and not is_one:
         verdict, held, right_from = _newest(side, verdict)
         if right_from:
             return judge_whole([p.rows(slice(right_from, None))], unit=[unit], is_part=[True])[0]
@@ -253,6 +258,7 @@ def _named(side: Side, fits: Fits, calm: Verdict) -> Verdict:
         scale=on_stated(parts_of(side, np.zeros(1, dtype=np.int64))[0], s.spread.factor),
         gain=gain.size if fault == "gain" else NOTHING,
         error_model=UNDECIDED if fault in RELATED else calm.error_model,
+        n_effective=p.n / float((fits.of_line if drifts else fits.inflation)[0]),
         right_since=NAN,
         bounds=None,
     )

@@ -120,7 +120,7 @@ def test_a_drift_and_a_repair_have_their_bias_told_as_a_mean():
     assert re.search(r"in which the error may have changed: [89]\.\d+ kg", drift["bias_note"])
 
     repaired, _ = part_of(np.where(np.arange(300) < 100, 5.0, 0.0))
-    assert "before" in repaired["verdict"]["sentence"]
+    assert "(200 pairs since " in repaired["verdict"]["sentence"]
     assert "may have changed" in repaired["bias_note"]
 
 
