@@ -217,6 +217,7 @@ def _learnt(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool)
         np.maximum(known.upper, upper),
         np.where(more, np.maximum(known.lower, lower), known.lower),
         np.where(more | ~_leads_overstated(block, columns), 0.0, known.flat),
+        known.coarse,
     )
 
 

@@ -114,7 +114,7 @@ class EvidenceBlock:
         self.age = self.seen + np.arange(self.ranks)[:, None]
         self._follow(records, inputs)
         self.z = self._at_usual_u(inputs.z)
-        self._learn(records, np.concatenate([earlier, inputs.z])[: self.ranks])
+        self._learn(records, np.concatenate([earlier, inputs.z])[: self.ranks], inputs.stated)
         self.bets = self._bets(records)
         self._plain: list[list[float]] | None = None
 
@@ -142,7 +142,7 @@ class EvidenceBlock:
         known = self._slopes
         return z if known is None else usual_u.at_usual_u(z, known[rank + 1, columns])
 
-    def _learn(self, records: Records, far: Float) -> None:
+    def _learn(self, records: Records, far: Float, stated: StatedColumns) -> None:
         """Fill the columns of past z, and the sums of squared differences before each pair.
 
         ``far`` are the stated z at lag FAR.
@@ -158,6 +158,8 @@ class EvidenceBlock:
         steps[:, 3] = np.where(is_far, np.square(q[2:] - q_far), 0.0)
         steps[:, 4] = is_far
         steps[:, 5] = np.where(two, whitening.middle_bet(q[2:]), 0.0)
+        on_step = whitening.on_step(stated.value, stated.u)
+        steps[:, 6] = np.minimum(on_step, whitening.is_like(self.z, self.past[1:-1]))
         sums = fading(np.array([records[name] for name in whitening.LEARNT]), steps)
         self.sums = [sums[:, row] for row in range(len(whitening.LEARNT))]
 

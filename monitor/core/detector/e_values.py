@@ -25,6 +25,7 @@ from monitor.core.detector.whitening import (
     SPREAD_LEAST,
     Whitening,
     clipped,
+    is_like,
 )
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import explained
@@ -47,6 +48,7 @@ _VERTEX: Final = -0.5 * _B / _C
 _UNDERSTATED: Final = np.array([0.12, 0.25, 0.45, 0.70])[:, None]
 _OUTLIER_SHARE: Final = np.array([0.03, 0.10])[:, None]
 _OUTLIER_NULL: Final = 0.01
+_ROUNDED: Final = 2.0  # |z| that rounding explains where u is of it
 
 _MISS_RATIO: Final = np.array([1.5, 2.0, 3.0, 5.0])[:, None]
 _COVER_RATIO: Final = np.array([0.5, 0.25, 0.1])[:, None]
@@ -76,15 +78,16 @@ def z_bets(
     A pair with none before it has ``previous`` 0 and a whitening of 0. Each row has mean <= 1
     whenever, given the past, |E z| <= 0.1 and 0.9 <= sd z <= 1.1, P(|z| > 4) <= 1 %; the overstated
     rows for normal, logistic, Laplace and t shapes (nu >= 4) only. docs/evidence/detection.md.
-    Ceilings above 1 only make bets smaller. The overstated rows are raised to a power, as those of
-    intervals are: errors that hardly change may stay small for long in an honest sensor.
+    Ceilings above 1 only make bets smaller, and so does what is known of a coarse display: a pair
+    that tells nothing new may lose but not win. The overstated rows are raised to a power, as those
+    of intervals are: errors that hardly change may stay small for long in an honest sensor.
 
     A systematic part s lets E z be a constant within 0.1 + 2 s and sd z be sqrt(1 - s^2), times 0.9
     to 1.1. Offset bets are parabolas, which would rise again far on the other side. They are held
     constant beyond their vertex; this makes them smaller and monotone, so that their mean is
     largest at the edge of the tolerance.
     """
-    _, upper, lower, flat = learnt
+    _, upper, lower, flat, coarse = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
     x = clipped((z - upper * previous) / scale, -CLIP, CLIP)
     squared = upper * upper
@@ -109,6 +112,13 @@ def z_bets(
     over = NARROW_RATE * (narrow * narrow) + NARROW_SCALE + NARROW_SHAPE * shape
     bets[ROWS[2]] = np.exp(-power * over)
     bets[ROWS[3]] = _bernoulli(is_far(z, systematic), _OUTLIER_SHARE, _OUTLIER_NULL)
+    rounded = np.flatnonzero(coarse)
+    if rounded.size:
+        # Errors that rounding explains, and like which those of the neighbours were.
+        is_known = (np.abs(z) <= _ROUNDED) & is_like(z, previous)
+        no_news = rounded[is_known[rounded]]
+        for rows, some in ((ROWS[2], no_news), (slice(None), no_news[coarse[no_news] == 1.0])):
+            bets[rows, some] = np.minimum(bets[rows, some], 1.0)
     return bets
 
 

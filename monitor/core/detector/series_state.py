@@ -19,6 +19,7 @@ STATE: Final = np.dtype(
         ("far", np.float64),  # the same at lag FAR
         ("n_far", np.float64),
         ("middle", np.float64),  # fading sum of the bet that knows how narrow errors are
+        ("on_step", np.float64),  # fading sum over values: on the steps of a display, or not
         ("block", np.float64, SCALES),  # sum of the whitened z of the block that is filling
         ("before", np.float64, SCALES),  # that of the block before it
         ("steps", np.float64, SCALES),  # sum of squared differences of blocks

@@ -9,11 +9,12 @@ Rules of this file: pure functions of sums over the past that fade (:mod:`.e_pro
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import Float, Int
+from monitor.core.model import Bool, Float, Int
 
 SPREAD_LEAST: Final = 0.9
 # Spread ratio bet on, and the largest mean of that bet over normal, logistic, Laplace, t6 and t4.
@@ -49,6 +50,45 @@ def flatness(mean: Float, n: Float, rho: Float) -> Float:
     return np.maximum(1.0 - np.log(most) / NARROW_SHAPE[_MIDDLE], 0.0)
 
 
+# A display in whole steps: its values are multiples of 1, 2 or 5 times 10^k, or of sqrt(12) u, and
+# its u is of rounding to them, of little else.
+_STEP_OF_U: Final = (1.9, 3.6)
+_BY_ROUNDING: Final = math.sqrt(12.0)
+_DECADE: Final = np.array([1.0, 2.0, 5.0])
+_ON_STEP: Final = 1e-4  # of a step
+_MOST_STEPS: Final = 1e5
+_SINGLE: Final = 2.0**-23
+_OFF_STEP: Final = -20.0  # what a value between two steps counts, where one on a step counts 1
+_COARSE: Final = 5.0
+_SLOW: Final = 0.5  # share of pairs like their neighbour from which what is shown hardly moves
+_SAME_PLACE: Final = 0.5  # difference of z of neighbours at one place of a step
+_ANOTHER_STEP: Final = 2.5  # that of neighbours on two sides of one
+
+
+def is_like(z: Float, previous: Float) -> Bool:
+    """Return which errors would be those of their neighbours if all errors were of rounding."""
+    apart = np.abs(z - previous)
+    return np.asarray((apart < _SAME_PLACE) | (apart > _ANOTHER_STEP))
+
+
+def on_step(value: Float, u: Float) -> Float:
+    """Return 1 for values on a step that u is of, -20 for others, 0 for those that do not tell."""
+    usual, most = _BY_ROUNDING * u, _STEP_OF_U[1] * u
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        decade = 10.0 ** np.floor(np.log10(most))
+        largest = _DECADE[np.searchsorted(_DECADE, most / decade, side="right") - 1] * decade
+        round_step = np.where(largest >= _STEP_OF_U[0] * u, largest, usual)
+        off = np.minimum(_off(value, usual), _off(value, round_step))
+    return np.where(value == 0.0, 0.0, np.where(off <= _ON_STEP, 1.0, _OFF_STEP))
+
+
+def _off(value: Float, step: Float) -> Float:
+    """Return how far values are from a step, beyond what 24 bits leave open, in steps."""
+    places = np.abs(value / step)
+    off = np.abs(places - np.rint(places)) - _SINGLE * places
+    return np.where(places <= _MOST_STEPS, off, 1.0)
+
+
 CLIP: Final = 4.0
 RHO_MAX: Final = 0.95
 TINY: Final = 1e-300
@@ -58,7 +98,7 @@ FAR_KNOWN: Final = 20.0  # differences at lag FAR before they are believed
 FAR_SPREAD: Final = 1.5  # times 1/sqrt(n): allowance for their error, found by simulation
 
 # Arguments of learnt_from, fields of the state.
-LEARNT: Final = ("d1", "d2", "n", "far", "n_far", "middle")
+LEARNT: Final = ("d1", "d2", "n", "far", "n_far", "middle", "on_step")
 
 
 def clipped(rows: Float, lower: float, upper: float) -> Float:
@@ -74,6 +114,7 @@ class Whitening(NamedTuple):
     upper: Float  # how much of the last z is subtracted
     lower: Float  # how much variance that is trusted to remove
     flat: Float  # how certain it is that the middle is no narrower than a normal's, 0 to 1
+    coarse: Float  # 1 for a display in whole steps of what hardly moves, 1/2 for others, else 0
 
 
 def from_differences(d1: Float, d2: Float, n: Float | Int) -> tuple[Float, Float]:
@@ -83,14 +124,15 @@ def from_differences(d1: Float, d2: Float, n: Float | Int) -> tuple[Float, Float
 
 
 def learnt_from(
-    d1: Float, d2: Float, n: Float, far: Float, n_far: Float, middle: Float
+    d1: Float, d2: Float, n: Float, far: Float, n_far: Float, middle: Float, on_step: Float
 ) -> Whitening:
     """Return the autocorrelation learnt from sums of squared differences at lag 1, 2 and FAR.
 
     ``d2 / d1 - 1`` is rho for AR(1) whatever the mean and scale: neither a jump nor a ramp
     fools it. ``n`` and ``n_far`` count the differences; below 1 nothing is whitened.
     ``upper`` is above the estimate while that is new; later the ceilings see what is left.
-    ``middle`` is the sum of :func:`middle_bet` over the ``n`` pairs.
+    ``middle`` is the sum of :func:`middle_bet` over the ``n`` pairs, ``on_step`` that of
+    :func:`on_step`, without pairs that are not like their neighbours.
     docs/evidence/detection.md, and beyond it:
     Errors that forget sooner than AR(1) (a daily cycle with gaps) make that estimate too high:
     honest errors would look too wide, and an offset would be whitened away. The variance trusted to
@@ -114,7 +156,9 @@ def learnt_from(
         )
     )
     one = np.maximum(n, 1.0)
-    return Whitening(rho, upper, lower, np.where(known, flatness(middle / one, one, rho), 0.0))
+    flat = np.where(known, flatness(middle / one, one, rho), 0.0)
+    coarse = np.where(on_step > _SLOW * n, 1.0, 0.5)
+    return Whitening(rho, upper, lower, flat, np.where(on_step > _COARSE, coarse, 0.0))
 
 
 def whitened(z: Float, previous: Float, learnt: Whitening) -> Float:

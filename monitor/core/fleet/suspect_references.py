@@ -326,7 +326,7 @@ def _rho(z: Float) -> float:
     q = np.clip(z, -4.0, 4.0)
     one, two = np.diff(q)[1:], q[2:] - q[:-2]
     far = q[12:] - q[:-12]
-    parts = (one @ one, two @ two, one.size, far @ far, far.size, 0.0)
+    parts = (one @ one, two @ two, one.size, far @ far, far.size, 0.0, 0.0)
     return float(learnt_from(*(np.array([float(part)]) for part in parts)).rho[0])
 
 

@@ -11,7 +11,7 @@ from monitor.core.detector import e_values, whitening
 from monitor.core.detector.scales import Ceilings
 from monitor.core.detector.whitening import Whitening
 
-NO_PAST = Whitening(*np.zeros((4, 3)))
+NO_PAST = Whitening(*np.zeros((5, 3)))
 
 
 def level(count):
@@ -48,7 +48,7 @@ def means(shape, bias, spread, flat=0.0):
     """
 
     def bets(z):
-        past = Whitening(*np.zeros((3, z.size)), np.full(z.size, flat))
+        past = Whitening(*np.zeros((3, z.size)), np.full(z.size, flat), np.zeros(z.size))
         return e_values.z_bets(z, np.zeros(z.size), past, level(z.size))
 
     return chances(shape, bias, spread, bets)
@@ -130,7 +130,7 @@ def test_misses_that_follow_each_other_count_for_less():
     codes = np.array([0.1, 1.1, -1.1])
     plain = e_values.coverage_bets(codes, codes, NO_PAST, ALONE)
 
-    tempered = e_values.coverage_bets(codes, codes, Whitening(*np.full((4, 3), 0.5)), ALONE)
+    tempered = e_values.coverage_bets(codes, codes, Whitening(*np.full((5, 3), 0.5)), ALONE)
 
     assert tempered == pytest.approx(plain ** (1 / 3))
 
@@ -197,7 +197,7 @@ def test_sides_of_an_interval_without_its_value_are_half_its_width():
 def test_mixed_paths_give_each_pair_its_own_bets():
     rng = np.random.default_rng(5)
     z, path = rng.normal(size=20), rng.integers(0, 2, 20)
-    learnt = Whitening(*(np.full(20, value) for value in (0.3, 0.4, 0.2, 0.6)))
+    learnt = Whitening(*(np.full(20, value) for value in (0.3, 0.4, 0.2, 0.6, 1.0)))
 
     mixed = e_values.bets_of(path, z, z, learnt, level(20))
 
@@ -209,3 +209,20 @@ def test_mixed_paths_give_each_pair_its_own_bets():
 
 def test_weights_of_each_path_sum_to_one():
     assert e_values.WEIGHTS.sum(axis=1) == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.parametrize("known", [0.5, 1.0])
+def test_what_is_known_of_a_coarse_display_only_makes_bets_smaller(known):
+    z, previous = np.random.default_rng(4).normal(0.0, 2.0, (2, 4000))
+    fine, coarse = (
+        Whitening(*(np.full(4000, value) for value in (0.3, 0.4, 0.2, 0.6, each)))
+        for each in (0.0, known)
+    )
+
+    usual = e_values.z_bets(z, previous, fine, level(4000))
+    found = e_values.z_bets(z, previous, coarse, level(4000))
+
+    assert (found <= usual).all()
+    assert (found[e_values.ROWS[2]] < usual[e_values.ROWS[2]]).any()
+    assert (found[e_values.ROWS[0]] < usual[e_values.ROWS[0]]).any() == (known == 1.0)
+    assert (found == usual)[:, np.abs(z) > 2.0].all()

@@ -59,7 +59,7 @@ def means(shape: str, bias: float, spread: float, share: float) -> np.ndarray:
     bets = e_values.z_bets(
         bias + spread * t,
         nothing,
-        Whitening(nothing, nothing, nothing, nothing),
+        Whitening(nothing, nothing, nothing, nothing, nothing),
         Ceilings(ones, ones),
         np.full(t.size, share),
     )
