@@ -1,10 +1,11 @@
-"""The reports on series whose alert is pending or fires, kept while the pairs go on.
+"""The reports on series that are not calm, kept while the pairs go on.
 
 What and why
     The detector finds that a sensor is not as right as it says, ``core.verdict`` what is wrong with
     it. This room lays the windows of series side by side (``columns_of``), judges those that
-    changed and are not calm, new alerts first, and keeps the reports (``fault_reports``) and what
-    was known at each alarm (``onsets``).
+    changed, new alerts first, and keeps the reports (``fault_reports``) and what was known at each
+    alarm (``onsets``). A series is judged while its alert is pending or fires, and where the cheap
+    fit of all its pairs is suspicious.
 
 Invariants
     * A report is a function of durable pairs, the detector's state and the alarm: a restart or

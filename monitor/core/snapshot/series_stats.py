@@ -116,7 +116,8 @@ class SnapshotColumns(NamedTuple):
     ``pairs`` counts those in memory; ``window_pairs`` counts those in the window of the series' own
     settings, by count and by age, from which its statistics come. ``calm`` says within what a
     series is right while no alert of it fires or is pending, ``right`` whether that is enough to
-    call it right.
+    call it right, by the last ``calm_pairs``, which begin with a repair at ``right_since`` (s UTC,
+    NaN without one).
     """
 
     statistics: Mapping[str, Float]
@@ -133,6 +134,8 @@ class SnapshotColumns(NamedTuple):
     intervals_only: Bool
     calm: Any
     right: Bool
+    calm_pairs: Int
+    right_since: Float
 
 
 class SeriesStats:
@@ -157,6 +160,8 @@ class SeriesStats:
         self._intervals_only = np.zeros(capacity, dtype=np.bool_)
         self._calm: Any = np.full(capacity, "", dtype=np.object_)
         self._right, self._suspicious = np.zeros((2, capacity), dtype=np.bool_)
+        self._calm_pairs: Int = np.zeros(capacity, dtype=np.int64)
+        self._right_since = np.full(capacity, np.nan)
         self._known = 0
         self._shown: SnapshotColumns | None = None
 
@@ -246,6 +251,8 @@ class SeriesStats:
                 intervals_only=self._intervals_only[:count].copy(),
                 calm=self._calm[:count].copy(),
                 right=self._right[:count].copy(),
+                calm_pairs=self._calm_pairs[:count].copy(),
+                right_since=self._right_since[:count].copy(),
             )
             return self._shown
         return self._shown._replace(
@@ -266,6 +273,7 @@ class SeriesStats:
     def _screen(self, series: Int, windows: Columns) -> None:
         """Note within what series are right whose alert neither fires nor is pending."""
         self._calm[series], self._right[series], self._suspicious[series] = "", False, False
+        self._calm_pairs[series], self._right_since[series] = windows.counts, np.nan
         places = np.flatnonzero(self._states[series] == OK)
         calm = series[places]
         since, rules = self._sources.detector.since_clear(calm), self._sources.rules
@@ -279,6 +287,8 @@ class SeriesStats:
         for row, (verdict, suspicious) in zip(calm.tolist(), screened, strict=True):
             self._calm[row] = verdict.sentence
             self._right[row] = verdict.state == IS_RIGHT
+            self._calm_pairs[row] = verdict.pairs
+            self._right_since[row] = verdict.right_since
             self._suspicious[row] = suspicious
 
 

@@ -15,7 +15,7 @@ from monitor.core.analysis.ranking import Profile
 from monitor.core.detector.lifecycle import FIRING, OK, STATES
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
-from monitor.core.model import Bool, Float, Int
+from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import FAULTS, IS_RIGHT, UNDECIDED, Verdict
 from monitor.core.verdict.pairs import Spread
@@ -36,9 +36,10 @@ class Snapshot:
     of each in event order, NaN where there are fewer; ``intervals_only`` marks series that state no
     u; ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of evicted
     series, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
-    alert fires, and falls again after a false alarm. ``calm`` says within what each series
-    is right while no alert of it fires or is pending, ``right`` whether that is enough to call it
-    right. ``additions`` are what extensions say of the series, by their names
+    alert fires, and falls again after a false alarm. ``calm``, ``right``, ``calm_pairs`` and
+    ``right_since`` say within what each series is right while no alert of it fires or is pending
+    (:class:`.series_stats.SnapshotColumns`). ``additions`` are what extensions say of the series,
+    by their names
     (:class:`monitor.core.snapshot.additions.OwnFindings`), ``helps`` the meaning of the statistics
     that they add.
     """
@@ -66,6 +67,8 @@ class Snapshot:
     lasting: Float | None = None
     calm: tuple[str, ...] = ()
     right: Bool | None = None
+    calm_pairs: Int | None = None
+    right_since: Float | None = None
     additions: Mapping[str, Any] = field(default_factory=dict)
     helps: Mapping[str, str] = field(default_factory=dict)
 
@@ -89,7 +92,10 @@ class Snapshot:
             return report.verdict
         is_right = self.right is not None and self.right[row] and self.states[row] == STATES[OK]
         state: State = IS_RIGHT if is_right else UNDECIDED
-        return Verdict(state, sentence=self.sentences[row], pairs=int(self.window_pairs[row]))
+        pairs = self.window_pairs if self.calm_pairs is None else self.calm_pairs
+        since = NAN if self.right_since is None else float(self.right_since[row])
+        words = self.sentences[row]
+        return Verdict(state, sentence=words, pairs=int(pairs[row]), right_since=since)
 
 
 # -- the states of series -------------------------------------------------------------------------

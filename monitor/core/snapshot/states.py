@@ -167,6 +167,8 @@ class SeriesStates:
             lasting=shown.discounted,
             calm=tuple(shown.calm.tolist()),
             right=shown.right,
+            calm_pairs=shown.calm_pairs,
+            right_since=shown.right_since,
         )
 
     # -- inside -----------------------------------------------------------------------------

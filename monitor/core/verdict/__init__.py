@@ -12,6 +12,12 @@ that takes the best cut as certain is too short. The factor on u is estimated fr
 (:mod:`.spread`). A remedy is tried on pairs later than those it was chosen from before the advice
 names it (:mod:`.remedy`).
 
+One judge serves page, file and frame. While no alert fires, all pairs since the last repair are
+one piece: a cheap fit of each series says within what it is right (:mod:`.calm`), and only where
+that is suspicious are the pairs examined for a fault (:mod:`.whole`). While an alert fires, the
+newest pairs of the incident are judged (:mod:`.judge`), and all of it where these are alike or not
+clear.
+
 The error model matters (:mod:`.relations`): the errors of a classical sensor are independent of
 what it measures, those of a predictive one (Berkson) of what it says. An honest predictive sensor
 shows the slope of error on reference that a classical sensor with a gain would show.
@@ -27,9 +33,10 @@ when it reads low, pairs weigh by the usual u at what their errors are independe
 Where a known mistake (another unit, U sent as u) explains the pairs, the sentence keeps its number
 and asks (:mod:`.likely_mistakes`).
 
-Series are judged side by side (:func:`judge_all`), and one series is a batch of one. Arrays are
-series by pairs, padded on the right with values that add nothing to a sum, and the sums are the
-same however far they are padded, so a verdict does not depend on what is judged beside it.
+Series are judged side by side (:func:`judge_all`, :func:`judge_whole`), and one series is a batch
+of one. Arrays are series by pairs, padded on the right with values that add nothing to a sum, and
+the sums are the same however far they are padded, so a verdict does not depend on what is judged
+beside it.
 
 `make verdicts` compares verdicts with streams whose truth is known.
 
