@@ -47,6 +47,10 @@ def stated(found):
     )
 
 
+# Of [2, 4, 9]: s = sqrt(13); the truth is one more of four, and t has 2 degrees of freedom.
+ONE_MORE_OF_THREE = round(math.sqrt(13.0 * 4.0 / 3.0) * 4.302652729749464 / 1.959963984540054, 9)
+
+
 # -- forms of uncertainty -------------------------------------------------------------------------
 
 FORMS = [
@@ -95,11 +99,11 @@ FORMS = [
         (11, None, 7, 20, 0.8),
     ),
     # mean of 2, 4, 9 is 5; squares 9 + 1 + 16 = 26, over 2 is 13
-    ({"x": [2, 4, 9]}, {"samples": "x"}, (5, round(math.sqrt(13), 9), None, None, None)),
+    ({"x": [2, 4, 9]}, {"samples": "x"}, (5, ONE_MORE_OF_THREE, None, None, None)),
     (
         {"v": 6, "x": [2, 4, 9]},
         {"value": "v", "samples": "x"},
-        (6, round(math.sqrt(13), 9), None, None, None),
+        (6, ONE_MORE_OF_THREE, None, None, None),
     ),
     ({"v": 10, "u": 2, "lo": 7, "hi": 14},
      {"value": "v", "u": "u", "lower": "lo", "upper": "hi", "p": 0.9},

@@ -65,7 +65,7 @@ def test_a_named_reference_that_is_off_is_suspected_whatever_the_subjects(wait_h
     assert suspects(network) == [("A", 8)]
     (found,) = network.evaluate(0.0).suspects
     assert found.estimate.lower < 2.0 < found.estimate.upper
-    assert found.sentence.startswith("reference A looks ")
+    assert found.sentence.startswith("either reference A reads ")
 
 
 def test_without_a_name_each_subject_is_a_reference_of_its_own():
