@@ -153,15 +153,20 @@ def _suspicious(p: Side, fits: Fits) -> Bool:
     suspicious = (fits.level[1] > most) | (fits.level[2] < -most)
     suspicious |= (fits.factor[1] > SCALE[1]) | (fits.factor[2] < SCALE[0])
     suspicious |= np.abs(fits.steep) > _SUSPICIOUS
-    suspicious |= np.array([abs(gain_by(each, NO_SLOPES).t) > T for each in fits.slopes])
-    flipped = [
-        each.on_reference.value < _FLIPPED and each.on_reference.t < -T for each in fits.slopes
-    ]
-    suspicious |= np.array(flipped)
+    suspicious |= np.array([_is_related(each) for each in fits.slopes])
     suspicious |= np.abs(_t_of_lag(p, fits.used)) > _SUSPICIOUS
     far = np.count_nonzero(p.live & ~fits.used, axis=1)
     suspicious |= (far >= 2) & (far > FAR_HONEST * p.n)
     return np.asarray(suspicious | (np.array(stuck_for(p)) > 0))
+
+
+def _is_related(slopes: Slopes) -> bool:
+    """Whether the error moves with the level as one of a gain or of a wrong sign does."""
+    by_reference, by_value = slopes.on_reference.t, slopes.on_value.t
+    if max(abs(by_reference), abs(by_value)) <= T:
+        return False
+    is_flipped = slopes.on_reference.value < _FLIPPED and by_reference < -T
+    return is_flipped or abs(gain_by(slopes, NO_SLOPES).t) > T
 
 
 def _t_of_lag(p: Side, used: Bool) -> Float:

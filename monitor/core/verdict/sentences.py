@@ -162,11 +162,12 @@ def _nearly(verdict: Verdict, unit: str, *, with_scale: bool) -> str:
 
 def _apart(p: Pairs) -> str:
     """Return the words for errors so large that a few of them spoil the mean square of all."""
-    variance = p.u**2 + p.u_ref**2
-    squares = p.error[variance > 0.0] ** 2 / variance[variance > 0.0]
-    if not squares.size:
+    error = p.error
+    if not (np.abs(error) > FAR * np.hypot(p.u, p.u_ref)).any():
         return ""
-    return words.but_for(few_far(squares), squares.size)
+    variance = p.u**2 + p.u_ref**2
+    squares = error[variance > 0.0] ** 2 / variance[variance > 0.0]
+    return words.but_for(few_far(squares), squares.size) if squares.size else ""
 
 
 def few_far(squares: Float) -> int:

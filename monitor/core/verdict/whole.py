@@ -90,10 +90,11 @@ def calm_verdicts(
     pairs: Sequence[Pairs], *, unit: Sequence[str], is_part: Sequence[bool]
 ) -> list[Screened]:
     """Return the first, cheap half of :func:`judge_whole`."""
-    screened = [
-        Screened(_few(p, part=part), is_suspicious=False)
-        for p, part in zip(pairs, is_part, strict=True)
-    ]
+    screened = {
+        i: Screened(_few(p, part=is_part[i]), is_suspicious=False)
+        for i, p in enumerate(pairs)
+        if p.n < FEWEST
+    }
     order = sorted((i for i, p in enumerate(pairs) if p.n >= FEWEST), key=lambda i: pairs[i].n)
     for first in range(0, len(order), _AT_ONCE):
         some = order[first : first + _AT_ONCE]
@@ -105,7 +106,7 @@ def calm_verdicts(
             calm = _calm(side, row, fits, parts[row], within)
             worded = with_words(calm, pairs[i], unit[i], calm.typical)
             screened[i] = Screened(worded, suspicious[row])
-    return screened
+    return [screened[i] for i in range(len(pairs))]
 
 
 def _few(p: Pairs, *, part: bool) -> Verdict:
