@@ -130,8 +130,10 @@ def _of_alarms(asked: Sequence[Asked]) -> list[Verdict]:
     own = [last[i].rows(slice(starts[i], None)) for i in some]
     units = [asked[i].rules.unit for i in some]
     for i, p, whole in zip(some, own, judge_whole(own, unit=units, is_one=True), strict=True):
-        if whole.state == FAULT:
-            first, since = verdicts[i], starts[i]
+        first, since = verdicts[i], starts[i]
+        # A few far errors also widen all: only a level explains them better.
+        is_wider = first.fault == "outliers" and whole.fault in ("understated", "overstated")
+        if whole.state == FAULT and not is_wider:
             named = whole._replace(
                 since=since + whole.since,
                 segment=since + whole.segment,
