@@ -129,7 +129,7 @@ def _incident(
     reference = explaining(wrong.get(began.series, []), began.time)
     repaired = NAN
     if ended is not None:  # the all-clear at the latest
-        at = right_from(_pairs_of(one, recorded, began.series), alarm, end)
+        at = right_from(Pairs.of(one, rules), alarm, end)
         repaired = float(one.time[min(at, end - 1)])
     return Incident(of, one, alarm, end, onset, report, alert, labels, reference, repaired)
 
@@ -261,8 +261,3 @@ def _in_doubt(verdict: Verdict, left_out: int, wrong: Sequence[Suspect]) -> Verd
     if lasting and verdict.state != FAULT:
         return verdict._replace(state=UNDECIDED, sentence=f"not known whether it is right; {doubt}")
     return verdict._replace(sentence=f"{verdict.sentence}; {doubt}")
-
-
-def _pairs_of(one: Columns, recorded: Recorded, row: int) -> Pairs:
-    rules, timed = recorded.rules[row], recorded.timed
-    return Pairs.of(one, timed=timed, systematic=rules.systematic, pairing=rules.pairing)

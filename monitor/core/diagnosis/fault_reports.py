@@ -156,8 +156,7 @@ def _may_be_one(verdict: Verdict, first: int) -> bool:
 
 def _last(pairs: Columns, rules: SeriesRules) -> Pairs:
     """Return the pairs on which a series is judged."""
-    last = pairs.rows(slice(-min(PAIRS_MAX, rules.window_pairs), None))
-    return Pairs.of(last, timed=rules.timed, systematic=rules.systematic, pairing=rules.pairing)
+    return Pairs.of(pairs.rows(slice(-min(PAIRS_MAX, rules.window_pairs), None)), rules)
 
 
 def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:

@@ -49,7 +49,7 @@ def at_alarms(
     """
     rules = [SeriesRules()] * len(pairs) if rules is None else rules
     last = [
-        Pairs.of(each.rows(slice(-PAIRS_MAX, None)), systematic=of.systematic)
+        Pairs.of(each.rows(slice(-PAIRS_MAX, None)), of._replace(timed=True))
         for each, of in zip(pairs, rules, strict=True)
     ]
     verdicts = judge_all(last, alarm=[each.n - 1 for each in last])

@@ -19,7 +19,7 @@ import numpy as np
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
-from monitor.core.pairing.series_rules import Rules, Systematic, explained
+from monitor.core.pairing.series_rules import SeriesRules, explained
 from monitor.core.verdict.rows import (
     FAR,
     TO_SD,
@@ -43,7 +43,7 @@ _MOVING: Final = 0.2  # share of pairs whose time differs from that of the pair 
 _EVEN: Final = 0.01  # share of a step by which pairs at equal steps of time may be off
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
-_OF_ONE: Final = Rules()
+_PLAIN: Final = SeriesRules()
 
 Spread = Literal["u", "interval", "members"]
 
@@ -72,19 +72,13 @@ class Pairs:
     correlation: float = 0.0
 
     @classmethod
-    def of(
-        cls,
-        one: Columns,
-        *,
-        timed: bool = True,
-        systematic: Systematic | None = None,
-        pairing: Rules = _OF_ONE,
-    ) -> Pairs:
-        """Return the pairs of the only series of ``one``."""
-        fixed = systematic.of(one.u, one.u_ref) if systematic and any(systematic) else None
+    def of(cls, one: Columns, rules: SeriesRules = _PLAIN) -> Pairs:
+        """Return the pairs of the only series of ``one``, whose settings are ``rules``."""
+        systematic, pairing = rules.systematic, rules.pairing
+        fixed = systematic.of(one.u, one.u_ref) if any(systematic) else None
         parts = (one.time, one.value, one.u, one.reference, one.u_ref)
         is_mean = PAIRING_RULES[pairing.mode].is_of_several
-        return cls(*parts, timed, fixed, _spread(one), is_mean * pairing.correlation)
+        return cls(*parts, rules.timed, fixed, _spread(one), is_mean * pairing.correlation)
 
     @property
     def n(self) -> int:

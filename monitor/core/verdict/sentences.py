@@ -94,7 +94,7 @@ def sentence(verdict: Verdict, n: int, unit: str, apart: str = "", *, fired: boo
 
 def _sentence(verdict: Verdict, n: int, unit: str, apart: str, *, fired: bool) -> str:
     if verdict.bounds is not None:
-        return _calm(verdict, unit, apart)
+        return _calm(verdict, verdict.bounds, unit, apart)
     if verdict.state == FAULT:
         return _full(verdict, unit)
     if not fired:
@@ -140,9 +140,8 @@ def _within(verdict: Verdict, unit: str) -> str:
     return f": {error} lies within {words.declared(verdict, unit)}"
 
 
-def _calm(verdict: Verdict, unit: str, apart: str) -> str:
+def _calm(verdict: Verdict, bounds: Bounds, unit: str, apart: str) -> str:
     """Return within what a sensor is right, and what is clear but too little to correct."""
-    bounds = verdict.bounds or Bounds(verdict.state)
     text = words.right_within(bounds, day(verdict.right_since))
     if bounds.state != IS_RIGHT:
         return f"{text}{apart}"

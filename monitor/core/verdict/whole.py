@@ -53,7 +53,8 @@ from monitor.core.verdict.verdict import (
 _BIASED: Final = 0.25  # u by which a drift must exceed its mean error
 _SURE: Final = 1.5  # by which the interval of a fault is wider than that of 95 %
 _AROUND: Final = 256  # pairs before and after an all-clear among which the repair is looked for
-_CALM: Final = ((0.25, 0.25), (0.75, 1.33))  # mean and spread of a piece that is right, or nearly
+_CALM_MEAN: Final = 0.25  # of a piece that is right, or nearly
+_CALM_SPREAD: Final = (0.75, 1.33)
 _BY_CHANCE: Final = 3.0  # standard errors of the mean of a calm piece
 _AT_ONCE: Final = 32  # series whose numbers fit in a processor's cache
 
@@ -164,9 +165,9 @@ def _examined(p: Pairs, unit: str, calm: Verdict, *, is_one: bool) -> Verdict:
     side = Side([p])
     verdict, held = _of_parts(side, _named(side, fits_of(side), calm)), 0
     if verdict.state == FAULT and not is_one:
-        verdict, held, right_from = _newest(side, verdict)
-        if right_from:
-            return judge_whole([p.rows(slice(right_from, None))], unit=[unit], is_part=[True])[0]
+        verdict, held, repaired = _newest(side, verdict)
+        if repaired:
+            return judge_whole([p.rows(slice(repaired, None))], unit=[unit], is_part=[True])[0]
     verdict = verdict._replace(remedy=remedies_for(side, [verdict], [held])[0])
     return with_words(verdict, p, unit, calm.typical)
 
@@ -219,8 +220,8 @@ def right_from(p: Pairs, alarm: int, clear: int) -> int:
 
 def _is_calm(z: Float) -> bool:
     """Whether a piece is right, or so nearly that chance or nobody minds."""
-    (most, _), (low, high) = _CALM
-    small = max(most, _BY_CHANCE / math.sqrt(z.size))
+    low, high = _CALM_SPREAD
+    small = max(_CALM_MEAN, _BY_CHANCE / math.sqrt(z.size))
     return abs(float(z.mean())) <= small and low <= float(z.std()) <= high
 
 

@@ -70,7 +70,7 @@ def corrections(recorded: Recorded, level: float) -> list[CorrectedSeries]:
     series = []
     for row, name in enumerate(recorded.names):
         one, rules = windows.take(np.array([row])), recorded.rules[row]
-        pairs = Pairs.of(one, timed=recorded.timed, systematic=rules.systematic)
+        pairs = Pairs.of(one, rules._replace(timed=recorded.timed))
         remedies = [each for span in spans[row] for each in _told(one, span, rules)]
         series.append(CorrectedSeries(name, pairs, corrected(pairs, remedies, level)))
     return series
