@@ -69,6 +69,7 @@ def in_file(names: Sequence[str]) -> list[str]:
 VERSION: Final = 2
 SEED: Final = 20_240_210
 _NAMED: Final = 5
+_BIAS_MAX: Final = 0.1  # of the interval's width, from which the bootstrap's bias counts
 REPLICATES: Final = 10_000
 _HEADS: Final = (
     *("sensor", "quantity", "n", "bias", "CRPS", "/ expected", "ZMS", "95 % interval"),
@@ -163,7 +164,8 @@ class Scored:
 
     def lines(self, density: Density = "normal") -> list[str]:
         """Return the table, verdicts and incidents that ``monitor score`` prints."""
-        return [*self._table(density), *self._verdicts(), *self._places(), *self._raised()]
+        parts = (self._table(density), self._biases(), self._verdicts(), self._places())
+        return [*(line for part in parts for line in part), *self._raised()]
 
     def _table(self, density: Density) -> list[str]:
         crps = of_density("crps", density)
@@ -184,6 +186,20 @@ class Scored:
             for row, name in enumerate(self.recorded.names)
         ]
         return aligned([_HEADS, *rows])
+
+    def _biases(self) -> list[str]:
+        """Return a line on the bias of each bootstrap, which must be small beside the interval."""
+        lines = []
+        for row, name in enumerate(self.recorded.names):
+            for statistic, each in self.intervals.items():
+                if each.bias is not None and math.isfinite(each.bias[row]):
+                    share = abs(each.bias[row]) / (each.upper[row] - each.lower[row])
+                    lines.append(
+                        f"{name.sensor} {name.quantity}, {statistic.upper()}: b_BS "
+                        f"{each.bias[row]:.2g}, {share:.1%} of its interval's width"
+                        + (": too much, do not rely on the interval" if share > _BIAS_MAX else "")
+                    )
+        return ["", "bias of the bootstrap", *lines] if lines else []
 
     def _verdicts(self) -> list[str]:
         lines = ["", "verdicts"]
@@ -221,13 +237,14 @@ class Scored:
 def _interval(interval: Interval, row: int) -> dict[str, Any] | None:
     if not math.isfinite(interval.lower[row]):
         return None
-    zeta = finite(interval.zeta[row])
+    bias = {} if interval.bias is None else {"bias": finite(interval.bias[row])}
     return {
         "method": interval.method,
         "level": interval.level,
         "lower": finite(interval.lower[row]),
         "upper": finite(interval.upper[row]),
-        "zeta": zeta,
+        **bias,
+        "zeta": finite(interval.zeta[row]),
         "verdict": verdict(float(interval.zeta[row])),
         "replicates": interval.replicates,
         "seed": interval.seed,

@@ -150,3 +150,36 @@ def test_the_advice_and_the_table_of_a_report_tell_the_same_trial(tmp_path):
     assert [float(each) for each in told.groups()] == pytest.approx(
         [float(each) for each in table.groups()], rel=0.005
     )
+
+
+def test_the_bias_of_the_bootstrap_is_stated_and_called_too_much_where_it_is(tmp_path, capsys):
+    """ZMS is a mean and has none; RCE of u with few large ones has more than its interval bears."""
+    chance = np.random.default_rng(1)
+    u = np.where(np.arange(60) == 7, 60.0, 1.0)
+    error = u * chance.standard_normal(60)
+    error[7] = 3.0
+    path = tmp_path / "pairs.csv"
+    rows = [
+        f"{each!r},{spread!r},0" for each, spread in zip(error.tolist(), u.tolist(), strict=True)
+    ]
+    path.write_text("\n".join(["value,sigma,reference", *rows]) + "\n")
+
+    assert main(["score", str(path), "--bca"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["score", str(path), "--bca", "--json"]) == 0
+    intervals = json.loads(capsys.readouterr().out)["series"][0]["intervals"]
+    assert main(["score", str(path)]) == 0
+    assert "b_BS" not in capsys.readouterr().out
+
+    drawn = chance.integers(0, 60, (20_000, 60))
+    squares, variances = error[drawn] ** 2, u[drawn] ** 2
+    of_draws = {
+        "zms": (squares / variances).mean(axis=1),
+        "rce": 1.0 - np.sqrt(squares.mean(axis=1) / variances.mean(axis=1)),
+    }
+    of_all = {"zms": np.mean((error / u) ** 2), "rce": 1.0 - np.sqrt((error @ error) / (u @ u))}
+    for name, got in intervals.items():
+        noise = 5.0 * of_draws[name].std() * np.sqrt(1 / 20_000 + 1 / 10_000)
+        assert abs(got["bias"] - (of_draws[name].mean() - of_all[name])) < noise, name
+    lines = [line for line in shown.splitlines() if "b_BS" in line]
+    assert [line.endswith("do not rely on the interval") for line in lines] == [False, True]
