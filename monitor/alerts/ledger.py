@@ -2,7 +2,8 @@
 
 Rules of this file: the snapshot is compared with what was sent, so that a restart repeats nothing
 and forgets nothing; alerts come from the snapshot by name, whatever raises them; only series whose
-state or alerts changed since the last comparison are visited; no clock, nothing durable.
+state or alerts changed since the last comparison are visited; no clock, nothing durable. The
+sentence of a transition is the snapshot's, so it is what the page shows at that moment.
 """
 
 from __future__ import annotations
@@ -30,18 +31,16 @@ from monitor.core.verdict import (
     REFERENCE_STALE,
     REFERENCE_SUSPECT,
     REJECTED_SHARE,
-    estimate_unit,
-    noun_of,
+    fault_estimate,
+    fault_estimate_unit,
 )
+from monitor.core.verdict.verdict import NOTHING
 
 UNCLEAR: Final = "unclear"
 LOOKS: Final = 10  # comparisons with new pairs before an alert takes a fault's other name
 EVICTED: Final = "gone"  # the state of a series that was evicted
-# Sentences for the end of an alert that is not about the sensor's errors.
-_OVER: Final = {
-    REFERENCE_STALE: "is no longer overdue for a comparison",
-    REJECTED_SHARE: "no longer sends too many messages that cannot be used",
-}
+_AGREES: Final = "is a reference that its sensors no longer disagree with"
+_NO_ERRORS: Final = (REFERENCE_STALE, REJECTED_SHARE)  # alerts that say nothing of the errors
 # Fields that are set when a transition is written.
 _NEW: Final[dict[str, Any]] = {
     **dict.fromkeys(("id", "incident", "before", "after", "sentence"), ""),
@@ -227,10 +226,11 @@ class _Comparison:
         """Add the transitions of references that became suspect or no longer are."""
         now = self._view.snapshot
         suspects = {SeriesKey(each.reference, each.quantity): each for each in now.suspects}
+        former = {SeriesKey(each.reference, each.quantity): each for each in now.former_suspects}
         for key, of in sent.items():
             if key not in suspects:
                 over = msgspec.structs.replace(of, estimate=None, lower=None, upper=None)
-                ending = "is a reference that its sensors no longer disagree with"
+                ending = former[key].words if key in former else _AGREES
                 self._write(over, now.time, before=FIRING, after="resolved", sentence=ending)
         for key, each in suspects.items():
             if key not in sent:
@@ -262,6 +262,8 @@ class _Comparison:
         now = self._view.snapshot
         name, judged = now.names[row], self._view.snapshot.reports.get(row)
         own = judged if judged is not None and judged.alert == alert else None
+        stated = None if own is None or own.verdict.fault != alert else own.verdict
+        size = NOTHING if stated is None else fault_estimate(stated)
         transition = Transition(
             **_NEW,
             sensor=name.sensor,
@@ -271,10 +273,10 @@ class _Comparison:
             alert=alert,
             advice="" if own is None else now.advice[row],
             since=None if own is None else finite(own.verdict.began),
-            estimate=None if own is None else finite(own.verdict.size.value),
-            lower=None if own is None else finite(own.verdict.size.lower),
-            upper=None if own is None else finite(own.verdict.size.upper),
-            estimate_unit=estimate_unit(alert, name.unit),
+            estimate=finite(size.value),
+            lower=finite(size.lower),
+            upper=finite(size.upper),
+            estimate_unit="" if stated is None else fault_estimate_unit(stated, name.unit),
             evidence=finite(float(now.evidence[row])),
         )
         transition = msgspec.structs.replace(transition, incident=incident)
@@ -284,7 +286,7 @@ class _Comparison:
     def _end(self, row: int, of: Transition) -> None:
         now, state = self._view.snapshot, self._state(row)
         corrected = row in self._view.taken_back and of.after == FIRING and of.alert in FAULTS
-        unclear = (EVICTED,) if of.alert in _OVER else ("unknown", EVICTED)
+        unclear = (EVICTED,) if of.alert in _NO_ERRORS else ("unknown", EVICTED)
         over = "unknown" if state in unclear else "resolved"
         after = over if of.after == FIRING else "ok"
         ended = msgspec.structs.replace(
@@ -296,19 +298,8 @@ class _Comparison:
             upper=None,
             evidence=finite(float(now.evidence[row])),
         )
-        explained = "" if corrected else self._explained(row, of)
-        sentence = explained or _ending(of, after, state, corrected=corrected)
+        sentence = now.sentences[row]
         self._write(ended, self._time(row), before=of.after, after=after, sentence=sentence)
-
-    def _explained(self, row: int, of: Transition) -> str:
-        """Return the sentence if a suspect reference explains the fault, else nothing."""
-        judged = self._view.snapshot.reports.get(row)
-        if self._view.snapshot.states[row] != FIRING or judged is None or judged.alert != of.alert:
-            return ""
-        snapshot = self._view.snapshot
-        why = [each.sentence for each in snapshot.suspects if row in each.rows]
-        why += [each.sentence for each in snapshot.former_suspects if row in each.cleared]
-        return f"has no {noun_of(of.alert)} of its own: {why[0]}" if why else ""
 
     def _write(
         self, of: Transition, time: float, *, before: str, after: str, sentence: str
@@ -334,23 +325,3 @@ class _Comparison:
         """Return the event time of a series' latest change, or of its last pair."""
         last = self._latest.get(row, float(self._view.snapshot.last_pair[row]))
         return last if math.isfinite(last) else self._view.snapshot.time
-
-
-def _ending(of: Transition, after: str, state: str, *, corrected: bool) -> str:
-    """Return the sentence for the end of an alert."""
-    noun = "fault" if of.alert == UNCLEAR else noun_of(of.alert)
-    if corrected:
-        return f"had no {noun} after all: a late or revised reference changed the past"
-    if state == EVICTED:
-        return f"sent nothing usable for so long that it was evicted: its {noun} is unresolved"
-    if of.after == FIRING and of.alert not in FAULTS:
-        is_known = "" if after == "resolved" else "known to be "
-        return _OVER.get(of.alert, f"is no longer {is_known}beyond the threshold {of.alert}")
-    if state == "unknown":
-        past = f" after its {noun}" if of.after == FIRING else ""
-        return f"starts afresh{past}: too few pairs to judge"
-    if state == FIRING:
-        other = f"other than its {noun}" if of.alert != UNCLEAR else "that can be named now"
-        return f"has a fault {other}"
-    is_over = "after all" if of.after == PENDING else f"again: no more {noun}"
-    return f"is as right as it says {is_over}"

@@ -20,6 +20,7 @@ from monitor.core.verdict.faults import (
     REFERENCE_SUSPECT,
     REJECTED_SHARE,
     alert_meanings,
+    noun_of,
 )
 from monitor.core.verdict.verdict_document import Estimate
 
@@ -80,7 +81,11 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
         return FIRING in (self.before, self.after)
 
     def __str__(self) -> str:
-        return f"{self.sensor} {self.sentence}"
+        text = f"{self.sensor} {self.sentence}"
+        if self.before != FIRING:
+            return text
+        over = "withdrawn" if self.corrected else self.after
+        return f"{text} ({noun_of(self.alert)}: {over})"
 
 
 def transition_id(seq: int, sensor: str, quantity: str, alert: str, after: str, time: float) -> str:

@@ -181,7 +181,8 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_after_a_kill(tmp_path,
     over, begun = screen.pages[-1].history
     parts.journal.close()
     assert (over.after, over.corrected, over.incident) == ("resolved", True, begun.id)
-    assert over.sentence.startswith("had no offset after all")
+    assert over.sentence == screen.pages[-1].snapshot.sentences[0]
+    assert str(over).endswith("(offset: withdrawn)")
 
 
 def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):

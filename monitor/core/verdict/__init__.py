@@ -54,6 +54,7 @@ from monitor.core.verdict.faults import (
     alert_meanings,
     estimate_unit,
     fault_estimate,
+    fault_estimate_unit,
     noun_of,
     shows,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "document",
     "estimate_unit",
     "fault_estimate",
+    "fault_estimate_unit",
     "judge",
     "judge_all",
     "judge_whole",
