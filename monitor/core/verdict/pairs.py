@@ -153,9 +153,14 @@ class Side:
 
     @cached_property
     def weights(self) -> Weights:
-        """What weighs each error, from its stated standard uncertainty by chance.
+        """What weighs each error."""
+        return weights_for(self.stated, self.value, self.reference, self.live, self.n)
 
-        That is at least what a double resolves, and the part of systematic effects is not in it.
+    @cached_property
+    def stated(self) -> Float:
+        """Stated standard uncertainty of each error by chance, without systematic effects.
+
+        It is at least what a double resolves.
         """
         least = _LEAST_SHARE * np.abs(self.error).max(axis=1, initial=0.0)
         stated = np.hypot(*self._parts)
@@ -164,7 +169,7 @@ class Side:
         stated = np.maximum(stated, np.maximum(least, _LEAST)[:, None])
         stated = np.maximum(stated, _LEAST_SHARE * medians(stated, self.live)[:, None])
         stated[~self.live] = 1.0
-        return weights_for(stated, self.value, self.reference, self.live, self.n)
+        return stated
 
     @cached_property
     def _parts(self) -> tuple[Float, Float]:
@@ -248,7 +253,7 @@ class Side:
         side.pairs = [self.pairs[i] for i in places]
         for name in _OF_SERIES & vars(self).keys():
             setattr(side, name, getattr(self, name)[places])
-        for name in ("_parts", "_steps"):
+        for name in ("_parts", "_steps", "stated"):
             side.__dict__.pop(name, None)
         if "weights" in vars(self):
             side.__dict__["weights"] = Weights(self.s[places], self.weights.follows[places])

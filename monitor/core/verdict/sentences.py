@@ -143,6 +143,8 @@ def _within(verdict: Verdict, unit: str) -> str:
 def _calm(verdict: Verdict, bounds: Bounds, unit: str, apart: str) -> str:
     """Return within what a sensor is right, and what is clear but too little to correct."""
     text = words.right_within(bounds, day(verdict.right_since))
+    if math.isfinite(bounds.constant_u):
+        apart = f"{apart}{words.tells_nothing(bounds.constant_u, unit)}"
     if bounds.state != IS_RIGHT:
         return f"{text}{apart}"
     nearly = _nearly(verdict, unit, with_scale=not apart)

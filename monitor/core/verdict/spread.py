@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import Side
+from monitor.core.verdict.pairs import Side, inflation, lag_ones
 from monitor.core.verdict.rows import (
     FAR,
     LANES,
@@ -49,6 +49,9 @@ _FEW_WILD: Final = 0.01
 _TAMED_FROM: Final = 16  # pairs
 _TRIMMED: Final = 0.12  # share of the largest errors that is ignored when centring the grid
 _FLOORED: Final = 4.0  # times the stated; uncertainties that resolution raised more are not stated
+_VARIES: Final = 1.2  # times the smallest u; one that varies less is as good as constant
+_WORSE: Final = 0.01  # log likelihood of a pair by which a u must be worse than a constant
+_SURE: Final = 2.0  # standard errors of that; a u that tells something is some below 0
 _SHAPE_MOST: Final = 20.0  # most log likelihood that the past may add for or against a shape
 
 
@@ -261,6 +264,35 @@ def far_since(off: Float, live: Bool, n: Int) -> list[Far]:
         counted = share(int(hits[best]) - 1, float(pairs[best]) - 1.0)
         far[i] = Far(int(at[best]), counted, max(float(likely[best]), 0.0))
     return far
+
+
+def better_constants(p: Side, level: Float, used: Bool) -> Float:
+    """Return the constant u that scores better than the stated ones of each series, NaN for none.
+
+    Both are compared by the likelihood of sizes that vary as a Laplace law's, each at its best
+    scale: far errors decide little there. ``level`` is that of the errors, in typical
+    uncertainties; the size of the constant is that of the ``used`` errors.
+    """
+    constants = np.full(p.n.size, np.nan)
+    size = np.abs(p.error - (level * p.unit)[:, None]) * p.live
+    least = np.where(p.live, p.stated, np.inf).min(axis=1)
+    varies = (p.stated * p.live).max(axis=1) > _VARIES * least
+    rows = np.flatnonzero(varies & p.is_resolved & (p.n >= HISTORY) & size.any(axis=1))
+    if not rows.size:
+        return constants
+    live, n, s, size = p.live[rows], p.n[rows], p.stated[rows], size[rows]
+    plain, scaled = sums(size) / n, sums(size / s) / n
+    of_u, of_constant = size / (scaled[:, None] * s), size / plain[:, None]
+    worse = (np.log(s * (scaled / plain)[:, None]) + of_u - of_constant) * live
+    mean = sums(worse) / n
+    about = (worse - mean[:, None]) * live
+    se = np.sqrt(dots(about, about) * inflation(lag_ones(worse, live, n))) / n
+    near = used[rows]
+    square = sums((size**2 - p.u_ref[rows] ** 2 + p.fixed[rows] ** 2) * near)
+    shown = (mean > np.maximum(_WORSE, _SURE * se)) & (square > 0.0)
+    u = np.sqrt(np.maximum(square, 0.0) / np.maximum(np.count_nonzero(near, axis=1), 1))
+    constants[rows] = np.where(shown, u, np.nan)
+    return constants
 
 
 Parts = tuple[float, float, float]

@@ -275,7 +275,8 @@ class Bounds(NamedTuple):
     ``more`` pairs would be enough to call it right, or to bring a wide ``level`` down to
     ``FINER``; 0 where more pairs need not help. ``since`` (s UTC, NaN without times) is the first
     of the pairs, where earlier ones are left out because the sensor was wrong then; None where
-    none are.
+    none are. ``constant_u`` (the series' unit) is better than the u that varies; NaN if that is
+    not shown.
     """
 
     state: State
@@ -284,6 +285,7 @@ class Bounds(NamedTuple):
     pairs: int = 0
     more: float = 0.0
     since: float | None = None
+    constant_u: float = NAN
 
 
 class ErrorCode(NamedTuple):

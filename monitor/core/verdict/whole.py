@@ -36,7 +36,15 @@ from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.rows import FAR
 from monitor.core.verdict.sentences import with_words
-from monitor.core.verdict.spread import SHAPES, Parts, Spread, on_stated, parts_of, spreads_of
+from monitor.core.verdict.spread import (
+    SHAPES,
+    Parts,
+    Spread,
+    better_constants,
+    on_stated,
+    parts_of,
+    spreads_of,
+)
 from monitor.core.verdict.verdict import (
     FAULT,
     IS_RIGHT,
@@ -102,8 +110,10 @@ def calm_verdicts(
         side = Side([pairs[i] for i in some])
         fits, parts = fits_of(side), parts_of(side, np.zeros(len(some), dtype=np.int64))
         suspicious = fits.suspicious.tolist()
+        constants = better_constants(side, fits.level[0], fits.used).tolist()
         for row, (i, bounds) in enumerate(zip(some, bounds_of(side, fits), strict=True)):
-            within = bounds._replace(since=_since(pairs[i], part=is_part[i]))
+            since = _since(pairs[i], part=is_part[i])
+            within = bounds._replace(since=since, constant_u=constants[row])
             calm = _calm(side, row, fits, parts[row], within)
             worded = with_words(calm, pairs[i], unit[i], calm.typical)
             screened[i] = Screened(worded, suspicious[row])

@@ -362,6 +362,12 @@ def but_for(few: int, of: int) -> str:
     return f", but for {few_of} more than {FAR:g} standard uncertainties off"
 
 
+def tells_nothing(constant: float, unit: str) -> str:
+    """Return ", but its u tells nothing: a constant 3.1 kg would be better"."""
+    better = with_unit(exactly(constant, 0.1 * constant), unit)
+    return f", but its u tells nothing: a constant {better} would be better"
+
+
 def coded(code: ErrorCode, verbs: Verbs = NOW) -> str:
     """Return "sends -999", or "meets a reference of -999"."""
     number = f"{code.number:.15g}"

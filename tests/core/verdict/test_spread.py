@@ -105,3 +105,32 @@ def test_a_factor_that_is_known_is_still_told_with_its_interval(seed):
     assert said["lower"] < 0.2 < said["upper"]
     assert float(found[1]) == pytest.approx(1.0 / said["estimate"], rel=0.03)
     assert float(found[2]) == pytest.approx(1.0 / said["upper"], rel=0.05)
+
+
+def of_varying_u(seed, follows, law="normal", n=300):
+    """Return a right sensor whose u varies by a factor of 2; its errors follow it or do not."""
+    random = np.random.default_rng([seed, follows])
+    u = 3.0 * 2.0 ** random.uniform(-1.0, 1.0, n)
+    noise = random.standard_t(4, n) / 2**0.5 if law == "t4" else random.standard_normal(n)
+    truth = 50.0 + 9.0 * random.standard_normal(n)
+    return Pairs(
+        START + HOUR * np.arange(n), truth + (u if follows else 3.0) * noise, u, truth, 0 * u
+    )
+
+
+@pytest.mark.parametrize("law", ["normal", "t4"])
+def test_a_u_that_is_noise_tells_nothing_and_a_constant_would_be_better(law):
+    words = re.compile(r", but its u tells nothing: a constant (\S+) kg would be better$")
+    noisy = [whole(of_varying_u(seed, follows=False, law=law), "kg") for seed in range(30)]
+    constants = [float(each[1]) for one in noisy if (each := words.search(one.sentence))]
+
+    assert len(constants) >= 24
+    assert np.median(constants) == pytest.approx(3.0, abs=0.3)
+    told = [one for one in noisy if words.search(one.sentence)]
+    assert all(one.state != "fault" and not one.advice for one in told)
+    honest = [whole(of_varying_u(seed, follows=True, law=law), "kg") for seed in range(60)]
+    assert not any("tells nothing" in one.sentence for one in honest)
+
+
+def test_a_constant_u_is_not_said_to_tell_nothing():
+    assert not any("tells nothing" in whole(pairs(seed, 300)).sentence for seed in range(30))
