@@ -7,7 +7,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from monitor.commands.options import config_option, connected, connection_arguments
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         messages: Iterable[RawMessage] = read_messages(path)
     else:
         stream = read_stream(path, layout)
-        messages = worded(stream, native_topics(settings), stream.units)
+        messages = _noted(worded(stream, native_topics(settings), stream.units), stream.notes)
     router = router_of(settings)
     if options.direct:
         _direct(settings, router, _watched(messages))
@@ -79,6 +79,13 @@ def run(options: argparse.Namespace) -> int:
             )
         _publish(settings, options, _watched(messages))
     return 0
+
+
+def _noted(messages: Iterable[RawMessage], notes: Sequence[str]) -> Iterator[RawMessage]:
+    """Yield the messages, then print what was not used."""
+    yield from messages
+    for note in notes:
+        sys.stderr.write(f"{note}\n")
 
 
 def _publish(

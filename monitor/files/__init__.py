@@ -4,15 +4,13 @@ A pairs file has a reading and its reference in each row; a stream file has one 
 they were recorded; a message file has topics and payloads. `detect` tells them apart.
 
 Invariants: a row passes the same checks as a message to the daemon (`monitor.decode.checks`), so
-the score of a file is one that the daemon could have given. A file is refused with its mistakes
-listed, each as ``file:line:column`` with what to write instead; after the first mistake no further
-rows are returned. Files written by `exporting` read back to the same bits. Gzip is detected by its
-first bytes, never by the name.
+the score of a file is one that the daemon could have given. As there, a mistake costs its row: it
+is left out and counted by reason. A file without a good row is refused with its first mistakes
+listed, each as ``file:line:column`` with what to write instead. Files written by `exporting` read
+back to the same bits. Gzip is detected by its first bytes, never by the name.
 
-A row of pairs that lacks a number it needs is left out and counted.
-
-Considered and rejected: pandas for reading (its guesses of types lose digits and times); accepting
-a file with some wrong rows (a score over an unknown part of the data).
+Considered and rejected: pandas for reading (its guesses of types lose digits and times); refusing a
+file for some wrong rows (the daemon does not, and loggers write them).
 
 What breaks first: a pairs file is held in memory as columns; a stream file is read row by row.
 """

@@ -48,6 +48,7 @@ from monitor.files.layout import FileLayout
 # -- rows of cells --------------------------------------------------------------------------------
 
 _BATCH_ROWS: Final = 65_536
+_CONSTANT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 _TEXTS: Final = ("sensor", "quantity", "unit", "reference_id", "reference_event", "members")
 MISSING: Final = f"Parquet needs pyarrow: {install_hint('parquet')}"
 
@@ -125,18 +126,20 @@ def table_chunks(
 ) -> Iterator[tuple[list[str], Chunks]]:
     """Give the names of a table's columns, and its rows in chunks; raises FileError."""
     if is_parquet(path):
-        yield _parquet(path, layout)
+        yield _parquet(path, mistakes, layout)
         return
     if (table := arrow_csv(path)) is not None:
-        names = header(path, iter([(1, table.names)]))
+        names = header(path, iter([(1, table.names)]), mistakes)
         yield names, lambda _used: _renamed(names, table)
         return
     with opened(path) as text, without_collecting():  # of rows, which have millions of texts
         if is_json_lines(path):
-            blocks = _in_blocks(_of_objects(path, _json_lines(path, text), layout))
+            blocks = _in_blocks(_of_objects(path, _json_lines(text, mistakes), layout))
         else:
             blocks = row_blocks(text, decimal_comma=layout.decimal_comma)
-        names = header(path, flattened(islice(blocks, 1)))
+        names = header(path, flattened(islice(blocks, 1)), mistakes)
+        if not names:
+            mistakes.refuse()
         yield names, lambda _used: _chunks(names, blocks, mistakes)
 
 
@@ -146,13 +149,17 @@ def _renamed(names: list[str], table: ArrowTable) -> Iterator[Chunk]:
 
 
 def _chunks(names: list[str], blocks: Iterator[Block], mistakes: Mistakes) -> Iterator[Chunk]:
-    for lines, table in blocks:
+    for written_lines, rows in blocks:
+        lines, table = written_lines, rows
         if set(map(len, table)) != {len(names)}:
             for line, cells in zip(lines, table, strict=True):
                 if len(cells) != len(names):
                     fault = f"has {len(cells)} cells, the header has {len(names)}; make them equal"
                     mistakes.add(line, "", fault)
-            continue
+            good = [at for at, cells in enumerate(table) if len(cells) == len(names)]
+            if not good:
+                continue
+            lines, table = [lines[at] for at in good], [table[at] for at in good]
         yield Chunk(lines, dict(zip(names, zip(*table, strict=True), strict=True)))
 
 
@@ -164,17 +171,25 @@ def _in_blocks(table: Iterator[Row]) -> Iterator[Block]:
         yield [line for line, _ in block], [cells for _, cells in block]
 
 
-def _json_lines(path: Path, text: TextIO) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _json_lines(text: TextIO, mistakes: Mistakes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for at, line in enumerate(text, 1):
         if not line.strip():
             continue
         try:
-            value = json_value(line)
+            has_constants = "NaN" in line or "Infinity" in line
+            value = json_value(_CONSTANT.sub(_as_null, line) if has_constants else line)
         except Rejected as error:
-            raise FileError(f"{path}:{at}: is {error.detail}; write one object per line") from error
-        if not isinstance(value, dict):
-            raise FileError(f"{path}:{at}: is not an object; write one per line")
-        yield at, value
+            mistakes.add(at, "", f"is {error.detail}; write one object per line")
+            continue
+        if isinstance(value, dict):
+            yield at, value
+        else:
+            mistakes.add(at, "", "is not an object; write one per line")
+
+
+def _as_null(match: re.Match[str]) -> str:
+    """Return a text of JSON as it stands, and null for a number that is none."""
+    return match[0] if match[0].startswith('"') else "null"
 
 
 def _of_objects(
@@ -195,11 +210,11 @@ def _of_objects(
         yield line, [cell_text(record.get(name), decimal_comma=comma) for name in names]
 
 
-def _parquet(path: Path, layout: FileLayout) -> tuple[list[str], Chunks]:
+def _parquet(path: Path, mistakes: Mistakes, layout: FileLayout) -> tuple[list[str], Chunks]:
     parquet, library = arrow("parquet"), arrow("")
     try:
         file = parquet.ParquetFile(path)
-        names = header(path, iter([(1, file.schema_arrow.names)]))
+        names = header(path, iter([(1, file.schema_arrow.names)]), mistakes)
     except (library.ArrowException, OSError) as error:
         raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
 
@@ -279,6 +294,7 @@ def _local_times(
 MEMBERS: Final = "members"
 CRPS: Final = "crps_stated"
 MEDIAN: Final = 0.5
+
 _QUANTILE: Final = re.compile(r"q(0?\.\d+)")
 _BETWEEN: Final = re.compile(r"[ ;]+")
 
@@ -315,6 +331,12 @@ class Claims:
     def have_value(self) -> bool:
         """Whether they give the value of a row that states none."""
         return self._has_members or MEDIAN in self._levels
+
+    def column_of(self, field: str) -> str:
+        """Return the column that gives a field which no column of its own states."""
+        if not self.quantiles or (field == "u" and self._has_members):
+            return MEMBERS if self._has_members else field
+        return self.quantiles[self._ends[field == "upper"]]
 
     @property
     def columns(self) -> tuple[str, ...]:

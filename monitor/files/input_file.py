@@ -40,6 +40,9 @@ _SEPARATORS: Final = ",;\t"
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+# What a fault says of one cell, so that its rest is the same for all.
+_CELL: Final = re.compile(r"^((time )?(?P<quote>['\"]).*?(?P=quote):? |[-+.\w]+ (?=is not finite))")
+_REASONS_MAX: Final = 8
 EXPANDED: Final = "U"
 _JSON_KEY: Final = re.compile(r'"(\w+)"\s*:')
 PARQUET_MAGIC: Final = b"PAR1"
@@ -73,19 +76,48 @@ class RowError(Exception):
 
 
 class Mistakes:
-    """The first mistakes of one file, in the order of its lines."""
+    """The first mistakes of one file, in the order of its lines, and how many rows have which.
+
+    ``written`` has the names of columns as the file writes them.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
         self._found: list[tuple[int, str]] = []
+        self._lines: set[int] = set()
+        self._counts: dict[str, list[int]] = {}  # by reason: how many rows, and the first line
+        self.written: Mapping[str, str] = _NO_COLUMNS
 
     def add(self, line: int, column: str, fault: str) -> None:
         """Note one mistake; ``column`` is the column's name, or empty for the whole line."""
+        column = self.written.get(column, column)
         place = f"{self._path}:{line}:{column}" if column else f"{self._path}:{line}"
-        self._found.append((line, f"{place}: {fault}"))
+        if len(self._found) <= BLOCK_ROWS:
+            self._found.append((line, f"{place}: {fault}"))
+        if line not in self._lines:
+            self._lines.add(line)
+            reason = f"{column}: {_CELL.sub('', fault)}" if column else fault
+            self._counts.setdefault(reason, [0, line])[0] += 1
 
     def __len__(self) -> int:
-        return len(self._found)
+        return sum(count for count, _ in self._counts.values())
+
+    def rows_of(self, lines: Sequence[int]) -> list[int]:
+        """Return which of some rows have a mistake; they are asked for once."""
+        if not self._lines:
+            return []
+        rows = [row for row, line in enumerate(lines) if line in self._lines]
+        self._lines.difference_update([lines[row] for row in rows])
+        return rows
+
+    def notes(self, total: int) -> Iterator[str]:
+        """Return a sentence for each reason for which rows are left out."""
+        for reason, (count, line) in islice(self._counts.items(), _REASONS_MAX):
+            verb = "is" if count == 1 else "are"
+            out = f"{count} of {total} rows {verb} left out"
+            yield f"{self._path}: {out}, first line {line}: {reason}"
+        if rest := [count for count, _ in islice(self._counts.values(), _REASONS_MAX, None)]:
+            yield f"{self._path}: {sum(rest)} of {total} rows are left out for other reasons"
 
     @property
     def enough(self) -> bool:
@@ -246,10 +278,15 @@ def json_value(text: str) -> Any:  # noqa: ANN401 - JSON may hold anything
         return mapped_json.parse(text.encode())
 
 
-def header(path: Path, table: Iterator[Row]) -> list[str]:
-    """Return the column names of the first row, as :func:`column_name`; raises FileError."""
+def header(path: Path, table: Iterator[Row], mistakes: Mistakes | None = None) -> list[str]:
+    """Return the column names of the first row, as :func:`column_name`; raises FileError.
+
+    ``mistakes`` will name columns as this row does.
+    """
     line, cells = next(table, (1, []))
     names = [column_name(cell) for cell in cells]
+    if mistakes is not None:
+        mistakes.written = dict(zip(names, map(str.strip, cells), strict=True))
     if names and names[0].startswith("["):
         raise FileError(
             f"{path}:{line}: is a JSON array; write one object per line, without commas"

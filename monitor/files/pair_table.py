@@ -3,8 +3,8 @@
 CSV, JSON lines or Parquet, one row per pair; ``reference_id`` names what measured the reference,
 ``reference_event`` the measurement itself. Rules of this file: a row passes the same checks as a
 message to the daemon (``decode.checks``), so that the score of a file is one the daemon could have
-given; whole columns are checked at once. A row that lacks a number it needs is left out and
-counted; a row with an invalid one is refused.
+given; whole columns are checked at once. A row that lacks a number it needs, or has an
+invalid one, is left out and counted by reason; a file without any other row is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -54,6 +54,8 @@ _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference",
 _NAMED: Final = ("reference_id", "reference_event")
 
 Watch = Callable[[int], object]
+Columns = dict[str, Any]  # of Float; of Int only the series
+_Rows = tuple[Chunk, Columns]
 
 
 def unwatched(_rows: int) -> None:
@@ -83,9 +85,6 @@ def read_pairs(
         for chunk in chunks(gathered.used):
             gathered.add(chunk)
             watch(len(chunk.lines))
-            if mistakes.enough:
-                break
-    mistakes.refuse()
     return gathered.table()
 
 
@@ -105,12 +104,12 @@ class _Gathered:
         self._layout: Final = layout
         self._seconds: Final = layout.seconds_of()
         self._claims: Final = claims
-        self._covariates: Final[dict[str, list[Float]]] = {name: [] for name in covariates}
+        self._covariates: Final = covariates
         self._names: Final = names
         self._fields: Final = fields
         self._path: Final = path
         self._mistakes: Final = mistakes
-        self._columns: dict[str, list[Float]] = {name: [] for name in ("time", *_KEPT)}
+        self._columns: dict[str, list[Float]] = {name: [] for name in ("time", *_KEPT, *covariates)}
         self._series: list[Int] = []
         self._named: Final[dict[str, list[NameNumbers]]] = {
             field: [] for field in _NAMED if field in fields
@@ -129,29 +128,35 @@ class _Gathered:
 
     def add(self, chunk: Chunk) -> None:
         """Check and keep some rows."""
-        lines = chunk.lines
-        if not len(lines):
-            return
         known = self._stated(chunk)
-        whole = self._whole(known, len(lines))
-        if isinstance(whole, np.ndarray):
-            chunk = chunk.taken(whole)  # what is left out is not refused for its time or name
+        known |= {name: self._column(name, chunk) for name in self._covariates}
+        chunk, known = self._good(chunk, known, self._lacking_rows(known))
+        known["time"] = self._times(chunk)  # what is left out is not blamed for its time or name
+        chunk, known = self._good(chunk, known)
+        known["series"] = self._index(chunk)
+        chunk, known = self._good(chunk, known)
         count = len(chunk.lines)
         if not count:
             return
-        times = self._times(chunk)
-        numbers = np.arange(self._rows, self._rows + count, dtype=np.float64)
-        self._columns["time"].append(numbers if times is None else times)
-        for name in _KEPT:
-            self._columns[name].append(known[name][whole])
-        for name, parts in self._covariates.items():
-            parts.append(self._column(name, chunk))
-        self._series.append(self._index(chunk))
+        if "time" not in self._fields:
+            known["time"] = np.arange(self._rows, self._rows + count, dtype=np.float64)
+        for name, parts in self._columns.items():
+            parts.append(known[name])
+        self._series.append(known["series"])
         for field, found_names in self._named.items():
             found_names.append(numbered(self._texts(field, chunk) or ()))
         self._rows += count
 
-    def _stated(self, chunk: Chunk) -> dict[str, Float]:
+    def _good(self, chunk: Chunk, known: Columns, lacking: Sequence[int] = ()) -> _Rows:
+        """Return the rows that are not left out: those without a mistake, and not ``lacking``."""
+        bad = self._mistakes.rows_of(chunk.lines)
+        self._lost += len({*lacking} - {*bad})
+        if not bad and not len(lacking):
+            return chunk, known
+        good = np.delete(np.arange(len(chunk.lines)), [*{*bad, *lacking}])
+        return chunk.taken(good), {name: column[good] for name, column in known.items()}
+
+    def _stated(self, chunk: Chunk) -> Columns:
         """Return the numbers of some rows by field, NaN where one states none."""
         known = {name: self._numbers(name, chunk) for name in _NUMBERS}
         rows = len(chunk.lines)
@@ -171,22 +176,22 @@ class _Gathered:
             )
         for at, field, fault in row_faults(known):
             for row in np.flatnonzero(at).tolist():
-                self._mistakes.add(chunk.lines[row], self._fields.get(field, field), fault)
+                column = self._fields.get(field) or self._claims.column_of(field)
+                self._mistakes.add(chunk.lines[row], column, fault)
         return known
 
-    def _whole(self, known: Mapping[str, Float], rows: int) -> Int | slice:
-        """Return which rows have all that a pair needs; the others are counted."""
+    def _lacking_rows(self, known: Mapping[str, Float]) -> Sequence[int]:
+        """Return which rows lack a number that a pair needs."""
         lacking = rows_lacking(known)
         if not lacking.any():
-            return slice(None)
-        whole = np.flatnonzero(~lacking)
-        self._lost += rows - whole.size
+            return ()
         self._lacking = most_lacking(known)
-        return whole
+        return np.flatnonzero(lacking).tolist()
 
     def table(self) -> PairTable:
         """Return all that was kept; raises FileError if there is nothing."""
         if not self._rows:
+            self._mistakes.refuse()
             raise FileError(f"{self._path}: {self._nothing()}")
         column = {name: joined(parts) for name, parts in self._columns.items()}
         return PairTable(
@@ -206,7 +211,7 @@ class _Gathered:
             crps=column[CRPS],
             notes=tuple(self._notes()),
             timed="time" in self._fields,
-            covariates={name: np.concatenate(each) for name, each in self._covariates.items()},
+            covariates={name: column[name] for name in self._covariates},
         )
 
     def _nothing(self) -> str:
@@ -227,8 +232,10 @@ class _Gathered:
             latest = max(float(part.max()) for part in self._columns["time"])
             if early := early_times(latest):
                 yield f"{self._path}: {early}"
+        total = self._rows + self._lost + len(self._mistakes)
         if self._lost:
-            yield f"{self._path}: {left_out(self._lost, self._rows + self._lost)}"
+            yield f"{self._path}: {left_out(self._lost, total)}"
+        yield from self._mistakes.notes(total)
 
     def _numbers(self, field: str, chunk: Chunk) -> Float:
         if field not in self._fields:
@@ -256,10 +263,10 @@ class _Gathered:
     def _number(self, text: str) -> float:
         return NAN if says_nothing(text) else self._layout.number(text)
 
-    def _times(self, chunk: Chunk) -> Float | None:
+    def _times(self, chunk: Chunk) -> Float:
         name = self._fields.get("time")
         if name is None:
-            return None
+            return empty_column(len(chunk.lines))
         cells = chunk.cells[name]
         if isinstance(cells, np.ndarray):
             for row in np.flatnonzero(np.isnan(cells)).tolist():
@@ -317,23 +324,32 @@ class _Gathered:
                 column.texts[code].strip()
                 for column, code in zip(columns, codes[kind], strict=True)
             )
-            line, name = chunk.lines[first[kind]], (sensor, quantity)
-            if name not in self._known:
-                self._check_name(name, line)
-            at = series[kind] = self._known.setdefault(name, len(self._known))
-            if unit and (was := self._units.setdefault(int(at), unit)) != unit:
-                self._mistakes.add(line, "unit", f"is {unit!r}, was {was!r}; convert one of them")
+            name = (sensor, quantity)
+            at = self._known.get(name, len(self._known))
+            column, fault = self._fault_of(name, at, unit)
+            if fault:
+                for row in np.flatnonzero(kind_of == kind).tolist():
+                    self._mistakes.add(chunk.lines[row], column, fault)
+                continue
+            series[kind] = self._known[name] = at
+            if unit:
+                self._units[at] = unit
         return series[kind_of]
+
+    def _fault_of(self, name: tuple[str, str], at: int, unit: str) -> tuple[str, str]:
+        """Return the column and what is wrong with a name and a unit, empty if nothing is."""
+        for field, text in zip(("sensor", "quantity"), name, strict=True):
+            try:
+                check_name(field, text)
+            except Rejected as error:
+                return self._fields.get(field, field), error.detail
+        was = self._units.get(at, unit)
+        if unit and was != unit:
+            return self._fields["unit"], f"is {unit!r}, was {was!r}; convert one of them"
+        return "", ""
 
     def _coded(self, field: str, chunk: Chunk, usual: str) -> Coded:
         texts = self._texts(field, chunk)
         if texts is None:
             return Coded(np.zeros(len(chunk.lines), dtype=np.int64), [usual])
         return encoded_column(texts)
-
-    def _check_name(self, name: tuple[str, str], line: int) -> None:
-        for column, text in zip(("sensor", "quantity"), name, strict=True):
-            try:
-                check_name(column, text)
-            except Rejected as error:
-                self._mistakes.add(line, column, error.detail)

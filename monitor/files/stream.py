@@ -1,7 +1,7 @@
 """A file of a stream: readings and references in the order they were recorded, CSV or JSON lines.
 
-Rules of this file: a row passes the same checks as a message to the daemon (``decode.checks``);
-after the first mistake no more rows are returned, the rest is only read for further mistakes.
+Rules of this file: a row passes the same checks as a message to the daemon (``decode.checks``); as
+there, one that does not is left out and counted by reason. A file without any other is refused.
 """
 
 from __future__ import annotations
@@ -120,10 +120,10 @@ class _Source(NamedTuple):
 
 
 class Stream(Iterator[Reading | Reference]):
-    """Iterates over a stream file; raises FileError with its first mistakes, if any.
+    """Iterates over a stream file; raises FileError if there is no observation in it.
 
-    ``units`` maps (sensor, quantity) to the unit stated so far, ``notes`` says what is not used.
-    Observations before the first mistake have already been returned when it is raised.
+    ``units`` maps (sensor, quantity) to the unit stated so far, ``notes`` says what is not used and
+    in the end which rows were left out, and why.
     """
 
     def __init__(self, path: str | Path, layout: FileLayout = AS_USUAL) -> None:
@@ -140,7 +140,7 @@ class Stream(Iterator[Reading | Reference]):
         return next(self._observations)
 
     def _read(self) -> Iterator[Reading | Reference]:
-        mistakes = Mistakes(self.path)
+        mistakes, good = Mistakes(self.path), 0
         json_lines = is_json_lines(self.path)
         with opened(self.path) as text:
             source = self._json_source(text) if json_lines else self._csv_source(text)
@@ -149,14 +149,14 @@ class Stream(Iterator[Reading | Reference]):
                     observation = self._observation(source.parse(content))
                 except RowError as mistake:
                     mistakes.add(line, mistake.column, str(mistake))
-                    if mistakes.enough:
-                        break
                 else:
-                    if not mistakes:
-                        yield observation
+                    good += 1
+                    yield observation
         if self._unused:
             self.notes.append(f"{self.path}: keys not used: {listing([*self._unused])}")
-        mistakes.refuse()
+        if not good:
+            mistakes.refuse()
+        self.notes += mistakes.notes(good + len(mistakes))
 
     def _csv_source(self, text: TextIO) -> _Source:
         table = rows(text, decimal_comma=self._layout.decimal_comma)

@@ -50,7 +50,7 @@ def test_parquet_times_that_are_numbers_have_the_unit_of_their_size(tmp_path, si
 
     assert read_pairs(path).time.tolist() == times
 
-    path = as_parquet(tmp_path, {"t": [1.0, 3e11 * 1e9], **columns})
+    path = as_parquet(tmp_path, {"t": [math.nan, 3e11 * 1e9], **columns})
     with pytest.raises(FileError, match=r"pairs.parquet:2:t: is 3e\+11 s from 1970, and its year"):
         read_pairs(path, FileLayout(columns={"time": "t"}))
 
@@ -76,8 +76,13 @@ def test_parquet_with_missing_and_huge_numbers_is_read_as_csv_is(tmp_path):
     assert "1 of 3 rows" in table.notes[0]
     frame["value"] = [1.0, np.inf, 1e300]
     frame.to_parquet(tmp_path / "pairs.parquet")
-    with pytest.raises(FileError, match=r"3:value: 1e\+300 is not finite, or is larger"):
+    assert (
         read_pairs(tmp_path / "pairs.parquet")
+        .notes[0]
+        .endswith(
+            "2 of 3 rows are left out, first line 2: value: is not finite, or is larger than 1e+15"
+        )
+    )
 
 
 QUANTILES = pd.DataFrame(

@@ -100,7 +100,7 @@ def test_a_mistake_is_told_with_the_line_on_which_its_row_ends(tmp_path):
     """Also after blank lines and cells that go over several lines."""
     path = tmp_path / "pairs.csv"
     path.write_text(
-        'value,u,reference,note\n1,1,1,a\n\n\n2,1,2,"two\nlines"\nx,1,3,b\n\n4,-1,4,"c\r\nd"\n'
+        'value,u,reference,note\n1,1,,a\n\n\n2,1,,"two\nlines"\nx,1,3,b\n\n4,-1,4,"c\r\nd"\n'
     )
 
     with pytest.raises(FileError) as caught:

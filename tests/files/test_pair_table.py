@@ -18,6 +18,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.files import FileError, FileLayout, detect, read_pairs, read_stream
 from monitor.files.input_file import MISTAKES_MAX, seconds
 from monitor.files.pair_fields import parse_columns
+from monitor.mqtt.topic_templates import NAME_RULE
 from monitor.report.recorded import events_of, read
 
 SMALL = Path(__file__).parents[1] / "small"
@@ -208,13 +209,16 @@ def test_the_layout_holds_for_a_stream(written):
 
 def test_cells_that_are_not_of_the_layout_are_told_with_their_places(written):
     rows = ["28.03.2026 18:30;21.5;1;1", "2026-03-28T18:30Z;1;1;1"]
-    path = written("\n".join(["time;value;u;reference", *rows]) + "\n")
+    path = written("\n".join(["time;value;u;reference", *rows[:1]]) + "\n")
 
     assert mistakes_of(lambda: read_pairs(path, LOCAL)) == [
         "2:value: '21.5': is not a number; write 1.021,5",
-        "3:time: time '2026-03-28T18:30Z' is not of the layout '%d.%m.%Y %H:%M'",
     ]
-    skipped = written("time;value;u;reference\n29.03.2026 02:30;1;1;1\n25.10.2026 02:30;1;1;1\n")
+    path = written("\n".join(["time;value;u;reference", *rows[1:]]) + "\n")
+    assert mistakes_of(lambda: read_pairs(path, LOCAL)) == [
+        "2:time: time '2026-03-28T18:30Z' is not of the layout '%d.%m.%Y %H:%M'",
+    ]
+    skipped = written("time;value;u;reference\n29.03.2026 02:30;1;1;1\n")
     (told,) = mistakes_of(lambda: read_pairs(skipped, LOCAL))
     assert told.startswith("2:time: time 2026-03-29T02:30:00 does not exist in Europe/Berlin: ")
     assert told.endswith("A clock that stays on winter time has a zone such as Etc/GMT-1")
@@ -290,13 +294,12 @@ def test_a_bad_row_is_refused_with_line_column_and_reason(written, row, said):
         (",a,mass,kg", "3:time: '' is not a time"),
         ("2026-03-01T06:00:00Z,a/b,mass,kg", "3:sensor: sensor 'a/b'"),
         ("2026-03-01T06:00:00Z,a,b#,kg", "3:quantity: quantity 'b#'"),
-        ("2026-03-01T06:00:00Z,a,mass,lb", "3:unit: is 'lb', was 'kg'"),
     ],
 )
 def test_times_names_and_units_are_refused_where_they_stand(written, cells, said):
     path = written(
         "time,sensor,quantity,unit,value,sigma,reference\n"
-        f"2026-03-01T05:00:00Z,a,mass,kg,1,1,1\n{cells},1,1,1\n"
+        f"2026-03-01T05:00:00Z,a,mass,kg,1,1,\n{cells},1,1,1\n"
     )
 
     mistakes = mistakes_of(lambda: read_pairs(path))
@@ -305,9 +308,75 @@ def test_times_names_and_units_are_refused_where_they_stand(written, cells, said
     assert mistakes[0].startswith(said)
 
 
+def test_a_bad_row_costs_that_row_and_each_reason_is_counted(written):
+    head = "Time,Sensor,quantity,Unit,value,sigma,Lower,upper,reference\n"
+    good = "2026-03-01T05:00:00Z,a,mass,kg,1,1,,,1\n"
+    bad = [
+        "now,a,mass,kg,1,1,,,1\n",
+        "2026-03-01T05:00:00Z,a,mass,lb,1,1,,,1\n",
+        "2026-03-01T05:00:00Z,b/c,mass,kg,1,1,,,1\n",
+        "2026-03-01T05:00:00Z,d,mass,kg,inf,1,,,1\n",
+        "2026-03-01T05:00:00Z,a,mass,kg,1,0,,,1\n",
+        "2026-03-01T05:00:00Z,a,mass,kg,1,,-inf,inf,1\n",
+        "2026-03-01T05:00:00Z,a\n",
+        "2026-03-01T05:00:00Z,a,mass,kg,,0,,,1\n",
+    ]
+    path = written(head + good + "".join(bad) + good + bad[0] + ",,,,,,,,1\n")
+
+    table = read_pairs(path)
+
+    assert table.value.tolist() == [1.0, 1.0]
+    assert table.names == (("a", "mass"),)
+    assert [note.partition(": ")[2] for note in table.notes] == [
+        "1 of 12 rows lacks a number and is left out",
+        "1 of 12 rows is left out, first line 9: has 2 cells, the header has 9; make them equal",
+        "1 of 12 rows is left out, first line 6: value: is not finite, or is larger than 1e+15",
+        "1 of 12 rows is left out, first line 8: Lower: is not finite, or is larger than 1e+15",
+        (
+            "2 of 12 rows are left out, first line 7: sigma: must be at least 1e-12; "
+            "leave it empty if not stated"
+        ),
+        (
+            "2 of 12 rows are left out, first line 3: Time: is not a time; write it as "
+            "2026-03-01T06:12:44Z, or give --time-zone or --time-format"
+        ),
+        "1 of 12 rows is left out, first line 4: Unit: is 'lb', was 'kg'; convert one of them",
+        f"1 of 12 rows is left out, first line 5: Sensor: sensor 'b/c': {NAME_RULE}",
+    ]
+
+
+@pytest.mark.parametrize("bad", ["NaN", "Infinity", "-Infinity"])
+def test_what_is_no_number_in_json_is_no_reading_of_its_row(written, bad):
+    good = '{"value": 1, "u": 1, "reference": 1, "note": "NaN, \\"Infinity"}\n'
+    lines = [f'{{"value": {bad}, "u": 1, "reference": 2}}\n', good, '{"value": 1, "u"\n', "[1]\n"]
+
+    table = read_pairs(
+        written("".join(lines).replace(', "note": "NaN, \\"Infinity"', ""), "a.jsonl")
+    )
+    texts = read_pairs(written(good + "".join(lines[:1]), "b.jsonl"))
+
+    assert table.value.tolist() == texts.value.tolist() == [1.0]
+    assert [note.partition(": ")[2].partition(":")[0] for note in table.notes] == [
+        "1 of 4 rows lacks a number and is left out",
+        "1 of 4 rows is left out, first line 3",
+        "1 of 4 rows is left out, first line 4",
+    ]
+
+
+def test_a_distribution_with_a_bad_number_costs_its_row_and_names_its_column(written):
+    rows = "reference,members\n1,1 2 3\n1,1 nan 3\n1,2 2 2\n1,1 2 inf\n"
+    notes = read_pairs(written(rows)).notes
+    assert [note.partition("left out, first ")[2][:16] for note in notes] == [
+        "line 3: members:",
+        "line 4: members:",
+    ]
+    levels = written("reference,q0.1,q0.5,q0.9\n1,1,2,3\n1,2,2,2\n")
+    assert "line 3: q0.1: the interval has no width" in read_pairs(levels).notes[0]
+
+
 def test_all_of_the_first_mistakes_are_listed_in_the_order_of_the_lines(written):
     bad = "x,1,1\n1,0,1\n"
-    path = written("value,sigma,reference\n" + "1,1,1\n" + bad * 40)
+    path = written("value,sigma,reference\n" + "1,1,\n" + bad * 40)
 
     mistakes = mistakes_of(lambda: read_pairs(path))
 
@@ -425,16 +494,15 @@ def test_an_object_over_several_lines_is_told_from_lines_of_objects(written):
         ('{"time":"2026-03-01T05:00:00Z","kind":"x","value":1}', ":kind: Invalid enum value"),
     ],
 )
-def test_a_bad_line_of_json_is_refused_with_its_line_and_field(written, line, said):
+def test_a_bad_line_of_json_costs_that_line_and_is_told_with_its_field(written, line, said):
     good = '{"time":"2026-03-01T05:00:00Z","kind":"reading","value":1,"sigma":1}\n'
-    path = written(good + "\n" + line + "\n", "stream.jsonl")
+    stream = read_stream(written(good + "\n" + line + "\n", "stream.jsonl"))
 
-    with pytest.raises(FileError) as caught:
-        list(read_stream(path))
+    assert len(list(stream)) == 1
 
-    (mistake,) = caught.value.mistakes
-    assert "stream.jsonl:3" in mistake
-    assert said in mistake
+    (note,) = stream.notes
+    assert ".jsonl: 1 of 2 rows is left out, first line 3: " in note
+    assert said.removeprefix(":") in note
 
 
 # -- times and kinds of files -----------------------------------------------------------------

@@ -82,17 +82,22 @@ def test_a_sensor_or_quantity_that_is_not_named_gets_a_default(written):
         ("2026-03-01T05:00:00Z,reading", "3: has 2 cells, the header has 7"),
     ],
 )
-def test_a_bad_row_of_a_stream_is_refused_and_nothing_after_it_is_handed_out(written, row, said):
-    good = "2026-03-01T04:00:00Z,reading,1,,,,1\n"
-    path = written(f"time,kind,value,lower,upper,alpha,sigma\n{good}{row}\n{good}")
-    stream = read_stream(path)
-    before = next(stream)
+def test_a_bad_row_of_a_stream_costs_that_row_and_is_refused_where_there_is_no_other(
+    written, row, said
+):
+    head, good = (
+        "time,kind,value,lower,upper,alpha,sigma\n",
+        "2026-03-01T04:00:00Z,reading,1,,,,1\n",
+    )
+    stream = read_stream(written(f"{head}{good}{row}\n{row}\n{good}"))
 
-    mistakes = mistakes_of(lambda: next(stream))
-
-    assert before.value == 1.0
+    assert [each.value for each in stream] == [1.0, 1.0]
+    (note,) = stream.notes
+    assert note.partition(".csv: ")[2].startswith("2 of 4 rows are left out, first line 3: ")
+    mistakes = mistakes_of(lambda: list(read_stream(written(f"{head}\n{row}\n"))))
     assert len(mistakes) == 1
     assert mistakes[0].startswith(said)
+    assert note.endswith(mistakes[0].rpartition("' ")[2].removeprefix("3:").lstrip())
 
 
 STREAM = [
