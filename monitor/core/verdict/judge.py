@@ -242,6 +242,7 @@ def gathered_evidence(
     lasting = (cut.last.cost + changed).min(axis=2).tolist()
     rhos, segments = rho.tolist(), segment.tolist()
     has_clock = p.has_clock.tolist()
+    penalty, inflated = cut.penalty.tolist(), cut.inflation.tolist()
     return [
         Evidence(
             newest=cut.starts[i][-1],
@@ -259,20 +260,19 @@ def gathered_evidence(
             segment=segments[i],
             rho=rhos[i],
             parts=parts[i],
-            errors=errors_of(p, i, cut),
+            errors=errors_of(p, i)._replace(penalty=penalty[i], inflation=inflated[i]),
             near=cut.kept[i, : each.n],
         )
         for i, each in enumerate(p.pairs)
     ], cut
 
 
-def errors_of(p: Side, row: int, cut: Cut) -> Errors:
-    """Return the errors of one series as :mod:`.partial_faults` takes them."""
+def errors_of(p: Side, row: int) -> Errors:
+    """Return the errors of one series as :mod:`.partial_faults` takes them, without costs."""
     of, n = p.pairs[row], p.pairs[row].n
-    costs = float(cut.penalty[row]), float(cut.inflation[row])
-    unit = float(p.unit[row])
     time = of.time if of.timed else np.zeros(n)
-    return Errors(time, of.value, of.reference, p.z[row, :n], p.h[row, :n], unit, *costs)
+    unit = float(p.unit[row])
+    return Errors(time, of.value, of.reference, p.z[row, :n], p.h[row, :n], unit)
 
 
 def _healthy(p: Side, since: list[int], known: list[Slopes | None]) -> list[Slopes]:

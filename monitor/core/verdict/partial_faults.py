@@ -22,7 +22,9 @@ _LEAST_HELD: Final = 8  # pairs at a limit, or in spells
 _BEYOND: Final = 2.0  # uncertainties by which a reference is clearly beyond a limit
 _HELD_BEYOND: Final = 0.9  # share of the pairs beyond it that a limit must hold
 _STRANGE: Final = 0.02  # share of pairs that may be at a limit far from it
-_OWN: Final = 0.6  # share of the excess of squares that is the limit's own
+_FINE: Final = 0.8  # share of other values that differ, but on a display of coarse steps
+_PAST: Final = 0.5  # uncertainties by which references are past the limit of another display
+_SURE: Final = 5.0  # standard errors of that
 
 _LEAST_OFF: Final = 2.5  # uncertainties
 _SPELLS: Final = 3
@@ -49,8 +51,8 @@ class Errors(NamedTuple):
     z: Float
     h: Float
     unit: float
-    penalty: float
-    inflation: float
+    penalty: float = 0.0
+    inflation: float = 1.0
     before: float = 0.0
 
     def some(self, mask: Bool) -> Errors:
@@ -79,13 +81,27 @@ def limit_of(e: Errors) -> Explained | None:
     """Return the value at which a sensor stands although the reference goes beyond it."""
     if e.z.size < 2 * _LEAST_HELD:
         return None
-    values, counts = np.unique(e.value, return_counts=True)
-    often = int(counts.argmax())
-    if counts[often] < _LEAST_HELD:
-        return None
-    limit, s = float(values[often]), e.unit / e.h
-    sides = (_limit(e, limit, s, way) for way in (1.0, -1.0))
-    return next((each for each in sides if each is not None), None)
+    for way in (1.0, -1.0):
+        value = way * e.value
+        ends, counts = np.unique(value[:-1][_at_end(value)], return_counts=True)
+        if counts.max(initial=0) >= _LEAST_HELD - 1:
+            limited = _limit(e, way * float(ends[counts.argmax()]), e.unit / e.h, way)
+            if limited is not None:
+                return limited
+    return None
+
+
+def may_be_limited(value: Float, live: Bool) -> Bool:
+    """Return which series [series, pairs] repeat a value that no later one passes."""
+    both = (np.where(live, way * value, -np.inf) for way in (1.0, -1.0))
+    often = [np.count_nonzero(_at_end(each) & live[:, :-1], axis=1) for each in both]
+    return np.asarray(np.maximum(*often) >= _LEAST_HELD - 1)
+
+
+def _at_end(value: Float) -> Bool:
+    """Return which values, but for the last, equal the largest of the later ones."""
+    later = np.maximum.accumulate(value[..., ::-1], axis=-1)[..., ::-1]
+    return np.asarray(value[..., :-1] == later[..., 1:])
 
 
 def _limit(e: Errors, limit: float, s: Float, way: float) -> Explained | None:
@@ -97,16 +113,24 @@ def _limit(e: Errors, limit: float, s: Float, way: float) -> Explained | None:
     if not later.any():
         return None
     start = int(later.argmax())
-    held, z = held[start:], e.z[start:]
+    held, z, values = held[start:], e.z[start:], e.value[start:]
     past = way * (e.reference - limit)[start:] / s[start:]
     beyond = past > _BEYOND
     stands = beyond & held
-    if np.count_nonzero(stands) < max(_LEAST_HELD, _HELD_BEYOND * np.count_nonzero(beyond)):
-        return None
+    others = values[~held]
+    if np.unique(others).size > _FINE * others.size:
+        many = np.count_nonzero(held)
+        mean = float(past[held].mean())
+        shows = many >= _LEAST_HELD and mean > max(_PAST, _SURE / math.sqrt(many))
+        stands = held
+    else:
+        shows = np.count_nonzero(stands) >= _LEAST_HELD
     strange = np.count_nonzero(held & (past < -2.0 * _BEYOND))
-    excess = z * z - 1.0
-    own, others = float(excess[held].sum()), max(float(excess[~held].sum()), 0.0)
-    if strange > _STRANGE * z.size or own <= _OWN * (own + others):
+    if not shows or strange > _STRANGE * z.size:
+        return None
+    if np.count_nonzero(beyond & held) < _HELD_BEYOND * np.count_nonzero(beyond):
+        return None
+    if others.size and TO_SD * median(np.abs(z[~held])) > _ABOUT:
         return None
     level = _mean((z / e.h[start:])[stands] * e.unit, 1.0)
     size = Estimate(limit, limit, limit)

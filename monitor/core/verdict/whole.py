@@ -13,13 +13,14 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import NAN, Float
+from monitor.core.model import NAN, Bool, Float
 from monitor.core.verdict.calm import FAR_HONEST, FEWEST, OFFSET, SCALE, Fits, T, bounds_of, fits_of
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
 from monitor.core.verdict.faults import LEAST_FAR
-from monitor.core.verdict.judge import OF_A_FORM, gathered_evidence, judged
+from monitor.core.verdict.judge import OF_A_FORM, errors_of, gathered_evidence, judged
 from monitor.core.verdict.naming import explained_whole, fields_explained, is_over, level_beside
 from monitor.core.verdict.pairs import Pairs, Side, inflation_of_squares, long_inflations
+from monitor.core.verdict.partial_faults import limit_of, may_be_limited
 from monitor.core.verdict.partition import (
     LEVEL,
     RIGHT,
@@ -109,15 +110,23 @@ def calm_verdicts(
         some = order[first : first + _AT_ONCE]
         side = Side([pairs[i] for i in some])
         fits, parts = fits_of(side), parts_of(side, np.zeros(len(some), dtype=np.int64))
-        suspicious = fits.suspicious.tolist()
+        suspicious = fits.suspicious | _limited(side)
         constants = better_constants(side, fits.level[0], fits.used).tolist()
         for row, (i, bounds) in enumerate(zip(some, bounds_of(side, fits), strict=True)):
             since = _since(pairs[i], part=is_part[i])
             within = bounds._replace(since=since, constant_u=constants[row])
             calm = _calm(side, row, fits, parts[row], within)
             worded = with_words(calm, pairs[i], unit[i], calm.typical)
-            screened[i] = Screened(worded, suspicious[row])
+            screened[i] = Screened(worded, is_suspicious=bool(suspicious[row]))
     return [screened[i] for i in range(len(pairs))]
+
+
+def _limited(side: Side) -> Bool:
+    """Return which series stand at an end of their range."""
+    limited = may_be_limited(side.value, side.live)
+    for row in np.flatnonzero(limited).tolist():
+        limited[row] = limit_of(errors_of(side, row)) is not None
+    return limited
 
 
 def _few(p: Pairs, *, part: bool) -> Verdict:
@@ -278,15 +287,20 @@ def _named(side: Side, fits: Fits, calm: Verdict) -> Verdict:
 
 def _of_parts(side: Side, verdict: Verdict) -> Verdict:
     """Return the verdict, under the name of a fault that explains all pairs better, if any does."""
+    p = side.pairs[0]
     if verdict.state == IS_RIGHT:
-        return verdict
-    (evidence,), _ = gathered_evidence(side, [None], [None])
-    whole = explained_whole(evidence, side.pairs[0], T * T)
+        whole = limit_of(errors_of(side, 0))
+    else:
+        (evidence,), _ = gathered_evidence(side, [None], [None])
+        whole = explained_whole(evidence, p, T * T)
     if whole is None:
         return verdict
     plain = verdict._replace(gain=NOTHING, error_model=UNDECIDED)
     named = plain._replace(state=FAULT, fault=whole.fault, size=whole.size)
-    return named._replace(right_since=NAN, bounds=None, **fields_explained(whole))
+    start = whole.start
+    began = float(p.time[start]) if p.timed and start else NAN
+    dated = named._replace(since=start, segment=start, began=began, pairs=p.n - start)
+    return dated._replace(right_since=NAN, bounds=None, **fields_explained(whole))
 
 
 def _spread(left: Float, fits: Fits) -> Spread:

@@ -72,6 +72,40 @@ def test_values_that_repeat_for_another_reason_are_not_at_an_end(fault, name):
     assert name is None or found.count(name) >= 0.8 * len(found), found
 
 
+@pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
+def test_a_range_that_ends_from_the_middle_of_a_file_on_is_not_right(shape):
+    """A quarter of its values stand there: all pairs together still look right."""
+    clip = since(150, lambda value, _: np.minimum(value, 54.0))
+    found = [whole(sensor(seed, 300, fault=clip, shape=shape)) for seed in range(20)]
+    named = [each for each in found if each.fault == "clipped"]
+
+    assert len(named) >= 16, [each.sentence for each in found]
+    for each in named:
+        assert each.sentence.startswith("stands at 54 whatever is above it, since 2026-")
+        assert 140 <= each.segment <= 175
+
+
+def saturated(value, truth, _):
+    """Return values and change the truth: both end at 56, as a humidity does at 100 %."""
+    np.minimum(truth, 56.0, out=truth)
+    return np.minimum(value, 56.0)
+
+
+def resting(value, truth, _):
+    error = value - truth
+    truth[150:] = 56.0
+    return np.round(truth + error)
+
+
+@pytest.mark.parametrize(
+    "fault", [saturated, resting, lambda value, *_: np.round(value), lambda value, *_: value]
+)
+def test_an_honest_sensor_at_its_largest_value_is_not_clipped(fault):
+    found = [whole(sensor(seed, 300, slow=0.9, fault=fault)).fault for seed in range(20)]
+
+    assert "clipped" not in found
+
+
 @pytest.mark.parametrize("level", [12.0, -9.0])
 @pytest.mark.parametrize("shape", ["normal", "t4"])
 def test_spells_are_named_with_their_level_and_share(level, shape):
