@@ -205,15 +205,18 @@ class Columns:
 
     def take(self, series: Int) -> Columns:
         """Return the columns of the series numbered ``series``, in that order."""
-        counts = self.counts[series]
-        starts = np.cumsum(counts) - counts
-        rows: slice | Int
         if (np.diff(series) == 1).all():
-            first = int(self.starts[series[0]])
+            counts, first = self.counts[series], int(self.starts[series[0]])
             rows = slice(first, first + int(counts.sum()))
-        else:
-            rows = np.repeat(self.starts[series] - starts, counts) + np.arange(counts.sum())
-        return self.select(rows, starts)
+            return self.select(rows, np.cumsum(counts) - counts)
+        return self.ends(series, np.zeros_like(series))
+
+    def ends(self, series: Int, begin: Int) -> Columns:
+        """Return the pairs of each of ``series`` from the one at its place ``begin`` on."""
+        counts = self.counts[series] - begin
+        starts = np.cumsum(counts) - counts
+        first = np.repeat(self.starts[series] + begin - starts, counts)
+        return self.select(first + np.arange(counts.sum()), starts)
 
     def rows(self, rows: slice) -> Columns:
         """Return some rows of the only series there is."""

@@ -30,7 +30,6 @@ from monitor.core.analysis.ranking import (
 from monitor.core.analysis.remarks import remarks
 from monitor.core.columns import Columns
 from monitor.core.diagnosis.fault_reports import FaultReport
-from monitor.core.model import Float
 from monitor.core.scores.intervals import (
     Interval,
     abc_rce,
@@ -40,7 +39,9 @@ from monitor.core.scores.intervals import (
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import STATISTICS
 from monitor.core.snapshot.details import Detail
-from monitor.core.verdict import FAULT, IS_RIGHT, UNDECIDED, Verdict
+from monitor.core.verdict import FAULT, IS_RIGHT, UNDECIDED
+from monitor.core.verdict.sentences import day
+from monitor.core.verdict.words import counted
 from monitor.http.figures import (
     PICTURE,
     Figure,
@@ -81,7 +82,8 @@ class Chapter(NamedTuple):
     incidents: tuple[str, ...]
     remarks: tuple[str, ...]
     intervals: tuple[tuple[str, str], ...]
-    statistics: tuple[tuple[str, str, str, str], ...]
+    statistics: tuple[tuple[str, str, str, str, str], ...]
+    judged: str
     remedies: tuple[tuple[str, str], ...]
     trials: list[Trial]
     figures: tuple[Figure, ...]
@@ -133,7 +135,7 @@ def report(recorded: Recorded, source: ReportSource, date: str) -> str:
             rankings=rankings,
             kinds=len(alike),
             drawings=[
-                *_picture(recorded, scored.statistics, scored.verdicts),
+                *_picture(scored),
                 *_fleet_figures(recorded, windows, rankings, source),
             ],
             digest=hashlib.sha256(recorded.pairs.tobytes()).hexdigest(),
@@ -178,12 +180,20 @@ def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
             *remarks(one, np.random.default_rng(SEED), judged.error_model),
         ),
         intervals=tuple(
-            (what.upper(), _interval(each, row)) for what, each in scored.intervals.items()
+            (f"{what.upper()} of all pairs", _interval(each, row))
+            for what, each in scored.intervals.items()
         ),
         statistics=tuple(
-            (key, figure(float(scored.statistics[key][row])), each.help, each.source)
+            (
+                key,
+                figure(float(scored.statistics[key][row])),
+                figure(scored.statistics_of(row)[key]),
+                each.help,
+                each.source,
+            )
             for key, each in STATISTICS.items()
         ),
+        judged=_judged(scored, row),
         remedies=tuple(
             (
                 _REMEDIES[what],
@@ -199,6 +209,14 @@ def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
         ),
         drawn=last.value.size,
     )
+
+
+def _judged(scored: Scored, row: int) -> str:
+    """Return the words for the pairs that the verdict is from, empty if these are all."""
+    if row not in scored.judged:
+        return ""
+    pairs, since = scored.judged[row][0], day(scored.verdicts[row].first)
+    return f"last {counted(pairs)}{f', since {since}' if since else ''}"
 
 
 def name_of(name: Any) -> tuple[str, str]:  # noqa: ANN401 - a series' name of any kind
@@ -281,14 +299,14 @@ def _fleet_figures(
 _STATES: Final = {FAULT: "firing", IS_RIGHT: "ok", UNDECIDED: "unknown"}
 
 
-def _picture(
-    recorded: Recorded, statistics: Mapping[str, Float], judged: Sequence[Verdict]
-) -> list[Figure]:
+def _picture(scored: Scored) -> list[Figure]:
     """Return offset and spread of all series, nothing for two."""
-    if len(recorded.names) < 3:
+    names, judged = scored.recorded.names, scored.verdicts
+    if len(names) < 3:
         return []
-    offset = statistics["z_mean"]
-    spread = spread_of(offset, statistics["zms"])
+    statistics = [scored.statistics_of(row) for row in range(len(names))]
+    offset = np.array([each["z_mean"] for each in statistics])
+    spread = spread_of(offset, np.array([each["zms"] for each in statistics]))
     shown = [
         dot(
             name,
@@ -296,7 +314,7 @@ def _picture(
             (float(offset[row]), float(spread[row])),
             f"#s{row + 1}",
         )
-        for row, name in enumerate(recorded.names)
+        for row, name in enumerate(names)
     ]
     drawn = Markup(fleet_picture(shown))  # noqa: S704 - it escapes its words
     return [Figure("Offset and spread in its own u.", PICTURE, drawn)]

@@ -9,7 +9,7 @@ hour, the level.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
@@ -26,6 +26,7 @@ from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interv
 from monitor.core.scores.proper_scores import Density, of_density
 from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
+from monitor.core.verdict.sentences import day
 from monitor.files.input_file import column_name
 from monitor.report.incidents import Findings, findings_of, incident_document, lasting
 from monitor.report.recorded import Recorded
@@ -117,6 +118,31 @@ class Scored:
         return verdict._replace(advice=f"{verdict.advice}; or {anew}") if anew else verdict
 
     @cached_property
+    def judged(self) -> dict[int, tuple[int, dict[str, float]]]:
+        """How many pairs verdicts are from that are not from all pairs, and their statistics."""
+        begins = {
+            row: each.begin_in(self.windows.time[first : first + count])
+            for row, (each, first, count) in enumerate(
+                zip(self.verdicts, self.windows.starts, self.windows.counts, strict=True)
+            )
+        }
+        later = {row: begin for row, begin in begins.items() if begin}
+        if not later:
+            return {}
+        part = self.windows.ends(np.array([*later]), np.array([*later.values()]))
+        columns = {key: each.tolist() for key, each in compute(part, STATISTICS).items()}
+        return {
+            row: (int(count), {key: each[at] for key, each in columns.items()})
+            for at, (row, count) in enumerate(zip(later, part.counts, strict=True))
+        }
+
+    def statistics_of(self, row: int) -> dict[str, float]:
+        """Return the statistics of the pairs that the verdict on a series is from."""
+        if row in self.judged:
+            return self.judged[row][1]
+        return {key: float(each[row]) for key, each in self.statistics.items()}
+
+    @cached_property
     def incidents(self) -> list[dict[str, Any]]:
         """The incidents that the daemon would have raised, in the order of their beginning."""
         return [incident_document(each, self.recorded) for each in self._findings.incidents]
@@ -148,6 +174,7 @@ class Scored:
                 "verdict": document(self.verdicts[row], name.unit),
                 **({"where": self.where[row]} if self._covariates else {}),
                 "statistics": {key: finite(each[row]) for key, each in self.statistics.items()},
+                "judged": {key: finite(each) for key, each in self.statistics_of(row).items()},
                 "intervals": {
                     key: entry
                     for key, each in self.intervals.items()
@@ -168,24 +195,20 @@ class Scored:
         return [*(line for part in parts for line in part), *self._raised()]
 
     def _table(self, density: Density) -> list[str]:
-        crps = of_density("crps", density)
-        statistics, zms = self.statistics, self.intervals["zms"]
-        rows = [
-            (
-                name.sensor,
-                name.quantity,
-                str(self.windows.counts[row]),
-                f"{figure(statistics['bias'][row])} {name.unit}".strip(),
-                figure(statistics[crps][row]),
-                figure(statistics[f"{crps}_expected_ratio"][row]),
-                figure(statistics["zms"][row]),
-                f"[{figure(zms.lower[row])}, {figure(zms.upper[row])}]",
-                figure(statistics["coverage"][row]),
-                figure(statistics["auucc_partial_gain"][row]),
-            )
-            for row, name in enumerate(self.recorded.names)
-        ]
-        return aligned([_HEADS, *rows])
+        zms = self.intervals["zms"]
+        rows: list[tuple[str, ...]] = [_HEADS]
+        for row, name in enumerate(self.recorded.names):
+            of_all = {key: float(each[row]) for key, each in self.statistics.items()}
+            of_all |= {"zms_lower": float(zms.lower[row]), "zms_upper": float(zms.upper[row])}
+            count = str(self.windows.counts[row])
+            figures = _figures(of_all, density, name.unit)
+            rows.append((name.sensor, name.quantity, count, *figures))
+            if row in self.judged:
+                pairs, of_last = self.judged[row]
+                since = day(self.verdicts[row].first)
+                last = f"  since {since}" if since else "  its last"
+                rows.append((last, "", str(pairs), *_figures(of_last, density, name.unit)))
+        return aligned(rows)
 
     def _biases(self) -> list[str]:
         """Return a line on the bias of each bootstrap, which must be small beside the interval."""
@@ -232,6 +255,20 @@ class Scored:
             more = f" and {len(sensors) - _NAMED} others" if len(sensors) > _NAMED else ""
             lines.append(f"alerts of {named}{more} would be held back: {why}")
         return lines
+
+
+def _figures(statistics: Mapping[str, float], density: Density, unit: str) -> tuple[str, ...]:
+    """Return the cells of the table under the heads from "bias" on."""
+    crps = of_density("crps", density)
+    return (
+        f"{figure(statistics['bias'])} {unit}".strip(),
+        figure(statistics[crps]),
+        figure(statistics[f"{crps}_expected_ratio"]),
+        figure(statistics["zms"]),
+        f"[{figure(statistics['zms_lower'])}, {figure(statistics['zms_upper'])}]",
+        figure(statistics["coverage"]),
+        figure(statistics["auucc_partial_gain"]),
+    )
 
 
 def _interval(interval: Interval, row: int) -> dict[str, Any] | None:

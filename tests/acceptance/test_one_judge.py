@@ -9,7 +9,8 @@ import pytest
 import monitor
 
 U, HOUR, START = 2.0, 3600.0, 1.77e9
-DATED = {"sentence", "advice", "since", "changed", "due", "right_since", "slope_per_day"}
+MOMENTS = {"since", "changed", "due", "right_since", "first_pair"}
+DATED = MOMENTS | {"sentence", "advice", "slope_per_day"}
 SIZES = {  # factor of the errors, and what is added in u along the pairs (from 0 to 1)
     "honest": (1.0, lambda part: 0.0 * part),
     "offset": (1.0, np.ones_like),

@@ -1,4 +1,4 @@
-"""Where along a covariate a sensor is wrong: from files, frames and in reports, the same words."""
+"""A file's figures, and where along a covariate a sensor is wrong: the same in files and frames."""
 
 from __future__ import annotations
 
@@ -183,3 +183,55 @@ def test_the_bias_of_the_bootstrap_is_stated_and_called_too_much_where_it_is(tmp
         assert abs(got["bias"] - (of_draws[name].mean() - of_all[name])) < noise, name
     lines = [line for line in shown.splitlines() if "b_BS" in line]
     assert [line.endswith("do not rely on the interval") for line in lines] == [False, True]
+
+
+def repaired(*, with_times: bool) -> pd.DataFrame:
+    """Return 700 pairs of which 200 in the middle read 5 u high."""
+    random = np.random.default_rng(3)
+    reference = random.normal(100.0, 5.0, 700)
+    value = reference + random.normal(size=700)
+    value[200:400] += 5.0
+    made = pd.DataFrame({"value": value, "u": 1.0, "reference": reference})
+    times = pd.date_range("2026-03-01", periods=700, freq="h", tz="UTC")
+    return made.assign(time=times) if with_times else made
+
+
+@pytest.mark.parametrize("with_times", [True, False])
+def test_figures_beside_a_sentence_are_of_the_pairs_that_it_speaks_of(with_times):
+    pairs = repaired(with_times=with_times)
+    scores = monitor.score(pairs)
+    (only,) = scores.series
+    verdict, last = only["verdict"], only["verdict"]["pairs"]
+    assert (verdict["state"], last) == ("right", pytest.approx(300, abs=3))
+    error = (pairs["value"] - pairs["reference"]).to_numpy()
+    assert only["statistics"]["zms"] == pytest.approx(np.mean(error**2))
+    assert only["judged"]["zms"] == pytest.approx(np.mean(error[-last:] ** 2))
+    assert 4.0 * only["judged"]["zms"] < only["statistics"]["zms"]
+
+    table = str(scores).partition("verdicts")[0].splitlines()
+    first = (pd.Timestamp("2026-03-01", tz="UTC") + pd.Timedelta(hours=700 - last)).isoformat()
+    said = f"  since {first[:10]} {first[11:16]} UTC" if with_times else "  its last"
+    assert table[2].startswith(f"{said} ")
+    assert f" {last} " in table[2]
+    assert f"{only['judged']['zms']:.4g}" in table[2]
+
+
+def test_one_row_of_figures_where_the_sentence_is_about_all_pairs():
+    scores = monitor.score(repaired(with_times=True)[:150])
+    assert scores.series[0]["judged"] == scores.series[0]["statistics"]
+    assert len(str(scores).partition("\n\n")[0].splitlines()) == 2
+
+
+def test_a_report_shows_both(tmp_path):
+    out, path = tmp_path / "report.html", written_pairs(tmp_path)
+    assert main(["report", str(path), "--out", str(out)]) == 0
+    page = out.read_text("utf-8")
+    assert re.search(r"last \d+ pairs, since 2026-03-17 \d\d:00 UTC</th>", page)
+    assert "all 700 pairs</th>" in page
+
+
+def written_pairs(folder: Path) -> Path:
+    path = folder / "repaired.csv"
+    pairs = repaired(with_times=True)
+    pairs.assign(time=[each.isoformat() for each in pairs["time"]]).to_csv(path, index=False)
+    return path

@@ -54,12 +54,15 @@ def with_words(
 
     ``typical`` is the errors' usual standard uncertainty; ``fired``: the alert fires.
     """
-    last = float(p.time[-1]) if p.n and p.timed else math.nan
-    span = last - float(p.time[verdict.segment]) if p.n and p.timed else math.nan
-    is_older = bool(p.n) and p.timed and verdict.began < float(p.time[0])
-    verdict = verdict._replace(
-        typical=typical, span=span, last=last, is_older=is_older, delay=_delay(verdict, p)
-    )
+    if p.n and p.timed:
+        last = float(p.time[-1])
+        verdict = verdict._replace(
+            first=float(p.time[p.n - min(max(verdict.pairs, 1), p.n)]),
+            span=last - float(p.time[verdict.segment]),
+            last=last,
+            is_older=verdict.began < float(p.time[0]),
+        )
+    verdict = verdict._replace(typical=typical, delay=_delay(verdict, p))
     apart = "" if verdict.bounds is None else _apart(p)
     text, doing = (
         sentence(verdict, p.n, unit, apart, fired=fired),
@@ -362,6 +365,7 @@ def document(verdict: Verdict, unit: str) -> verdict_document.Verdict:
         right_since=instant(verdict.right_since) or None,
         explained=finite(verdict.explained) if verdict.explained else None,
         pairs=verdict.pairs,
+        first_pair=instant(verdict.first) or None,
         remedy=None if verdict.remedy is None else _remedy(verdict.remedy),
     )
 

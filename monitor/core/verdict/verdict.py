@@ -310,6 +310,8 @@ class Verdict(NamedTuple):
     ``due``: when a drift that has lasted leaves its tolerance, s UTC; NaN if it is not known or has
     left it.
     ``right_since``: when a sensor that was wrong before became right, s UTC.
+    ``pairs`` are the last ones that sizes and sentence are from, ``first`` is the time of the first
+    of them, NaN without times.
     ``explained`` is the largest bias that declared systematic effects account for, in the series'
     unit, 0 for none.
     ``tolerance`` is the error that a drift may reach until then, in the series' unit: the one in
@@ -345,6 +347,7 @@ class Verdict(NamedTuple):
     right_since: float = NAN
     tolerance: float = NAN
     pairs: int = 0
+    first: float = NAN
     n_effective: float = 0.0
     remedy: Remedy | None = None
     explained: float = 0.0
@@ -380,6 +383,12 @@ class Verdict(NamedTuple):
         if self.remedy.kind == "none":
             return self.remedy.tried is not None or not math.isnan(self.remedy.more)
         return self.fault == "drift" or self.is_older or math.isfinite(self.changed)
+
+    def begin_in(self, time: Float) -> int:
+        """Return which of the pairs at these event times is the first that the verdict is from."""
+        if math.isfinite(self.first):
+            return int(np.searchsorted(time, self.first))
+        return max(time.size - self.pairs, 0)
 
     def level_at(self, time: float) -> float:
         """Return the error at a time (s UTC) if the present drift goes on, in the series' unit.

@@ -84,5 +84,8 @@ class Verdict(TypedDict):
             "unit of the quantity; null where none is declared."
         ),
     ]
-    pairs: Annotated[int, About("Pairs that the size is from.")]
+    pairs: Annotated[
+        int, About("The last pairs, which the sentence and the figures beside it are from.")
+    ]
+    first_pair: Annotated[str | None, About("When the first of them was; null without times.")]
     remedy: Remedy | None
