@@ -38,7 +38,7 @@ from monitor.core.verdict import (
 from monitor.core.verdict.judge import due_of
 from monitor.core.verdict.sentences import with_words
 from monitor.core.verdict.verdict import RELATED
-from monitor.core.verdict.whole import right_from
+from monitor.core.verdict.whole import repairs
 
 FRESH_PAIRS: Final = 20  # pairs after the alarm within which a report has priority
 _REPORTED_AT_ONCE: Final = 16
@@ -78,12 +78,14 @@ class CalmPairs(NamedTuple):
     is_part: bool
 
 
-def calm_pairs(pairs: Columns, held: int, rules: SeriesRules) -> CalmPairs:
-    """Return those of the last pairs since the repair, if the alert ended ``held`` pairs ago."""
-    last = _last(pairs, rules)
-    if held >= last.n:
-        return CalmPairs(last, is_part=False)
-    return CalmPairs(last.rows(slice(right_from(last, -1, last.n - held), None)), is_part=True)
+def calm_pairs(last: Sequence[Pairs], held: Sequence[int]) -> list[CalmPairs]:
+    """Return the pairs since the repair, if the alert ended ``held`` of the last ones ago."""
+    calm = [CalmPairs(each, is_part=False) for each in last]
+    parts = [i for i, each in enumerate(last) if held[i] < each.n]
+    first = repairs([last[i] for i in parts], [last[i].n - held[i] for i in parts])
+    for i, begin in zip(parts, first, strict=True):
+        calm[i] = CalmPairs(last[i].rows(slice(begin, None)), is_part=True)
+    return calm
 
 
 def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
@@ -93,7 +95,8 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
     what the newest pairs show, or all pairs of the incident where these are alike or not clear.
     """
     calm = [each for each in asked if each.alarm is None]
-    whole = [calm_pairs(each.pairs, each.held, each.rules) for each in calm]
+    last = [last_pairs(each.pairs, each.rules) for each in calm]
+    whole = calm_pairs(last, [each.held for each in calm])
     verdicts = iter(
         judge_whole(
             [each.pairs for each in whole],
@@ -110,7 +113,7 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
 
 
 def _of_alarms(asked: Sequence[Asked]) -> list[Verdict]:
-    last = [_last(each.pairs, each.rules) for each in asked]
+    last = [last_pairs(each.pairs, each.rules) for each in asked]
     verdicts = judge_all(
         last,
         alarm=[
@@ -154,9 +157,11 @@ def _may_be_one(verdict: Verdict, first: int) -> bool:
     return verdict.fault not in (*RELATED, "drift") and (is_whole or verdict.fault == "outliers")
 
 
-def _last(pairs: Columns, rules: SeriesRules) -> Pairs:
-    """Return the pairs on which a series is judged."""
-    return Pairs.of(pairs.rows(slice(-min(PAIRS_MAX, rules.window_pairs), None)), rules)
+def last_pairs(pairs: Columns, rules: SeriesRules, at: int = 0) -> Pairs:
+    """Return the pairs on which series ``at`` of ``pairs`` is judged."""
+    begin, count = int(pairs.starts[at]), int(pairs.counts[at])
+    begin, end = begin + max(count - min(PAIRS_MAX, rules.window_pairs), 0), begin + count
+    return Pairs.of(pairs, rules, slice(begin, end))
 
 
 def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:

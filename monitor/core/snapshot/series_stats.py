@@ -17,14 +17,14 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE
 from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
-from monitor.core.diagnosis.fault_reports import calm_pairs
+from monitor.core.diagnosis.fault_reports import calm_pairs, last_pairs
 from monitor.core.fleet.presence import HeardTimes
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import ASSUMED, AVAILABILITY, compute, live_statistics
 from monitor.core.steps import Steps
-from monitor.core.verdict import IS_RIGHT, calm_verdicts
+from monitor.core.verdict import screened
 from monitor.core.windows.windows import Windows
 
 DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
@@ -277,19 +277,22 @@ class SeriesStats:
         places = np.flatnonzero(self._states[series] == OK)
         calm = series[places]
         since, rules = self._sources.detector.since_clear(calm), self._sources.rules
-        asked = [
-            calm_pairs(windows.take(np.array([at])), held, rules[row])
-            for at, row, held in zip(places, calm.tolist(), since.tolist(), strict=True)
+        if not calm.size:
+            return
+        last = [
+            last_pairs(windows, rules[row], at)
+            for at, row in zip(places.tolist(), calm.tolist(), strict=True)
         ]
         units = [rules[row].unit for row in calm.tolist()]
-        parts = [each.is_part for each in asked]
-        screened = calm_verdicts([each.pairs for each in asked], unit=units, is_part=parts)
-        for row, (verdict, suspicious) in zip(calm.tolist(), screened, strict=True):
-            self._calm[row] = verdict.sentence
-            self._right[row] = verdict.state == IS_RIGHT
-            self._calm_pairs[row] = verdict.pairs
-            self._right_since[row] = verdict.right_since
-            self._suspicious[row] = suspicious
+        pairs, parts = zip(*calm_pairs(last, since.tolist()), strict=True)
+        shown = screened(pairs, unit=units, is_part=parts)
+        (
+            self._calm[calm],
+            self._right[calm],
+            self._right_since[calm],
+            self._suspicious[calm],
+        ) = zip(*shown, strict=True)
+        self._calm_pairs[calm] = [each.n for each in pairs]
 
 
 def recent_z(windows: Columns) -> Float:

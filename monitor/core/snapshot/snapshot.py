@@ -65,7 +65,7 @@ class Snapshot:
     profiles: tuple[Profile, ...] = ()
     gone: frozenset[int] = frozenset()
     lasting: Float | None = None
-    calm: tuple[str, ...] = ()
+    calm: Any = None  # an array of texts, of which most are the same object
     right: Bool | None = None
     calm_pairs: Int | None = None
     right_since: Float | None = None

@@ -165,7 +165,7 @@ class SeriesStates:
             former_suspects=now.former,
             profiles=self._profiles,
             lasting=shown.discounted,
-            calm=tuple(shown.calm.tolist()),
+            calm=shown.calm,
             right=shown.right,
             calm_pairs=shown.calm_pairs,
             right_since=shown.right_since,

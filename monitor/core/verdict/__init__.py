@@ -71,7 +71,7 @@ from monitor.core.verdict.verdict import (
     Slopes,
     Verdict,
 )
-from monitor.core.verdict.whole import calm_verdicts, judge_whole
+from monitor.core.verdict.whole import judge_whole, screened
 
 __all__ = [
     "FAULT",
@@ -89,7 +89,6 @@ __all__ = [
     "Slopes",
     "Verdict",
     "alert_meanings",
-    "calm_verdicts",
     "document",
     "estimate_unit",
     "fault_estimate",
@@ -98,5 +97,6 @@ __all__ = [
     "judge_all",
     "judge_whole",
     "noun_of",
+    "screened",
     "shows",
 ]

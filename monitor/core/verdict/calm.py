@@ -22,7 +22,7 @@ from monitor.core.verdict.pairs import (
     inflation_of_squares,
     long_inflations,
 )
-from monitor.core.verdict.relations import closed_up, gain_by, slopes_of
+from monitor.core.verdict.relations import SlopeColumns, closed_up, gain_by, slope_columns
 from monitor.core.verdict.rivals import stuck_for
 from monitor.core.verdict.rows import FAR, dots, medians, quotients, robust_scales, sums
 from monitor.core.verdict.verdict import (
@@ -46,6 +46,7 @@ _FAR_AWAY: Final = 10.0  # times as many pairs as there are, beyond which nobody
 _PRIOR_PAIRS: Final = 4.0
 _NORMAL: Final = 3.0  # kurtosis; errors with less are not taken to say more of their spread
 _WILD: Final = 5.0  # times as far as an error that is far
+_NEARLY: Final = 1e-9  # more than rounding may change a factor by
 _FLIPPED: Final = -1.3  # slope of the error on the reference; a wrong sign has -2
 
 
@@ -69,8 +70,26 @@ class Fits(NamedTuple):
     inflation: Float
     of_line: Float
     rho: Float
-    slopes: list[Slopes]
+    slopes: SlopeColumns
     suspicious: Bool
+
+    def of(self, row: int) -> Fits:
+        """Return the fits of one series."""
+        one = slice(row, row + 1)
+        return Fits(
+            used=self.used[one],
+            level=self.level[:, one],
+            now=self.now[:, one],
+            slope=self.slope[:, one],
+            steep=self.steep[one],
+            factor=self.factor[:, one],
+            middle=self.middle[one],
+            inflation=self.inflation[one],
+            of_line=self.of_line[one],
+            rho=self.rho[one],
+            slopes=self.slopes.of(row),
+            suspicious=self.suspicious[one],
+        )
 
     def left(self, p: Side, row: int) -> Float:
         """Return what the line leaves of the errors of one series, over their uncertainty."""
@@ -81,9 +100,9 @@ class Fits(NamedTuple):
 
 def fits_of(p: Side) -> Fits:
     """Return the fits of series of at least ``FEWEST`` pairs."""
-    off = p.z - medians(p.z, p.live)[:, None]
-    most = FAR * robust_scales(off, p.live)[:, None]
-    used = p.live & (np.abs(off) <= most)
+    beside = p.z - medians(p.z, p.live)[:, None]
+    most = FAR * robust_scales(beside, p.live)[:, None]
+    used = p.live & (np.abs(beside) <= most)
     n = np.count_nonzero(used, axis=1)
     live, (z, h, t) = closed_up(used, n, (p.z, p.h, p.clock))
     weight = sums(h * h)
@@ -98,12 +117,13 @@ def fits_of(p: Side) -> Fits:
     # Some prior pairs of the stated spread: a few dependent errors lie near each other.
     stated = _PRIOR_PAIRS * least
     of_line = (stated + dots(line, line)) / np.maximum(stated + n - 2.0, 1.0)
-    flat, inflated = (np.maximum(long_inflations(each, live, n), least) for each in (off, line))
+    twice = np.concatenate([live, live]), np.concatenate([n, n])
+    of_both = long_inflations(np.concatenate([off, line]), *twice).reshape(2, -1)
+    flat, inflated = np.maximum(of_both, least)
     se = np.sqrt(of_line * inflated / weight)
     steep = np.sqrt(quotients(of_line * inflated, square, np.inf))
     end = 1.0 - middle
     of_level = np.sqrt((stated + dots(off, off)) / (stated + n) * flat / weight)
-    slopes = slopes_of(p, np.zeros_like(p.n), p.n)
     fits = Fits(
         used,
         _interval(level, of_level, n / flat),
@@ -115,10 +135,10 @@ def fits_of(p: Side) -> Fits:
         flat,
         inflated,
         rho,
-        slopes,
+        slope_columns(p, np.zeros_like(p.n), p.n),
         np.zeros(n.size, dtype=np.bool_),
     )
-    return fits._replace(suspicious=_suspicious(p, fits))
+    return fits._replace(suspicious=_suspicious(p, fits, beside))
 
 
 def _interval(value: Float, se: Float, df: Float) -> Float:
@@ -147,14 +167,15 @@ def _factors(p: Side, off: Float, most: Float, flat: Float, rho: Float) -> Float
     return np.array([value, value / reach, upper * reach])
 
 
-def _suspicious(p: Side, fits: Fits) -> Bool:
-    """Return which series must be examined for a fault."""
+def _suspicious(p: Side, fits: Fits, beside: Float) -> Bool:
+    """Return which series must be examined for a fault; ``beside`` the median lie their z."""
     most = OFFSET + p.most
     suspicious = (fits.level[1] > most) | (fits.level[2] < -most)
     suspicious |= (fits.factor[1] > SCALE[1]) | (fits.factor[2] < SCALE[0])
     suspicious |= np.abs(fits.steep) > _SUSPICIOUS
-    suspicious |= np.array([_is_related(each) for each in fits.slopes])
-    suspicious |= np.abs(_t_of_lag(p, fits.used)) > _SUSPICIOUS
+    for row in fits.slopes.large(T).tolist():
+        suspicious[row] |= _is_related(fits.slopes.at(row))
+    suspicious |= np.abs(_t_of_lag(p, fits.used, beside)) > _SUSPICIOUS
     far = np.count_nonzero(p.live & ~fits.used, axis=1)
     suspicious |= (far >= 2) & (far > FAR_HONEST * p.n)
     return np.asarray(suspicious | (np.array(stuck_for(p)) > 0))
@@ -169,15 +190,27 @@ def _is_related(slopes: Slopes) -> bool:
     return is_flipped or abs(gain_by(slopes, NO_SLOPES).t) > T
 
 
-def _t_of_lag(p: Side, used: Bool) -> Float:
+def _t_of_lag(p: Side, used: Bool, beside: Float) -> Float:
     """Return in standard errors how errors go with the last step of the reference."""
     step = np.zeros_like(p.reference)
     step[:, 1:] = p.reference[:, 1:] - p.reference[:, :-1]
     step *= used / p.unit[:, None]
-    z = np.where(used, p.z - medians(p.z, p.live)[:, None], 0.0)
+    z = np.where(used, beside, 0.0)
     step, z = (np.clip(each, -1e100, 1e100) for each in (step, z))
     product = dots(step, z)
     return quotients(product, np.sqrt(dots(step * z, step * z)))
+
+
+def bounds_say_all(p: Side, fits: Fits) -> Bool:
+    """Return the series of whose calm verdict the bounds are all there is to say.
+
+    Their level may be 0 and their factor 1, their u does not follow the error, no effect is
+    declared systematic, and no error is far off: :func:`.sentences.with_words` adds nothing then.
+    """
+    says = (fits.level[1] < 0.0) & (fits.level[2] > 0.0) & (p.most == 0.0)
+    says &= (fits.factor[1] < 1.0 - _NEARLY) & (fits.factor[2] > 1.0 + _NEARLY)
+    far = np.abs(p.error) > FAR * p.u_both
+    return np.asarray(says & ~p.weights.follows & ~far.any(axis=1))
 
 
 def bounds_of(p: Side, fits: Fits) -> list[Bounds]:

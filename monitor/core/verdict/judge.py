@@ -218,10 +218,8 @@ def gathered_evidence(
     p: Side, alarm: Sequence[int | None], healthy: list[Slopes | None]
 ) -> tuple[list[Evidence], Cut]:
     """Return everything that the pairs of each series show, and the cut it comes from."""
-    rho = rho_of_differences(p)
-    rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
     raised = np.array([-1 if each is None else each for each in alarm])
-    cut = partition(p, inflation(rho), raised)
+    rho, cut = cut_of(p, raised)
     since = _onsets(cut, alarm)
     before = _healthy(p, since, healthy)
     used = kept_of(p, cut)
@@ -265,6 +263,13 @@ def gathered_evidence(
         )
         for i, each in enumerate(p.pairs)
     ], cut
+
+
+def cut_of(p: Side, raised: Int) -> tuple[Float, Cut]:
+    """Return the autocorrelation of the errors of each series, and its pairs cut into pieces."""
+    rho = rho_of_differences(p)
+    rho = np.where(rho > 0.0, np.minimum(rho + _CAUTION / np.sqrt(p.n), RHO_MAX), rho)
+    return rho, partition(p, inflation(rho), raised)
 
 
 def errors_of(p: Side, row: int) -> Errors:

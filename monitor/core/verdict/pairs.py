@@ -72,13 +72,15 @@ class Pairs:
     correlation: float = 0.0
 
     @classmethod
-    def of(cls, one: Columns, rules: SeriesRules = _PLAIN) -> Pairs:
-        """Return the pairs of the only series of ``one``, whose settings are ``rules``."""
+    def of(cls, columns: Columns, rules: SeriesRules = _PLAIN, rows: slice = slice(None)) -> Pairs:
+        """Return the pairs in ``rows``, which are of one series, whose settings are ``rules``."""
         systematic, pairing = rules.systematic, rules.pairing
-        fixed = systematic.of(one.u, one.u_ref) if any(systematic) else None
-        parts = (one.time, one.value, one.u, one.reference, one.u_ref)
+        u, u_ref = columns.u[rows], columns.u_ref[rows]
+        fixed = systematic.of(u, u_ref) if any(systematic) else None
+        parts = (columns.time[rows], columns.value[rows], u, columns.reference[rows], u_ref)
         is_mean = PAIRING_RULES[pairing.mode].is_of_several
-        return cls(*parts, rules.timed, fixed, _spread(one), is_mean * pairing.correlation)
+        spread = _spread(columns, rows)
+        return cls(*parts, rules.timed, fixed, spread, is_mean * pairing.correlation)
 
     @property
     def n(self) -> int:
@@ -115,11 +117,11 @@ class Pairs:
         )
 
 
-def _spread(one: Columns) -> Spread:
+def _spread(columns: Columns, rows: slice) -> Spread:
     """Return what the newest pair's uncertainty was stated by; members have a CRPS of their own."""
-    if one.by_interval is not None and one.by_interval[-1:].any():
+    if columns.by_interval is not None and columns.by_interval[rows][-1:].any():
         return "interval"
-    if one.stated_crps is not None and np.isfinite(one.stated_crps[-1:]).any():
+    if columns.stated_crps is not None and np.isfinite(columns.stated_crps[rows][-1:]).any():
         return "members"
     return "u"
 
@@ -163,7 +165,7 @@ class Side:
         It is at least what a double resolves.
         """
         least = _LEAST_SHARE * np.abs(self.error).max(axis=1, initial=0.0)
-        stated = np.hypot(*self._parts)
+        stated = np.hypot(self.u_both, self._blur)
         if self.fixed.any():
             stated = np.sqrt(np.maximum(stated * stated - self.fixed * self.fixed, 0.0))
         stated = np.maximum(stated, np.maximum(least, _LEAST)[:, None])
@@ -172,24 +174,34 @@ class Side:
         return stated
 
     @cached_property
-    def _parts(self) -> tuple[Float, Float]:
-        blur = _RESOLUTION * np.maximum(np.abs(self.value), np.abs(self.reference))
-        return np.hypot(self.u, self.u_ref), blur
+    def u_both(self) -> Float:
+        """Standard uncertainty of value and reference together, as it is stated."""
+        return np.hypot(self.u, self.u_ref)
+
+    @cached_property
+    def _blur(self) -> Float:
+        return _RESOLUTION * np.maximum(np.abs(self.value), np.abs(self.reference))
 
     @cached_property
     def fixed(self) -> Float:
         """Standard uncertainty of each error from systematic effects."""
-        return padded([np.zeros(p.n) if p.fixed is None else p.fixed for p in self.pairs])
+        rows = {at: p.fixed for at, p in enumerate(self.pairs) if p.fixed is not None}
+        fixed = np.zeros(self.live.shape)
+        for at, row in rows.items():
+            fixed[at, : row.size] = row
+        return fixed
 
     @cached_property
     def most(self) -> Float:
         """Largest level that systematic effects account for, in typical uncertainties [series]."""
+        if not self.fixed.any():
+            return np.zeros(self.n.size)
         return explained(medians(self.fixed, self.live)) / self.unit
 
     @cached_property
     def is_resolved(self) -> Bool:
         """Whether doubles as large as the values resolve the stated uncertainties."""
-        stated, blur = (medians(each, self.live) for each in self._parts)
+        stated, blur = (medians(each, self.live) for each in (self.u_both, self._blur))
         return np.asarray(stated > blur)
 
     @cached_property
@@ -219,12 +231,16 @@ class Side:
         Pair numbers where the times do not separate the pairs, or do so at equal steps: then pairs
         with times have the same verdict as pairs without.
         """
-        return self.clock_of(np.zeros_like(self.n), self.n)[0]
+        return self._clock[0]
 
     @cached_property
     def has_clock(self) -> Bool:
         """Whether the times allow a rate: in order, and not all in a few places."""
-        return self.clock_of(np.zeros_like(self.n), self.n)[1]
+        return self._clock[1]
+
+    @cached_property
+    def _clock(self) -> tuple[Float, Bool]:
+        return self.clock_of(np.zeros_like(self.n), self.n)
 
     @cached_property
     def _steps(self) -> tuple[Bool, Bool]:
@@ -253,7 +269,7 @@ class Side:
         side.pairs = [self.pairs[i] for i in places]
         for name in _OF_SERIES & vars(self).keys():
             setattr(side, name, getattr(self, name)[places])
-        for name in ("_parts", "_steps", "stated"):
+        for name in ("_blur", "_steps", "_clock"):
             side.__dict__.pop(name, None)
         if "weights" in vars(self):
             side.__dict__["weights"] = Weights(self.s[places], self.weights.follows[places])
@@ -261,7 +277,7 @@ class Side:
 
 
 _OF_SERIES: Final = {
-    *("fixed", "most"),
+    *("fixed", "most", "stated", "u_both"),
     *("n", "live", "value", "u", "reference", "u_ref", "error", "is_resolved", "unit", "z"),
     *("h", "time", "clock", "has_clock"),
 }
@@ -332,9 +348,10 @@ def long_inflations(rows: Float, live: Bool, n: Int) -> Float:
     most, size = np.ones(n.size), 2
     while (n // size >= _BLOCKS).any():
         blocks = n // size
-        ends = total[:, ::size]
-        means = np.zeros_like(centred)  # as wide as before, so that sums do not depend on padding
-        means[:, : ends.shape[1] - 1] = np.diff(ends, axis=1) / size
+        ends = total[:, : int(blocks.max()) * size + 1 : size]
+        means = np.zeros((n.size, width_of(blocks)))
+        np.subtract(ends[:, 1:], ends[:, :-1], out=means[:, : ends.shape[1] - 1])
+        means /= size
         means[np.arange(means.shape[1]) >= blocks[:, None]] = 0.0
         ratio = size * quotients(dots(means, means) / np.maximum(blocks - 1, 1), single)
         most = np.where(blocks >= _BLOCKS, np.maximum(most, ratio), most)

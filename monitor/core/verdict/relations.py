@@ -40,15 +40,50 @@ _FAR: Final = 5.0
 _CHOSEN: Final = 1.15  # factor by which choosing its beginning widens a gain's standard error
 
 
+class SlopeColumns(NamedTuple):
+    """Slopes of the error on reference and on value, and their standard errors [4, series].
+
+    ``pairs`` they come from; ``few``: too few to know them.
+    """
+
+    columns: Float
+    pairs: Int
+    few: Bool
+
+    def at(self, row: int) -> Slopes:
+        """Return the slopes of one series."""
+        if self.few[row]:
+            return NO_SLOPES
+        a, b, c, d = self.columns[:, row].tolist()
+        return Slopes(Slope(a, b), Slope(c, d), int(self.pairs[row]))
+
+    def of(self, row: int) -> SlopeColumns:
+        """Return the columns of one series."""
+        one = slice(row, row + 1)
+        return SlopeColumns(self.columns[:, one], self.pairs[one], self.few[one])
+
+    def large(self, t: float) -> Int:
+        """Return the series of which a slope may be more than ``t`` standard errors from 0."""
+        value, se = self.columns[::2], self.columns[1::2]
+        small = np.abs(np.divide(value, se, out=np.zeros_like(se), where=se > 0.0)) <= t
+        return np.flatnonzero(~(self.few | small.all(axis=0)))
+
+
 def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
     """Return slopes of the detrended error on reference and on value, ``begin`` to ``end``."""
+    slopes = slope_columns(p, begin, end)
+    return [slopes.at(row) for row in range(p.n.size)]
+
+
+def slope_columns(p: Side, begin: Int, end: Int) -> SlopeColumns:
+    """Return what :func:`slopes_of` does, as columns."""
     inside = (p.columns >= begin[:, None]) & (p.columns < end[:, None])
     used = inside & _near(p, inside)
     n = np.count_nonzero(used, axis=1)
     few = (end - begin < FEWEST) | (n < FEWEST)
     if few.all():
-        return [NO_SLOPES] * n.size
-    clock, _ = p.clock_of(begin, end)
+        return SlopeColumns(np.zeros((4, n.size)), n, few)
+    clock = p.clock if end is p.n and not begin.any() else p.clock_of(begin, end)[0]
     weight = p.h * p.h
     live, columns = closed_up(
         used, n, (p.error, p.reference, p.value, clock, weight, weight * p.u_ref * p.u_ref)
@@ -63,11 +98,7 @@ def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
     own = sums(of_reference)
     by_reference = _slope(error, reference, weight, own, live, n)
     by_value = _slope(error, value, weight, np.zeros(n.size), live, n)
-    rows = zip(*by_reference, *by_value, n.tolist(), few.tolist(), strict=True)
-    return [
-        NO_SLOPES if none else Slopes(Slope(a, b), Slope(c, d), pairs)
-        for a, b, c, d, pairs, none in rows
-    ]
+    return SlopeColumns(np.array([*by_reference, *by_value]), n, few)
 
 
 def _near(p: Side, inside: Bool) -> Bool:
@@ -78,15 +109,18 @@ def _near(p: Side, inside: Bool) -> Bool:
 def closed_up(used: Bool, n: Int, columns: tuple[Float, ...]) -> tuple[Bool, list[Float]]:
     """Return the places that are kept side by side, from the first column on."""
     width = width_of(n)
-    source = np.flatnonzero(used)
-    row = np.repeat(np.arange(n.size), n)
-    goal = row * width + np.arange(source.size) - (np.cumsum(n) - n)[row]
+    live = np.arange(width) < n[:, None]
+    rows = np.flatnonzero((used[:, :width] != live).any(axis=1))  # the others have no gaps
+    source, goal = used[rows], live[rows]
     moved = []
     for each in columns:
-        closed = np.zeros((n.size, width))
-        closed.ravel()[goal] = each.ravel()[source]
+        closed = np.where(live, each[:, :width], 0.0)
+        if rows.size:
+            part = np.zeros(goal.shape)
+            part[goal] = each[rows][source]
+            closed[rows] = part
         moved.append(closed)
-    return np.arange(width) < n[:, None], moved
+    return live, moved
 
 
 def _without(
@@ -100,7 +134,7 @@ def _without(
 
 def _slope(
     error: Float, level: Float, weight: Float, own: Float, live: Bool, n: Int
-) -> tuple[list[float], list[float]]:
+) -> tuple[Float, Float]:
     """Return slopes of ``error`` on ``level``; ``own`` is the level's own squared uncertainty.
 
     An error of the reference is in both, which lowers their covariance by its variance.
@@ -115,7 +149,7 @@ def _slope(
     worth = (1.0 - product) / (1.0 + product)
     variance = dots(weight * left, left) / np.maximum(n - 3.0, 1.0)
     se = np.where(known, np.sqrt(variance / (square * worth)), UNKNOWN.se)
-    return slope.tolist(), se.tolist()
+    return slope, se
 
 
 class Gain(NamedTuple):

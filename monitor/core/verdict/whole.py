@@ -8,16 +8,32 @@ because a live series is examined again with every pair. A recording is examined
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import NAN, Bool, Float
-from monitor.core.verdict.calm import FAR_HONEST, FEWEST, OFFSET, SCALE, Fits, T, bounds_of, fits_of
+from monitor.core.verdict.calm import (
+    FAR_HONEST,
+    FEWEST,
+    OFFSET,
+    SCALE,
+    Fits,
+    T,
+    bounds_of,
+    bounds_say_all,
+    fits_of,
+)
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
 from monitor.core.verdict.faults import LEAST_FAR
-from monitor.core.verdict.judge import OF_A_FORM, errors_of, gathered_evidence, judged
+from monitor.core.verdict.judge import (
+    OF_A_FORM,
+    cut_of,
+    errors_of,
+    gathered_evidence,
+    judged,
+)
 from monitor.core.verdict.naming import explained_whole, fields_explained, is_over, level_beside
 from monitor.core.verdict.pairs import Pairs, Side, inflation_of_squares, long_inflations
 from monitor.core.verdict.partial_faults import limit_of, may_be_limited
@@ -35,8 +51,8 @@ from monitor.core.verdict.partition import (
 from monitor.core.verdict.relations import Gain, gain_by
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
-from monitor.core.verdict.rows import FAR
-from monitor.core.verdict.sentences import with_words
+from monitor.core.verdict.rows import FAR, width_of
+from monitor.core.verdict.sentences import calm_words, with_words
 from monitor.core.verdict.spread import (
     SHAPES,
     Parts,
@@ -62,10 +78,11 @@ from monitor.core.verdict.verdict import (
 _BIASED: Final = 0.25  # u by which a drift must exceed its mean error
 _SURE: Final = 1.5  # by which the interval of a fault is wider than that of 95 %
 _AROUND: Final = 256  # pairs before and after an all-clear among which the repair is looked for
+_REPAIRS_AT_ONCE: Final = 16  # series
 _CALM_MEAN: Final = 0.25  # of a piece that is right, or nearly
 _CALM_SPREAD: Final = (0.75, 1.33)
 _BY_CHANCE: Final = 3.0  # standard errors of the mean of a calm piece
-_AT_ONCE: Final = 32  # series whose numbers fit in a processor's cache
+_CELLS: Final = 12_288  # numbers a column of series at once: all columns fit in a cache
 
 
 def judge_whole(
@@ -81,44 +98,94 @@ def judge_whole(
     ``is_one``: each has been in one state throughout, so that no newest piece is looked for.
     """
     unit, is_part = unit or [""] * len(pairs), is_part or [False] * len(pairs)
-    screened = calm_verdicts(pairs, unit=unit, is_part=is_part)
-    rows = zip(pairs, unit, screened, strict=True)
-    return [
-        _examined(p, of, calm, is_one=is_one) if suspicious else calm
-        for p, of, (calm, suspicious) in rows
-    ]
+    verdicts = {}
+    for some, fitted in _fitted(pairs):
+        parts = _parts(fitted.side)
+        for row, i in enumerate(some):
+            calm = _calm(fitted, row, parts[row], unit[i], part=is_part[i])
+            if fitted.fits.suspicious[row]:
+                one = fitted.side.some([row]), fitted.fits.of(row)
+                calm = _examined(*one, unit[i], calm, is_one=is_one)
+            verdicts[i] = calm
+    return [verdicts[i] if i in verdicts else _few(p, part=is_part[i]) for i, p in enumerate(pairs)]
 
 
 class Screened(NamedTuple):
-    """Within what a series is right if it has no fault, and whether to examine it for one."""
+    """Within what a series is right if it has no fault, and whether to examine it for one.
 
-    verdict: Verdict
+    ``right_since`` is the time of its first pair where others are left out (s UTC), else NaN.
+    """
+
+    sentence: str
+    is_right: bool
+    right_since: float
     is_suspicious: bool
 
+    @classmethod
+    def by(cls, calm: Verdict, *, is_suspicious: bool) -> Screened:
+        """Return what a calm verdict says."""
+        right = calm.state == IS_RIGHT
+        return cls(calm.sentence, right, calm.right_since, is_suspicious)
 
-def calm_verdicts(
+
+def screened(
     pairs: Sequence[Pairs], *, unit: Sequence[str], is_part: Sequence[bool]
 ) -> list[Screened]:
-    """Return the first, cheap half of :func:`judge_whole`."""
-    screened = {
-        i: Screened(_few(p, part=is_part[i]), is_suspicious=False)
+    """Return what :func:`judge_whole` says of calm series, at a fraction of its cost.
+
+    Most calm verdicts say nothing but their bounds, so only the others are made in full.
+    """
+    calm = {
+        i: Screened.by(_few(p, part=is_part[i]), is_suspicious=False)
         for i, p in enumerate(pairs)
         if p.n < FEWEST
     }
-    order = sorted((i for i, p in enumerate(pairs) if p.n >= FEWEST), key=lambda i: pairs[i].n)
-    for first in range(0, len(order), _AT_ONCE):
-        some = order[first : first + _AT_ONCE]
+    for some, fitted in _fitted(pairs):
+        suspicious = fitted.fits.suspicious.tolist()
+        more = ~bounds_say_all(fitted.side, fitted.fits) | np.isfinite(fitted.constants)
+        others = np.flatnonzero(more).tolist()
+        parts = dict(zip(others, _parts(fitted.side.some(others)), strict=True))
+        for row, i in enumerate(some):
+            if row in parts:
+                verdict = _calm(fitted, row, parts[row], unit[i], part=is_part[i])
+                calm[i] = Screened.by(verdict, is_suspicious=suspicious[row])
+                continue
+            bounds = fitted.within(row, part=is_part[i])
+            since = NAN if bounds.since is None else bounds.since
+            right = bounds.state == IS_RIGHT
+            calm[i] = Screened(calm_words(bounds), right, since, suspicious[row])
+    return [calm[i] for i in range(len(pairs))]
+
+
+class _Fitted(NamedTuple):
+    """Series side by side, their fits, within what each is right, and a better constant u."""
+
+    side: Side
+    fits: Fits
+    bounds: list[Bounds]
+    constants: Float
+
+    def within(self, row: int, *, part: bool) -> Bounds:
+        """Return the bounds of one series; ``part``: earlier pairs are left out."""
+        since = _since(self.side.pairs[row], part=part)
+        return self.bounds[row]._replace(since=since, constant_u=float(self.constants[row]))
+
+
+def _fitted(pairs: Sequence[Pairs]) -> Iterator[tuple[list[int], _Fitted]]:
+    """Yield the places of series with enough pairs, those of similar length at once, fitted."""
+    order = sorted((i for i, p in enumerate(pairs) if p.n >= FEWEST), key=lambda i: -pairs[i].n)
+    while order:
+        at_once = max(_CELLS // width_of(np.array([pairs[order[0]].n])), 1)
+        some, order = order[:at_once], order[at_once:]
         side = Side([pairs[i] for i in some])
-        fits, parts = fits_of(side), parts_of(side, np.zeros(len(some), dtype=np.int64))
-        suspicious = fits.suspicious | _limited(side)
-        constants = better_constants(side, fits.level[0], fits.used).tolist()
-        for row, (i, bounds) in enumerate(zip(some, bounds_of(side, fits), strict=True)):
-            since = _since(pairs[i], part=is_part[i])
-            within = bounds._replace(since=since, constant_u=constants[row])
-            calm = _calm(side, row, fits, parts[row], within)
-            worded = with_words(calm, pairs[i], unit[i], calm.typical)
-            screened[i] = Screened(worded, is_suspicious=bool(suspicious[row]))
-    return [screened[i] for i in range(len(pairs))]
+        fits = fits_of(side)
+        fits = fits._replace(suspicious=fits.suspicious | _limited(side))
+        constants = better_constants(side, fits.level[0], fits.used)
+        yield some, _Fitted(side, fits, bounds_of(side, fits), constants)
+
+
+def _parts(side: Side) -> list[Parts | None]:
+    return parts_of(side, np.zeros(side.n.size, dtype=np.int64))
 
 
 def _limited(side: Side) -> Bool:
@@ -151,25 +218,28 @@ def _bare(p: Pairs, bounds: Bounds) -> Verdict:
     )
 
 
-def _calm(side: Side, row: int, fits: Fits, parts: Parts | None, bounds: Bounds) -> Verdict:
+def _calm(fitted: _Fitted, row: int, parts: Parts | None, of_series: str, *, part: bool) -> Verdict:
+    side, fits = fitted.side, fitted.fits
     unit, p = float(side.unit[row]), side.pairs[row]
-    return _bare(p, bounds)._replace(
+    calm = _bare(p, fitted.within(row, part=part))._replace(
         level=_estimate(fits.level, row).times(unit),
         scale=on_stated(parts, _estimate(fits.factor, row)),
         pivot=float(np.mean(p.reference)),
-        error_model=fits.slopes[row].model,
+        error_model=fits.slopes.at(row).model,
         n_effective=p.n / float(fits.inflation[row]),
         u_follows=bool(side.weights.follows[row]),
         typical=unit,
     )
+    return with_words(calm, p, of_series, unit)
 
 
 def _estimate(ends: Float, row: int) -> Estimate:
     return Estimate(*ends[:, row].tolist())
 
 
-def _examined(p: Pairs, unit: str, calm: Verdict, *, is_one: bool) -> Verdict:
+def _examined(side: Side, fits: Fits, unit: str, calm: Verdict, *, is_one: bool) -> Verdict:
     """Return the verdict on a series whose fit is suspicious, ``calm`` if it shows no fault."""
+    p = side.pairs[0]
     coded = coded_pairs(p)
     if coded is not None:
         others = p.rows(coded.others)
@@ -181,8 +251,7 @@ def _examined(p: Pairs, unit: str, calm: Verdict, *, is_one: bool) -> Verdict:
         if not size.lower > LEAST_FAR:
             return verdict
         return with_words(code_verdict(verdict, p, coded, size), p, unit, verdict.typical)
-    side = Side([p])
-    verdict, held = _of_parts(side, _named(side, fits_of(side), calm)), 0
+    verdict, held = _of_parts(side, _named(side, fits, calm)), 0
     if verdict.state == FAULT and not is_one:
         verdict, held, repaired = _newest(side, verdict)
         if repaired:
@@ -224,17 +293,33 @@ def right_from(p: Pairs, alarm: int, clear: int) -> int:
     That is the repair of an incident whose alert fired at the pair ``alarm`` and had ended by the
     pair ``clear``; ``clear`` itself where no piece before it is calm.
     """
-    begin = max(clear - _AROUND, 0)
-    side = Side([p.rows(slice(begin, clear + _AROUND))])
-    _, cut = gathered_evidence(side, [None], [None])
-    z, first = side.z[0], clear
-    ends = [*cut.starts[0][1:], side.pairs[0].n]
-    for start, end in reversed([*zip(cut.starts[0], ends, strict=True)]):
-        if begin + start <= clear:
+    return max(repairs([p], [clear])[0], alarm + 1)
+
+
+def repairs(pairs: Sequence[Pairs], clear: Sequence[int]) -> list[int]:
+    """Return for each series the first pair of the calm pieces that reach to ``clear``."""
+    repaired: list[int] = []
+    for at in range(0, len(pairs), _REPAIRS_AT_ONCE):
+        ends = clear[at : at + _REPAIRS_AT_ONCE]
+        begins = [max(each - _AROUND, 0) for each in ends]
+        rows = zip(pairs[at : at + _REPAIRS_AT_ONCE], begins, ends, strict=True)
+        side = Side([p.rows(slice(begin, end + _AROUND)) for p, begin, end in rows])
+        _, cut = cut_of(side, np.full(side.n.size, -1))
+        for row, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+            z = side.z[row, : side.n[row]]
+            repaired.append(begin + _calm_from(z, cut.starts[row], end - begin))
+    return repaired
+
+
+def _calm_from(z: Float, starts: list[int], clear: int) -> int:
+    """Return where the calm pieces begin that reach to ``clear``, or ``clear``."""
+    first = clear
+    for start, end in reversed([*zip(starts, [*starts[1:], z.size], strict=True)]):
+        if start <= clear:
             if not _is_calm(z[start:end]):
                 break
-            first = begin + start
-    return max(first, alarm + 1)
+            first = start
+    return first
 
 
 def _is_calm(z: Float) -> bool:
@@ -265,7 +350,7 @@ def _named(side: Side, fits: Fits, calm: Verdict) -> Verdict:
     s = _Suspect(side, fits, left, _spread(left, fits), calm.typical)
     slope, level = _estimate(fits.slope, 0), _estimate(fits.level, 0)
     drifts = abs(float(fits.steep[0])) > T and abs(slope.value) > max(abs(level.value), _BIASED)
-    gain = gain_by(fits.slopes[0], NO_SLOPES)
+    gain = gain_by(fits.slopes.at(0), NO_SLOPES)
     fault, size, is_sure = _fault(s, gain, drifts=drifts)
     if not fault:
         return calm

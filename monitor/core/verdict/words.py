@@ -10,13 +10,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from monitor.core.formatting import amount, count_of, duration
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
 from monitor.core.verdict.pairs import Spread
 from monitor.core.verdict.rows import FAR
-from monitor.core.verdict.verdict import FINER, IS_RIGHT, Bounds, ErrorCode, Estimate, Verdict
+from monitor.core.verdict.verdict import (
+    FINER,
+    IS_RIGHT,
+    Bounds,
+    ErrorCode,
+    Estimate,
+    State,
+    Verdict,
+)
 
 _PLAIN: Final = (1e-4, 1e9)
 _MOST_DIGITS: Final = 15  # that a double holds
@@ -217,19 +226,26 @@ def right_within(bounds: Bounds, since: str) -> str:
     "No fault found yet" where the bounds are too wide to call it right. ``since`` is the date of
     the first of its pairs where earlier ones are left out.
     """
-    is_right = bounds.state == IS_RIGHT
-    text = "right" if is_right else "no fault found yet"
+    within = None
     if math.isfinite(bounds.level) and bounds.factor < _NO_BOUND:
-        size, factor = _rounded_up(bounds.level), 1.0 + _rounded_up(bounds.factor - 1.0)
-        between = " " if is_right else ": "
-        text = f"{text}{between}within {size:g} u and a factor of {factor:g}"
+        within = _rounded_up(bounds.level), 1.0 + _rounded_up(bounds.factor - 1.0)
     pairs = counted(bounds.pairs)
     if bounds.since is not None:
         pairs = f"{pairs} since {since}" if since else f"its last {pairs}"
-    if bounds.more < 1.0:
-        return f"{text} ({pairs})"
+    more = "" if bounds.more < 1.0 else _one_digit(bounds.more)
+    return _right_within(bounds.state, within, pairs, more)
+
+
+@lru_cache(maxsize=4096)
+def _right_within(state: State, within: tuple[float, float] | None, pairs: str, more: str) -> str:
+    """Return the words for rounded bounds: one text in memory for the many series that have it."""
+    is_right = state == IS_RIGHT
+    text = "right" if is_right else "no fault found yet"
+    if within is not None:
+        between = " " if is_right else ": "
+        text = f"{text}{between}within {within[0]:g} u and a factor of {within[1]:g}"
     aim = f"for {FINER:g} u" if is_right else "to call it right"
-    return f"{text} ({pairs}; some {_one_digit(bounds.more)} more {aim})"
+    return f"{text} ({pairs}; some {more} more {aim})" if more else f"{text} ({pairs})"
 
 
 def _rounded_up(number: float) -> float:

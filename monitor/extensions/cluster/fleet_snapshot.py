@@ -204,7 +204,6 @@ def snapshot_of(
         suspects=tuple(suspect_of(each, rows) for each in suspects),
         former_suspects=tuple(suspect_of(each, rows) for each in former),
         lasting=np.array(lasting, dtype=np.float64),
-        calm=tuple(line.calm for line in lines),
         right=np.array([line.right for line in lines], dtype=np.bool_),
     )
 

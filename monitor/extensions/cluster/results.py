@@ -209,7 +209,7 @@ def series_lines(snapshot: Snapshot, rows: Sequence[int]) -> list[SeriesLine]:
             last_pair=float(snapshot.last_pair[row]),
             withdrawn=bool(snapshot.withdrawn[row]),
             statistics=statistics,
-            calm=snapshot.calm[row] if snapshot.calm else "",
+            calm="" if snapshot.calm is None else str(snapshot.calm[row]),
             right=snapshot.right is not None and bool(snapshot.right[row]),
         )
         for row, statistics in zip(rows, columns, strict=True)

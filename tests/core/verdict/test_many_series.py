@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from harness.verdict_sensors import sensor, since, whole, widened
 
-from monitor.core.verdict import Pairs, judge, judge_all, judge_whole
+from monitor.core.verdict import Pairs, judge, judge_all, judge_whole, screened
 
 FAULTS = (
     None,
@@ -73,3 +73,38 @@ def test_a_few_pairs_among_many_are_undecided():
 
     assert many[0].state == "undecided"
     assert many[0].pairs == 2
+
+
+def screened_fleet(seed):
+    random = np.random.default_rng(seed)
+    for i in range(240):
+        n = int(random.integers(0, 300))
+        reference = random.normal(50.0, 10.0, n)
+        u = (np.ones(n), random.uniform(0.5, 1.5, n), 0.02 * reference)[i % 3]
+        error = u * random.standard_normal(n) * (1.0, 1.0, 1.15, 0.9)[i % 4] + 0.3 * (i % 5 == 0)
+        error[: i % 2] += 12.0
+        u = u * random.lognormal(-0.3, 0.8, n) if i % 8 == 1 else u
+        time = 1.77e9 + 60.0 * np.arange(n)
+        fixed = np.full(n, 0.2) if i % 7 == 0 else None
+        u_ref = np.full(n, 0.5 * (i % 2))
+        yield Pairs(time, reference + error, u, reference, u_ref, timed=i % 11 > 0, fixed=fixed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_calm_series_has_the_words_of_its_verdict(seed):
+    pairs = list(screened_fleet(seed))
+    unit, is_part = ["kg"] * len(pairs), [i % 13 == 0 for i in range(len(pairs))]
+    verdicts = judge_whole(pairs, unit=unit, is_part=is_part)
+    calm = [
+        (one, verdict)
+        for one, verdict in zip(screened(pairs, unit=unit, is_part=is_part), verdicts, strict=True)
+        if not one.is_suspicious
+    ]
+    words = ("too little to correct", "but for", "lies within", "since", "tells nothing")
+
+    for one, verdict in calm:
+        assert one.sentence == verdict.sentence
+        assert one.is_right == (verdict.state == "right")
+        assert repr(one.right_since) == repr(verdict.right_since)
+    assert len(calm) > 100
+    assert all(any(word in one.sentence for one, _ in calm) for word in words)
