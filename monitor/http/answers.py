@@ -1,6 +1,7 @@
 """Shared parts of routes: parameters, the page, requests to the data's thread, safe answers.
 
-No answer waits longer than ``WAIT_SECONDS``, and every refusal says what to do.
+No answer waits longer than ``WAIT_SECONDS``, and every refusal says what to do. For programs it is
+a problem of RFC 9457; its ``type`` is the section of docs/outlets.md under its title.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import msgspec
 import numpy as np
 from fastapi import Depends, HTTPException, Path, Query, Request
 from fastapi.responses import Response
+from starlette.types import Scope
 
 from monitor.core.analysis.ranking import Profile
 from monitor.core.registry import SeriesKey
@@ -26,6 +28,7 @@ from monitor.core.snapshot.details import (
     Detail,
     Occasion,
 )
+from monitor.http.models import Problem
 from monitor.http.published import Page, Published
 from monitor.http.selection import FIGURE_ORDERS, ORDERS, ROWS, STATES, WORDS, SeriesQuery
 
@@ -82,6 +85,45 @@ def page_query(  # a query as the page's form sends it: an empty group is any gr
 
 
 PageQuery = Annotated[SeriesQuery, Depends(page_query)]
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+PROBLEM: Final = "application/problem+json"
+TITLES: Final[Mapping[int, str]] = {
+    401: "No password",
+    404: "Unknown",
+    405: "Read-only",
+    421: "Foreign host name",
+    422: "Impossible query",
+    429: "Too many passwords",
+    503: "Not ready",
+}
+_FOR_PROGRAMS: Final = ("/api/", "/metrics", "/live/", "/static/")
+
+
+def refused_request(
+    scope: Scope, status: int, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a refusal: for programs a problem, else a line of text."""
+    fields = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **(headers or {})}
+    if not is_for_programs(scope):
+        return Response(f"{detail}\n", status, fields, "text/plain")
+    title = TITLES[status]
+    content = Problem(
+        type=f"{scope.get('root_path', '')}/docs/outlets#{title.lower().replace(' ', '-')}",
+        title=title,
+        status=status,
+        detail=detail,
+        instance=quote(scope["path"]),
+    )
+    return Response(msgspec.json.encode(content), status, fields, PROBLEM)
+
+
+def is_for_programs(scope: Scope) -> bool:
+    """Return whether programs ask for this path, not people."""
+    path: str = scope["path"]
+    return path.removeprefix(scope.get("root_path", "")).startswith(_FOR_PROGRAMS)
 
 
 # -- what is answered ----------------------------------------------------------------------------

@@ -18,18 +18,18 @@ import ipaddress
 import re
 import zlib
 from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monitor import __version__
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.extensions import Extension, hooks
-from monitor.http import interface, manual_pages, pages, server_sent_events
+from monitor.http import answers, interface, manual_pages, pages, server_sent_events
 from monitor.http.answers import HTML
 from monitor.http.metrics import Exposition
 from monitor.http.process_metrics import ProcessMetrics
@@ -40,9 +40,9 @@ from monitor.http.telemetry import Figures, families
 from monitor.http.text_format import CONTENT_TYPE, render
 
 _PARTS: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(:[0-9]*)?")
-_REFUSAL: Final = (
-    b"the name in this address (Host) is not one of this daemon's; ask for localhost or an "
-    b"address, or add the name to http.host_names\n"
+_FOREIGN: Final = (
+    "the name in this address (Host) is not one of this daemon's; ask for localhost or an address, "
+    "or add the name to http.host_names"
 )
 
 
@@ -59,14 +59,7 @@ class KnownHosts:
         if all(self._is_known(each.decode("latin-1")) for each in given):
             await self._app(scope, receive, send)
             return
-        headers = [
-            (b"content-type", b"text/plain; charset=utf-8"),
-            (b"content-length", str(len(_REFUSAL)).encode()),
-            (b"x-content-type-options", b"nosniff"),
-            (b"cache-control", b"no-store"),
-        ]
-        await send({"type": "http.response.start", "status": 421, "headers": headers})
-        await send({"type": "http.response.body", "body": _REFUSAL})
+        await answers.refused_request(scope, 421, _FOREIGN)(scope, receive, send)
 
     def _is_known(self, host: str) -> bool:
         parts = _PARTS.fullmatch(host)
@@ -211,11 +204,12 @@ def application(
     extensions: Sequence[Extension] = (),
 ) -> FastAPI:
     """Return the application that shows the last published page, with the pages of extensions."""
-    app = FastAPI(
+    app = _Application(
         title="monitor",
         version=__version__,
         description="Are the sensors as right as they say? Everything here is read-only.",
         openapi_url="/api/v1/openapi.json",
+        generate_unique_id_function=lambda route: route.name,
         docs_url=None,
         redoc_url=None,
     )
@@ -231,6 +225,19 @@ def application(
     app.add_middleware(Secured)
     _add_refusals(app, renderer)
     return app
+
+
+class _Application(FastAPI):
+    """Describes refusals in the media type that they have."""
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description of the interface."""
+        if self.openapi_schema is None:
+            paths = super().openapi()["paths"]
+            for responses in (path["get"]["responses"] for path in paths.values()):
+                for each in (responses[status] for status in responses if status >= "400"):
+                    each["content"] = {answers.PROBLEM: each["content"][answers.JSON]}
+        return super().openapi()
 
 
 class Secured:
@@ -266,8 +273,8 @@ def _add_refusals(app: FastAPI, renderer: Renderer) -> None:
     def refused(
         request: Request, status: int, detail: str, headers: dict[str, str] | None
     ) -> Response:
-        if request.url.path.startswith(("/api/", "/metrics", "/live/", "/static/")):
-            return JSONResponse({"detail": detail}, status, headers)
+        if answers.is_for_programs(request.scope):
+            return answers.refused_request(request.scope, status, detail, headers)
         heading = _HEADINGS.get(status, "This cannot be shown")
         text = renderer.text("error.html", {"status": status, "heading": heading, "detail": detail})
         return Response(text, status, headers, HTML)

@@ -43,9 +43,16 @@ QuantityText = Annotated[
 ]
 
 
-def described(model: object, **more: dict[str, Any]) -> dict[int | str, Any]:
-    """Return the description of a route's answer for the description of the interface."""
-    return {200: {"model": model, **more}, 503: {"description": "Not made yet; ask again."}}
+def described(
+    model: object, *, may_miss: bool = False, **more: dict[str, Any]
+) -> dict[int | str, Any]:
+    """Return a route's answers for the description of the interface."""
+    refusals: dict[int | str, Any] = {
+        status: {"model": models.Problem, "description": title}
+        for status, title in answers.TITLES.items()
+        if may_miss or status != 404
+    }
+    return {200: {"model": model, **more}, **refusals}
 
 
 def series_query(
@@ -85,7 +92,7 @@ def routes(shared: Published, rankings: RankingCache) -> APIRouter:
 
 def _add_series(router: APIRouter, shared: Published) -> None:
     @router.get("/series", responses=described(models.SeriesList))
-    async def series(
+    async def list_series(
         request: Request,
         state: StateText = "",
         group: GroupText = None,
@@ -110,8 +117,10 @@ def _add_series(router: APIRouter, shared: Published) -> None:
         )
         return json_answer(request, content)
 
-    @router.get("/series/{sensor}/{quantity}", responses=described(models.SeriesEntry))
-    async def one(request: Request, sensor: Name, quantity: Name) -> Response:
+    @router.get(
+        "/series/{sensor}/{quantity}", responses=described(models.SeriesEntry, may_miss=True)
+    )
+    async def get_series(request: Request, sensor: Name, quantity: Name) -> Response:
         """One series."""
         page = shown_page(shared)
         row = page.rows.get(SeriesKey(sensor, quantity))
@@ -123,8 +132,11 @@ def _add_series(router: APIRouter, shared: Published) -> None:
 def _add_detail(router: APIRouter, shared: Published) -> None:
     csv_too: dict[str, dict[str, Any]] = {"content": {"text/csv": {}}}
 
-    @router.get("/series/{sensor}/{quantity}/pairs", responses=described(models.Pairs, **csv_too))
-    async def pairs(
+    @router.get(
+        "/series/{sensor}/{quantity}/pairs",
+        responses=described(models.Pairs, may_miss=True, **csv_too),
+    )
+    async def get_pairs(
         request: Request,
         sensor: Name,
         quantity: Name,
@@ -151,8 +163,8 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
         )
         return json_answer(request, content)
 
-    @router.get("/series/{sensor}/{quantity}/ucc", responses=described(models.Ucc))
-    async def ucc(
+    @router.get("/series/{sensor}/{quantity}/ucc", responses=described(models.Ucc, may_miss=True))
+    async def get_ucc(
         request: Request,
         sensor: Name,
         quantity: Name,
@@ -162,21 +174,24 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
         detail = await answers.detail(shared, SeriesKey(sensor, quantity))
         return json_answer(request, documents.ucc(detail, axes))
 
-    @router.get("/series/{sensor}/{quantity}/conventions", responses=described(models.Conventions))
-    async def conventional(request: Request, sensor: Name, quantity: Name) -> Response:
+    @router.get(
+        "/series/{sensor}/{quantity}/conventions",
+        responses=described(models.Conventions, may_miss=True),
+    )
+    async def get_conventions(request: Request, sensor: Name, quantity: Name) -> Response:
         """En numbers, ISO 13528 bands, Westgard's rules and the data of a Levey-Jennings chart."""
         detail = await answers.detail(shared, SeriesKey(sensor, quantity))
         return json_answer(request, documents.conventional(detail))
 
     @router.get("/events/{key:path}", responses=described(models.Occasion))
-    async def events(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
+    async def get_event(request: Request, key: Annotated[str, Path(max_length=256)]) -> Response:
         """The pairs of all series whose references share a key or an identity."""
         return json_answer(request, documents.occasion(await answers.occasion_answer(shared, key)))
 
 
 def _add_fleet(router: APIRouter, shared: Published) -> None:
     @router.get("/alerts", responses=described(models.Alerts))
-    async def alerts(
+    async def list_alerts(
         request: Request,
         history: Annotated[
             int, Query(ge=0, le=1000, description="How many of the last changes to return as well.")
@@ -194,7 +209,7 @@ def _add_fleet(router: APIRouter, shared: Published) -> None:
 
 def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
     @router.get("/ranking", responses=described(RankingTable))
-    async def ranked(
+    async def get_ranking(
         request: Request,
         quantity: QuantityText = "",
         group: GroupText = None,
@@ -211,8 +226,8 @@ def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -
 
 
 def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
-    @router.get("/compare", responses=described(Comparison))
-    async def compare(
+    @router.get("/compare", responses=described(Comparison, may_miss=True))
+    async def get_comparison(
         request: Request,
         quantity: QuantityText = "",
         a: Annotated[
@@ -237,7 +252,7 @@ def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache
 
 def _add_troubles(router: APIRouter, shared: Published) -> None:
     @router.get("/deadletters", responses=described(models.DeadLetters))
-    async def dead_letters(
+    async def list_dead_letters(
         request: Request,
         sensor: Annotated[
             str, Query(max_length=128, description="A level of the topic they came on.")
@@ -253,12 +268,12 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
         return json_answer(request, models.DeadLetters(deadletters=letters))
 
     @router.get("/doctor", responses=described(models.Doctor))
-    async def doctor(request: Request) -> Response:
+    async def get_doctor(request: Request) -> Response:
         """Why there are no pairs: what came, what was refused, what waits."""
         return json_answer(request, await answers.doctor(shared))
 
     @router.get("/settings", responses=described(models.SettingsInForce))
-    async def settings(request: Request) -> Response:
+    async def get_settings(request: Request) -> Response:
         """The settings in force, without credentials."""
         page = shown_page(shared)
         content = models.SettingsInForce(

@@ -17,6 +17,16 @@ from monitor.core.verdict.verdict_document import Verdict
 from monitor.http.selection import STATES
 
 
+class Problem(TypedDict):
+    """A refusal (RFC 9457)."""
+
+    type: Annotated[str, About("The documentation of this kind of refusal.")]
+    title: str
+    status: int
+    detail: Annotated[str, About("What is refused, and what to do.")]
+    instance: Annotated[str, About("The path that was asked for.")]
+
+
 class SeriesEntry(TypedDict):
     """One sensor's one quantity: state, sentence, statistics; extensions add keys."""
 

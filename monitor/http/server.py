@@ -38,8 +38,11 @@ from typing import Any, Final
 import bcrypt
 import h11
 import uvicorn
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from monitor.http.answers import refused_request
 
 _log: Final = logging.getLogger("monitor")
 
@@ -296,6 +299,11 @@ _WAITING_MAX: Final = 16  # per address; in total limited by the connections
 _HEADER_BYTES_MAX: Final = 1024
 _PASSWORD_BYTES_MAX: Final = 72  # bcrypt reads no more
 _STATES: Final = frozenset(("/healthz", "/readyz"))
+_NEEDED: Final = "a name and a password are needed"
+_TOO_MANY: Final = "too many passwords are being tried; try again"
+_CHALLENGE: Final = {"WWW-Authenticate": 'Basic realm="monitor", charset="UTF-8"'}
+_UNKEPT: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_NO_REASON: Final = "no; the reason needs a password\n"
 
 
 class Authenticated:
@@ -323,18 +331,16 @@ class Authenticated:
         name, password = _parsed(given)
         address = (scope.get("client") or ("", 0))[0]
         if not given and scope["path"] in _STATES and scope["method"] in ("GET", "HEAD"):
-            await self._app(scope, receive, _without_reason(send))
-        elif not name:
-            await _answer(send, 401, b"a name and a password are needed\n")
-        elif self._waiting.get(address, 0) >= _WAITING_MAX:
-            await _answer(send, 429, b"too many passwords are being tried\n")
-        elif await self._is_right(name, password, address):
+            await self._app(scope, receive, _without_reason(scope, receive, send))
+        elif name and self._waiting.get(address, 0) >= _WAITING_MAX:
+            await refused_request(scope, 429, _TOO_MANY)(scope, receive, send)
+        elif name and await self._is_right(name, password, address):
             if len(self._right) >= _REMEMBERED_MAX:
                 self._right.pop(next(iter(self._right)))
             self._right[digest] = None
             await self._app(scope, receive, send)
         else:
-            await _answer(send, 401, b"a name and a password are needed\n")
+            await refused_request(scope, 401, _NEEDED, _CHALLENGE)(scope, receive, send)
 
     async def _is_right(self, name: str, password: bytes, address: str) -> bool:
         self._waiting[address] = self._waiting.get(address, 0) + 1
@@ -372,7 +378,7 @@ def _parsed(given: bytes) -> tuple[str, bytes]:
     return text, password
 
 
-def _without_reason(send: Send) -> Send:
+def _without_reason(scope: Scope, receive: Receive, send: Send) -> Send:
     """Return what sends an answer, without its reason where it is not 200."""
     is_well = False
 
@@ -381,21 +387,10 @@ def _without_reason(send: Send) -> Send:
         if message["type"] == "http.response.start":
             is_well = message["status"] == 200
             if not is_well:
-                await _answer(send, message["status"], b"no; the reason needs a password\n")
+                await PlainTextResponse(_NO_REASON, message["status"], _UNKEPT)(
+                    scope, receive, send
+                )
         if is_well:
             await send(message)
 
     return send_state
-
-
-async def _answer(send: Send, status: int, body: bytes) -> None:
-    headers = [
-        (b"content-type", b"text/plain; charset=utf-8"),
-        (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"no-store"),
-        (b"x-content-type-options", b"nosniff"),
-    ]
-    if status == 401:
-        headers.append((b"www-authenticate", b'Basic realm="monitor", charset="UTF-8"'))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

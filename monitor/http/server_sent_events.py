@@ -12,11 +12,11 @@ from typing import Annotated, Final
 
 import msgspec
 from fastapi import APIRouter, Query
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from monitor.core.formatting import date_time
-from monitor.http.answers import PageQuery, unpaired
+from monitor.http.answers import PageQuery, refused_request, unpaired
 from monitor.http.published import Page, Published
 from monitor.http.rendering import Renderer, fleet_title, warnings_mark
 from monitor.http.selection import SeriesQuery
@@ -77,8 +77,8 @@ class EventStream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events until they end, or the reader is gone."""
         if not self._streams.enter():
-            refusal = JSONResponse({"detail": _TOO_MANY}, 503, {"Retry-After": "10"})
-            await refusal(scope, receive, send)
+            refused = refused_request(scope, 503, _TOO_MANY, {"Retry-After": "10"})
+            await refused(scope, receive, send)
             return
         try:
             await super().__call__(scope, receive, send)

@@ -291,7 +291,7 @@ class Asked:
     async def ask(self, password: str, address: str = "192.0.2.1") -> int:
         """Return the status of an answer."""
         headers = [(b"authorization", basic("anna", password))]
-        scope = {"type": "http", "headers": headers, "client": (address, 1)}
+        scope = {"type": "http", "path": "/", "headers": headers, "client": (address, 1)}
         found: list[int] = []
 
         async def send(message: dict) -> None:
@@ -362,7 +362,7 @@ def test_many_who_try_passwords_wait_in_a_short_line():
     async def crowd() -> None:
         asked = Authenticated(app, {"anna": HASH.encode()})
         scopes = [
-            {"type": "http", "headers": [(b"authorization", basic("anna", str(at)))]}
+            {"type": "http", "path": "/", "headers": [(b"authorization", basic("anna", str(at)))]}
             for at in range(40)
         ]
         await asyncio.gather(*(asked(scope, receive, send) for scope in scopes))

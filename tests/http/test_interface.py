@@ -44,7 +44,9 @@ def test_a_query_that_cannot_be_is_refused_in_words(path, query, service):
 
     assert status == 422
     assert b"the address asks for something impossible" in body
-    assert headers["Content-Type"].startswith("text/html" if path == "/" else "application/json")
+    assert headers["Content-Type"].startswith(
+        "text/html" if path == "/" else "application/problem+json"
+    )
 
 
 @pytest.mark.parametrize(

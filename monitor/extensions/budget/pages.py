@@ -56,7 +56,7 @@ def budget_routes(shared: Published, renderer: Renderer) -> APIRouter:
     @router.get(
         "/api/v1/budget", responses=described(Budget), dependencies=[Depends(known_parameters)]
     )
-    async def budget(
+    async def get_budget(
         request: Request, quantity: QuantityText = "", group: GroupText = None
     ) -> Response:
         """Whose uncertainty is wrong: variances of sensors, pairing and reference apart."""

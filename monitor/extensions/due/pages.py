@@ -30,7 +30,7 @@ def due_routes(shared: Published, renderer: Renderer) -> APIRouter:
     @router.get(
         "/api/v1/due", responses=described(DueList), dependencies=[Depends(known_parameters)]
     )
-    async def due(request: Request, order: DueOrder = "date") -> Response:
+    async def list_due(request: Request, order: DueOrder = "date") -> Response:
         """Who needs a reference next, and where one would tell most now."""
         return json_answer(request, due_list(shown_page(shared).snapshot, order))
 
