@@ -118,8 +118,9 @@ def explained_whole(e: Evidence, p: Pairs, margin: float = 0.0) -> Explained | N
         return limit
     if e.stuck:
         return None
+    late = round(e.rivals["lag"].detail)
     for start in {e.since} if margin == 0.0 else {0, e.since}:
-        if is_unrelated(p.rows(slice(start, None))):
+        if is_unrelated(p.rows(slice(start, None)), late):
             return Explained("unrelated", 0.0, NOTHING, NOTHING, start)
     least = min(*e.best, *(each.cost for each in e.rivals.values())) - margin
     return explanation(e.errors, e.near, least)

@@ -218,16 +218,17 @@ _FEWEST_LOOSE: Final = 30
 _MOVES: Final = 2.0  # uncertainties by which references must vary to show what follows them
 _BY_CHANCE: Final = 3.0  # standard errors of a correlation; more for the best of many lags
 _BY_LAG: Final = 3.5
+_BY_FAR_LAG: Final = 5.0
 _UPPER: Final = 1.64
 _HALF: Final = 0.6  # a working sensor's slope is 1, of one on the other or of the other on it
 _CLIP: Final = 4.0  # robust scales
 
 
-def is_unrelated(p: Pairs) -> bool:
+def is_unrelated(p: Pairs, late: int = 0) -> bool:
     """Return whether the values have nothing to do with their references.
 
     Neither they nor their steps show a relation, at no lag, and one of the two excludes a slope of
-    1, of value on reference or the other way round.
+    1, of value on reference or the other way round. ``late`` is a lag that is likely.
     """
     if p.n < _FEWEST_LOOSE:
         return False
@@ -244,7 +245,7 @@ def is_unrelated(p: Pairs) -> bool:
             return False
         most = np.tanh(abs(r) + _UPPER * se) * max(*spread) / min(*spread)
         shown |= bool(spread[1] > _MOVES * np.sqrt(2.0) * blur and most < _HALF)
-    return shown and not _follows_late(value, reference)
+    return shown and not _follows_late(value, reference, late)
 
 
 def _clipped(rows: Float) -> Float:
@@ -263,11 +264,15 @@ def _correlated(one: Float, other: Float) -> tuple[float, float]:
     return float(np.arctanh(np.clip(r, -0.999, 0.999))), 1.0 / float(np.sqrt(max(worth - 3.0, 1.0)))
 
 
-def _follows_late(value: Float, reference: Float) -> bool:
+def _follows_late(value: Float, reference: Float, late: int) -> bool:
     for one, other in ((value, reference), (np.diff(value), np.diff(reference))):
         for lag in range(1, _LAGS + 1):
             for x, y in ((one[lag:], other[:-lag]), (one[:-lag], other[lag:])):
                 r, se = _correlated(x, y)
                 if abs(r) > _BY_LAG * se:
                     return True
+        if late > _LAGS:
+            r, se = _correlated(one[late:], other[:-late])
+            if r > _BY_FAR_LAG * se:
+                return True
     return False

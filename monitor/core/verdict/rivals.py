@@ -18,7 +18,7 @@ from monitor.core.model import Bool, Float, Int
 from monitor.core.verdict.pairs import Pairs, Side
 from monitor.core.verdict.partition import Cut, costs, tails
 from monitor.core.verdict.relations import FEWEST
-from monitor.core.verdict.rows import medians
+from monitor.core.verdict.rows import dots, medians, quotients
 from monitor.core.verdict.verdict import CLASSICAL, PREDICTIVE, Slopes
 
 LAGS: Final = 8
@@ -30,6 +30,9 @@ _NEVER: Final = 1e200  # squares left
 _LEFT_BY_LAG: Final = 4.0  # most squares that a lag may leave of each pair, beside a level
 _PART_LEFT: Final = 0.6  # the same as a share of those without a lag
 _SEEN: Final = 8  # pairs beyond a lag that must show it: a wrong reference looks late at first
+_FURTHEST: Final = 48  # pairs by which values may be late
+_CLEARER: Final = 0.01  # correlation by which a lag of more than LAGS must be clearer
+_AS_MUCH: Final = 0.1  # correlation by which a longer lag must be clearer, as of the next day
 _MEMORY: Final = 12  # pairs
 _SHARES: Final = (0.25, 0.4, 0.6)  # weight of the newest reference in first-order sensors
 
@@ -93,13 +96,16 @@ def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
         return [NONE] * p.n.size
     some = _at_once(p)
     parts, of_newest = [], []
-    for k in range(1, lags + 1, some):
-        rows = _late(p, used, range(k, min(k + some, lags + 1)))
+    far = _far_lags(p, cut)
+    tried = np.append(np.arange(1, lags + 1), np.unique(far[far > 0]))
+    for k in range(0, tried.size, some):
+        rows = _late(p, used, tried[k : k + some])
         parts.append(_left(rows, cut, used))
-        of_newest.append(_saved_on_newest(p, used, rows, k))
+        of_newest.append(_saved_on_newest(p, used, rows, tried[k : k + some]))
     left = [np.concatenate(each, axis=1) for each in zip(*parts, strict=True)]
-    late = np.arange(1, lags + 1)[:, None]
+    late = tried[:, None]
     unseen = (late > (p.n // 3)[:, None, None]) | (used.n[:, None] < late + _SEEN)
+    unseen |= (late > LAGS) & (late != far[:, None, None])
     saved = used.zz[:, None] - left[0] - (cut.penalty * cut.inflation)[:, None, None]
     unseen |= saved <= np.concatenate(of_newest, axis=1)[:, :, None]
     unseen |= ~_explains(left[1], used)
@@ -111,9 +117,37 @@ def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
         np.copyto(each, _NEVER, where=(used.n[:, None] < _SEEN) | ~_explains(sluggish[1], used))
     slow = _cheapest(sluggish, cut, used, _EXTRA)
     return [
-        one._replace(detail=one.detail + 1.0) if one.cost <= other.cost else other
+        one._replace(detail=float(tried[int(one.detail)])) if one.cost <= other.cost else other
         for one, other in zip(delayed, slow, strict=True)
     ]
+
+
+def _far_lags(p: Side, cut: Cut) -> Int:
+    """Return by how many pairs more than ``LAGS`` values follow references, 0 for not at all.
+
+    It is the first lag at which they go together about best, where that is clear.
+    """
+    value, reference = (
+        np.where(used, each - medians(each, used)[:, None], 0.0)
+        for each, used in ((p.value, cut.kept & p.live), (p.reference, p.live))
+    )
+    value, reference = (_normed(each) for each in (value, reference))
+    both = 2 * p.width
+    spectrum = np.fft.rfft(value, both) * np.fft.rfft(reference, both).conj()
+    most = min(int(p.n.max()) // 3, _FURTHEST) + 1
+    together = np.fft.irfft(spectrum, both)[:, :most]
+    together[np.arange(most) > (p.n // 3)[:, None]] = -1.0
+    near, best = together[:, : LAGS + 1].max(axis=1), together.max(axis=1)
+    peaks = together >= np.maximum(near, best - _AS_MUCH)[:, None] + _CLEARER
+    peaks[:, 1:] &= together[:, 1:] > together[:, :-1]
+    peaks[:, :-1] &= together[:, :-1] >= together[:, 1:]
+    return np.where(peaks.any(axis=1), peaks.argmax(axis=1), 0)
+
+
+def _normed(rows: Float) -> Float:
+    """Return rows with a sum of squares of 1, however large or small they are."""
+    rows = quotients(rows, np.abs(rows).max(axis=1, keepdims=True) + np.zeros_like(rows))
+    return quotients(rows, np.sqrt(dots(rows, rows))[:, None] + np.zeros_like(rows))
 
 
 def _explains(left: Float, used: Kept) -> Bool:
@@ -122,13 +156,13 @@ def _explains(left: Float, used: Kept) -> Bool:
     return left <= np.maximum(_LEFT_BY_LAG * used.n[:, None], _PART_LEFT * plain)
 
 
-def _saved_on_newest(p: Side, used: Kept, rows: Float, first: int) -> Float:
-    """Return the squares [series, lags] that each lag from ``first`` on saves on its newest pairs.
+def _saved_on_newest(p: Side, used: Kept, rows: Float, tried: Int) -> Float:
+    """Return the squares [series, lags] that each lag saves on its newest pairs.
 
     A lag of k ignores the references of the newest k pairs, which no late value has shown yet. If
     it saves on these alone, it does so by ignoring wrong references (an error code).
     """
-    lags = np.arange(first, first + rows.shape[1])[:, None]
+    lags = tried[:, None]
     back = np.arange(int(lags.max()))
     at = p.n[:, None] - 1 - back
     series = np.arange(p.n.size)[:, None]
@@ -142,10 +176,10 @@ def _at_once(p: Side) -> int:
     return max(1, _NEAR // p.live.size)
 
 
-def _late(p: Side, used: Kept, lags: range) -> Float:
+def _late(p: Side, used: Kept, lags: Int) -> Float:
     """Return the errors [series, lags, pairs] of values that are late; the first k as they are."""
-    lagged = np.repeat(used.z[:, None], len(lags), axis=1)
-    for row, k in enumerate(lags):
+    lagged = np.repeat(used.z[:, None], lags.size, axis=1)
+    for row, k in enumerate(lags.tolist()):
         late = lagged[:, row, k:]
         np.subtract(p.value[:, k:], p.reference[:, :-k], out=late)
         late *= used.per_s[:, k:]

@@ -66,3 +66,14 @@ def test_a_lag_does_not_hide_an_offset(offset):
     assert all("3 pairs before and reads " in each.sentence for each in found), found[0].sentence
     assert sum(each.level.lower <= offset <= each.level.upper for each in found) >= 17
     assert sum(" and reads " in judge(p, alarm=60).sentence for p in late) <= 1
+
+
+@pytest.mark.parametrize("slow", [0.0, 0.9])
+@pytest.mark.parametrize("late", [9, 12, 40])
+def test_a_long_lag_has_its_length(late, slow):
+    """The search once ended at 8 pairs: a slow process was "late by 8", another one unrelated."""
+    fault = since(0, lambda value, _: np.roll(value, late))
+    pairs = [sensor(seed, 400, slow=slow, fault=fault) for seed in range(8)]
+    found = [judge(p, alarm=60) for p in pairs] + [whole(p) for p in pairs]
+
+    assert sum(each.size.value == late for each in found) >= 14, [each.sentence for each in found]
