@@ -17,8 +17,9 @@ What breaks first: a pairs file is held in memory as columns; a stream file is r
 
 from __future__ import annotations
 
+from monitor.files.cells import detect
 from monitor.files.exporting import write_stream
-from monitor.files.input_file import FileError, detect
+from monitor.files.input_file import FileError
 from monitor.files.layout import FileLayout
 from monitor.files.messages import read_messages
 from monitor.files.pair_table import Watch, read_pairs, unwatched

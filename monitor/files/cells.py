@@ -2,11 +2,6 @@
 
 Rules of this file: the first row is the names of the columns; a cell is the text that CSV would
 have, with all digits of a number; only Parquet needs pyarrow.
-
-A row may state a distribution: quantiles (``q0.05``, ``q0.5`` ...) or ``members``. As in a mapping,
-the outermost quantiles are the interval and sigma is that of one more member, the quantile 0.5 or
-the mean of the members is the value, unless the row states them itself; the CRPS is that of the
-whole distribution.
 """
 
 from __future__ import annotations
@@ -17,14 +12,13 @@ from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TextIO
+from typing import Any, Final, Literal, NamedTuple, TextIO
 
 import numpy as np
 
 from monitor.core.collecting import without_collecting
 from monitor.core.model import NAN, Float, Int
-from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles, mean_and_u
-from monitor.decode.checks import NOT_CENTRAL, Rejected, central
+from monitor.decode.checks import Rejected
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.arrow_csv import ArrowTable, ArrowTexts, arrow_csv
@@ -35,19 +29,25 @@ from monitor.files.input_file import (
     Mistakes,
     Row,
     cell_text,
+    column_name,
+    first_json_line,
     flattened,
     header,
     is_json_lines,
     is_parquet,
     json_value,
+    listing,
     opened,
     row_blocks,
+    rows,
 )
-from monitor.files.layout import FileLayout
+from monitor.files.layout import AS_USUAL, FileLayout
+from monitor.files.pair_fields import plain_name, shape_hint
 
 # -- rows of cells --------------------------------------------------------------------------------
 
 _BATCH_ROWS: Final = 65_536
+_HEAD_LINES: Final = 50
 _CONSTANT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 _TEXTS: Final = ("sensor", "quantity", "unit", "reference_id", "reference_event", "members")
 MISSING: Final = f"Parquet needs pyarrow: {install_hint('parquet')}"
@@ -103,10 +103,18 @@ class Chunk(NamedTuple):
     def taken(self, rows: Int) -> Chunk:
         """Return some of the rows."""
         lines = [self.lines[row] for row in rows.tolist()]
-        return Chunk(lines, {name: _taken(cells, rows) for name, cells in self.cells.items()})
+        return Chunk(lines, {name: taken(cells, rows) for name, cells in self.cells.items()})
 
 
-def _taken(cells: Sequence[str] | Float, rows: Int) -> Sequence[str] | Float:
+def as_texts(cells: Sequence[str] | Float) -> Sequence[str]:
+    """Return a column as the texts that CSV would have."""
+    if isinstance(cells, np.ndarray):
+        return ["" if np.isnan(each) else f"{each:.17g}" for each in cells.tolist()]
+    return cells
+
+
+def taken(cells: Sequence[str] | Float, rows: Int) -> Sequence[str] | Float:
+    """Return some of the rows of a column."""
     if isinstance(cells, np.ndarray):
         return cells[rows]
     if isinstance(cells, Coded):
@@ -128,15 +136,16 @@ def table_chunks(
     if is_parquet(path):
         yield _parquet(path, mistakes, layout)
         return
-    if (table := arrow_csv(path)) is not None:
+    if not layout.skip_lines and (table := arrow_csv(path)) is not None:
         names = header(path, iter([(1, table.names)]), mistakes)
         yield names, lambda _used: _renamed(names, table)
         return
-    with opened(path) as text, without_collecting():  # of rows, which have millions of texts
-        if is_json_lines(path):
-            blocks = _in_blocks(_of_objects(path, _json_lines(text, mistakes), layout))
+    skipped = layout.skip_lines
+    with opened(path, skipped) as text, without_collecting():  # rows have millions of texts
+        if is_json_lines(path, skipped):
+            blocks = _in_blocks(_of_objects(path, _json_lines(text, mistakes, skipped), layout))
         else:
-            blocks = row_blocks(text, decimal_comma=layout.decimal_comma)
+            blocks = row_blocks(text, decimal_comma=layout.decimal_comma, skipped=skipped)
         names = header(path, flattened(islice(blocks, 1)), mistakes)
         if not names:
             mistakes.refuse()
@@ -149,8 +158,8 @@ def _renamed(names: list[str], table: ArrowTable) -> Iterator[Chunk]:
 
 
 def _chunks(names: list[str], blocks: Iterator[Block], mistakes: Mistakes) -> Iterator[Chunk]:
-    for written_lines, rows in blocks:
-        lines, table = written_lines, rows
+    for written_lines, written in blocks:
+        lines, table = written_lines, written
         if set(map(len, table)) != {len(names)}:
             for line, cells in zip(lines, table, strict=True):
                 if len(cells) != len(names):
@@ -171,8 +180,10 @@ def _in_blocks(table: Iterator[Row]) -> Iterator[Block]:
         yield [line for line, _ in block], [cells for _, cells in block]
 
 
-def _json_lines(text: TextIO, mistakes: Mistakes) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for at, line in enumerate(text, 1):
+def _json_lines(
+    text: TextIO, mistakes: Mistakes, skipped: int
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for at, line in enumerate(text, 1 + skipped):
         if not line.strip():
             continue
         try:
@@ -289,117 +300,55 @@ def _local_times(
     return times
 
 
-# -- distributions --------------------------------------------------------------------------------
+# -- what a file holds ----------------------------------------------------------------------------
 
-MEMBERS: Final = "members"
-CRPS: Final = "crps_stated"
-MEDIAN: Final = 0.5
-
-_QUANTILE: Final = re.compile(r"q(0?\.\d+)")
-_BETWEEN: Final = re.compile(r"[ ;]+")
-
-Numbers = dict[str, Float]
+_JSON_KEY: Final = re.compile(r'"(\w+)"\s*:')
 
 
-def of_distributions(names: Iterable[str]) -> list[str]:
-    """Return the names of columns that state distributions."""
-    return [name for name in names if name == MEMBERS or _QUANTILE.fullmatch(name)]
+def detect(
+    path: str | Path, layout: FileLayout = AS_USUAL
+) -> Literal["pairs", "stream", "messages"]:
+    """Return what a file holds; raises FileError where it is none of these.
+
+    JSON lines are messages if they have a ``topic``; a layout that names columns, or a column or
+    key ``reference``, makes pairs, else ``kind`` makes a stream; Parquet holds pairs.
+    """
+    path, columns, skipped = Path(path), layout.columns, layout.skip_lines
+    if is_parquet(path):
+        return "pairs"
+    first = first_json_line(path, skipped)
+    if first.strip() == "{":
+        raise FileError(f"{path}:1: is JSON on several lines; write each object on one line")
+    shapes = columns or layout.wide or layout.long
+    if first:
+        names = [*dict.fromkeys(_JSON_KEY.findall(first))]
+        if "topic" in names and not shapes:
+            return "messages"
+    else:
+        with opened(path, skipped) as text:
+            names = header(path, rows(text, skipped=skipped))
+    plain = [*map(plain_name, names)]
+    if "kind" in names and "reference" not in (*plain, *columns) and not layout.long:
+        if shapes:
+            fault = "is a stream (it has a kind), whose columns cannot be given by --columns"
+            raise FileError(f"{path}:1: {fault}; rename them in the file")
+        return "stream"
+    if shapes or "reference" in plain:
+        return "pairs"
+    raise FileError(
+        f"{path}:1: is neither a file of pairs (columns value, reference, and u or lower, upper) "
+        f"nor a stream (columns time, sensor, kind, value, ...); it has {listing(names)}. If it "
+        "holds pairs, say which column holds what: --columns value=y_pred,u=y_std,reference=y_true"
+        f"{shape_hint(names)}{_header_hint(path, skipped)}"
+    )
 
 
-class Claims:
-    """Which columns of a file state distributions; raises FileError for invalid quantiles."""
-
-    def __init__(self, path: Path, names: Sequence[str], layout: FileLayout) -> None:
-        self._number: Final = layout.number
-        matches = ((_QUANTILE.fullmatch(name), name) for name in names)
-        levels = sorted((float(match[1]), name) for match, name in matches if match)
-        self.quantiles: Final = tuple(name for _, name in levels)
-        self._levels: Final = np.array([level for level, _ in levels])
-        self._has_members: Final = MEMBERS in names
-        twice = np.flatnonzero(np.diff(self._levels) == 0.0)
-        if twice.size:
-            raise FileError(f"{path}:1:{levels[twice[0]][1]}: a level appears twice; keep one")
-        ends = central(self._levels.tolist())
-        if levels and ends is None:
-            raise FileError(f"{path}:1:{levels[0][1]}: {NOT_CENTRAL}")
-        self._ends: Final = ends or (0, 0)  # of the interval, where there are quantiles
-
-    def __bool__(self) -> bool:
-        return bool(self.quantiles) or self._has_members
-
-    @property
-    def have_value(self) -> bool:
-        """Whether they give the value of a row that states none."""
-        return self._has_members or MEDIAN in self._levels
-
-    def column_of(self, field: str) -> str:
-        """Return the column that gives a field which no column of its own states."""
-        if not self.quantiles or (field == "u" and self._has_members):
-            return MEMBERS if self._has_members else field
-        return self.quantiles[self._ends[field == "upper"]]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the names of the columns it reads."""
-        return (*self.quantiles, *([MEMBERS] if self._has_members else []))
-
-    def fill(
-        self,
-        into: Numbers,
-        cells: Mapping[str, Sequence[str] | Float],
-        read: Callable[[str], Float],
-        lines: Sequence[int],
-        mistakes: Mistakes,
-    ) -> None:
-        """Fill in value, sigma, interval and CRPS where rows omit them.
-
-        ``read`` returns a column. The columns in ``into`` are written to.
-        """
-        if self.quantiles:
-            self._of_quantiles(into, np.stack([read(name) for name in self.quantiles]).T, lines,
-                               mistakes)  # fmt: skip
-        if self._has_members:
-            self._of_members(into, [str(each) for each in cells[MEMBERS]], lines, mistakes)
-
-    def _of_quantiles(
-        self, into: Numbers, table: Float, lines: Sequence[int], mistakes: Mistakes
-    ) -> None:
-        there = ~np.isnan(table)
-        whole = there.all(axis=1)
-        crossing = whole & (np.diff(table) < 0.0).any(axis=1)
-        for row in np.flatnonzero(there.any(axis=1) & ~whole).tolist():
-            mistakes.add(lines[row], self.quantiles[0], "state all quantiles of the row or none")
-        for row in np.flatnonzero(crossing).tolist():
-            mistakes.add(lines[row], self.quantiles[0], "the quantiles do not ascend")
-        whole &= ~crossing
-        into[CRPS][whole] = crps_quantiles(table[whole], self._levels, into["reference"][whole])
-        bare = whole & np.isnan(into["value"])
-        if MEDIAN in self._levels:
-            median = int(np.searchsorted(self._levels, MEDIAN))
-            into["value"][bare] = table[bare, median]
-        bare = whole & np.isnan(into["lower"]) & np.isnan(into["upper"])
-        low, high = self._ends
-        into["lower"][bare], into["upper"][bare] = table[bare, low], table[bare, high]
-        into["p"][bare] = round(float(self._levels[high] - self._levels[low]), 12)
-
-    def _of_members(
-        self, into: Numbers, texts: Sequence[str], lines: Sequence[int], mistakes: Mistakes
-    ) -> None:
-        for row, text in enumerate(texts):
-            if not text.strip():
-                continue
-            try:
-                members = np.array([self._number(each) for each in _BETWEEN.split(text.strip())])
-            except ValueError as error:
-                mistakes.add(lines[row], MEMBERS, str(error))
-                continue
-            if members.size < 2:
-                mistakes.add(lines[row], MEMBERS, "must be two or more numbers separated by blanks")
-                continue
-            reference = np.array(into["reference"][row])
-            into[CRPS][row] = float(crps_ensemble(members, reference))
-            mean, u = mean_and_u(members.tolist())
-            if np.isnan(into["value"][row]):
-                into["value"][row] = mean
-            if np.isnan(into["u"][row]):
-                into["u"][row] = u
+def _header_hint(path: Path, skipped: int) -> str:
+    """Return how many lines to skip if a line near the top names the columns of pairs."""
+    with opened(path, skipped) as text:
+        lines = [*islice(text, _HEAD_LINES)]
+    for at, line in enumerate(lines):
+        names = {plain_name(column_name(each.strip(' "\r\n'))) for each in re.split("[,;\t]", line)}
+        if at and len({"value", "reference", "time", "timestamp", "u"} & names) > 1:
+            return f". Line {skipped + at + 1} looks like the names: --skip-lines {skipped + at}"
+    return ""

@@ -17,7 +17,7 @@ from datetime import date, datetime
 from io import BufferedReader, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TextIO
+from typing import Annotated, Any, Final, TextIO
 
 import msgspec
 import numpy as np
@@ -37,6 +37,7 @@ BLOCK_ROWS: Final = 20_000
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZIP_MAGIC: Final = b"PK\x03\x04"
 _SEPARATORS: Final = ",;\t"
+_TOA5: Final = re.compile(r'"?TOA5"?[,;]')
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
@@ -44,7 +45,6 @@ _THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
 _CELL: Final = re.compile(r"^((time )?(?P<quote>['\"]).*?(?P=quote):? |[-+.\w]+ (?=is not finite))")
 _REASONS_MAX: Final = 8
 EXPANDED: Final = "U"
-_JSON_KEY: Final = re.compile(r'"(\w+)"\s*:')
 PARQUET_MAGIC: Final = b"PAR1"
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
 
@@ -136,10 +136,12 @@ class Mistakes:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[TextIO]:
-    """Open a text file, gzip or plain; every error while reading becomes a FileError."""
+def opened(path: Path, skipped: int = 0) -> Iterator[TextIO]:
+    """Open a text file, gzip or plain, after some lines; every error becomes a FileError."""
     try:
         with path.open("rb") as raw, decoded_text(str(path), raw) as text:
+            for _ in islice(text, skipped):
+                pass
             yield text
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -169,9 +171,9 @@ def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
         raise FileError(f"{name}:{error}") from error
 
 
-def rows(text: TextIO, *, decimal_comma: bool = False) -> Iterator[Row]:
+def rows(text: TextIO, *, decimal_comma: bool = False, skipped: int = 0) -> Iterator[Row]:
     """Return (line number, cells) of every row that is not blank; see :func:`row_blocks`."""
-    return flattened(row_blocks(text, decimal_comma=decimal_comma))
+    return flattened(row_blocks(text, decimal_comma=decimal_comma, skipped=skipped))
 
 
 def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
@@ -179,13 +181,14 @@ def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
     return chain.from_iterable(zip(*block, strict=True) for block in blocks)
 
 
-def row_blocks(text: TextIO, *, decimal_comma: bool) -> Iterator[Block]:
+def row_blocks(text: TextIO, *, decimal_comma: bool, skipped: int = 0) -> Iterator[Block]:
     """Return (line numbers, cells) of the rows that are not blank: the first alone, then many.
 
     The separator of cells is the one in the first line: tabs, semicolons or commas. Between tabs or
     semicolons ``21,5`` is 21.5, unless with ``decimal_comma`` all cells stay as they are written;
     a file that has such commas and cells like ``1.022`` is refused, since that may be 1022. A row's
-    line is the one on which it ends.
+    line is the one on which it ends, after ``skipped`` lines. Of the file of a Campbell logger, the
+    names are in the second line, and units and methods in the next two.
     """
     head: list[str] = []
     for line in text:
@@ -193,23 +196,44 @@ def row_blocks(text: TextIO, *, decimal_comma: bool) -> Iterator[Block]:
         if line.strip():
             break
     separator = separator_of(head[-1] if head else "")
-    blocks = _written_blocks(chain(head, text), separator)
+    blocks = _written_blocks(chain(head, text), separator, skipped)
+    if head and _TOA5.match(head[-1]):
+        blocks = _without_logger_lines(blocks)
     return blocks if decimal_comma or separator == "," else _pointed(blocks)
 
 
-def _written_blocks(text: Iterable[str], separator: str) -> Iterator[Block]:
+def logger_notes(path: Path, skipped: int) -> list[str]:
+    """Return a sentence on the lines of a Campbell logger that are left out, if it wrote a file."""
+    with opened(path, skipped) as text:
+        if not _TOA5.match(next(text, "")):
+            return []
+    return [f"{path}: is a table of a Campbell logger (TOA5): TIMESTAMP is the time"]
+
+
+def _without_logger_lines(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the names of a table of a Campbell logger (TOA5), then its rows."""
+    table = flattened(blocks)
+    next(table, None)
+    for line, cells in islice(table, 1):
+        yield [line], [["time" if cell == "TIMESTAMP" else cell for cell in cells]]
+    rest = islice(table, 2, None)
+    while block := list(islice(rest, BLOCK_ROWS)):
+        yield [line for line, _ in block], [cells for _, cells in block]
+
+
+def _written_blocks(text: Iterable[str], separator: str, skipped: int) -> Iterator[Block]:
     """Yield the rows that are not blank as they are written."""
     reader = csv.reader(text, delimiter=separator)
-    before, size = 0, 1
+    before, size = skipped, 1
     while block := list(islice(reader, size)):
-        lines: Sequence[int] = range(before + 1, reader.line_num + 1)
+        lines: Sequence[int] = range(before + 1, skipped + reader.line_num + 1)
         if len(lines) != len(block):  # a cell spans several lines
             lines = [before := before + _lines_of(cells) for cells in block]
         if not all(map(_states_anything, block)):
             numbered = zip(lines, block, strict=True)
             there = [(line, cells) for line, cells in numbered if _states_anything(cells)]
             lines, block = [line for line, _ in there], [cells for _, cells in there]
-        before = reader.line_num
+        before = skipped + reader.line_num
         if block:
             size = BLOCK_ROWS
             yield lines, block
@@ -308,42 +332,6 @@ def unused_columns(names: Sequence[str], used: Container[str]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name and name not in used))
 
 
-def detect(
-    path: str | Path, columns: Mapping[str, str] = _NO_COLUMNS
-) -> Literal["pairs", "stream", "messages"]:
-    """Return what a file holds; raises FileError where it is none of these.
-
-    ``columns`` are those given by :mod:`monitor.files.pair_fields`. JSON lines are messages if they
-    have a ``topic``; a column or key ``reference`` makes pairs, else ``kind`` makes a stream;
-    Parquet holds pairs.
-    """
-    path = Path(path)
-    if is_parquet(path):
-        return "pairs"
-    first = first_json_line(path)
-    if first.strip() == "{":
-        raise FileError(f"{path}:1: is JSON on several lines; write each object on one line")
-    if first:
-        names = [*dict.fromkeys(_JSON_KEY.findall(first))]
-        if "topic" in names and not columns:
-            return "messages"
-    else:
-        with opened(path) as text:
-            names = header(path, rows(text))
-    if "kind" in names and "reference" not in (*names, *columns):
-        if columns:
-            fault = "is a stream (it has a kind), whose columns cannot be given by --columns"
-            raise FileError(f"{path}:1: {fault}; rename them in the file")
-        return "stream"
-    if columns or "reference" in names:
-        return "pairs"
-    raise FileError(
-        f"{path}:1: is neither a file of pairs (columns value, reference, and u or lower, upper) "
-        f"nor a stream (columns time, sensor, kind, value, ...); it has {listing(names)}. If it "
-        "holds pairs, say which column holds what: --columns value=y_pred,u=y_std,reference=y_true"
-    )
-
-
 def is_parquet(path: Path) -> bool:
     """Return whether a file begins as Parquet does."""
     try:
@@ -353,14 +341,14 @@ def is_parquet(path: Path) -> bool:
         return False
 
 
-def is_json_lines(path: Path) -> bool:
+def is_json_lines(path: Path, skipped: int = 0) -> bool:
     """Return whether the first character that is not blank opens a JSON object."""
-    return bool(first_json_line(path))
+    return bool(first_json_line(path, skipped))
 
 
-def first_json_line(path: Path) -> str:
+def first_json_line(path: Path, skipped: int = 0) -> str:
     """Return the first line that is not blank if it opens a JSON object, else nothing."""
-    with opened(path) as text:
+    with opened(path, skipped) as text:
         for line in text:
             if line.strip():
                 return line if line.lstrip().startswith("{") else ""

@@ -13,7 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, Protocol
 
+import numpy as np
+
 from monitor.core.formatting import instant
+from monitor.core.model import Float
 from monitor.decode.checks import VALUE_MAX, Rejected
 from monitor.decode.spec import MapError
 from monitor.decode.time import Reader, is_number, reader
@@ -22,6 +25,9 @@ from monitor.files.input_file import number, seconds
 from monitor.files.pair_fields import COLUMNS_HELP, USUAL, parse_columns
 
 _BLANKS: Final = " \u00a0\u202f\u2009'\u2019"  # that separate thousands
+_ASSUMED: Final = re.compile(
+    r"\s*(?:(\d*\.?\d+(?:[eE][-+]?\d+)?)(?![\d.]*\s*%))?\s*\+?\s*(?:(\d*\.?\d+)\s*%)?\s*", re.ASCII
+)
 _EARLY: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -51,12 +57,28 @@ class LayoutError(MonitorError):
     exit_code = USAGE
 
 
+Test = Callable[[str], bool]
+
+
+class AssumedU(NamedTuple):
+    """The standard uncertainty of rows that state none: a number and a share of the value."""
+
+    number: float
+    share: float
+
+    def of(self, value: Float) -> Float:
+        """Return it for each value."""
+        return self.number + self.share * np.abs(value)
+
+
 class FileLayout(NamedTuple):
     """The column of each field, and how cells state times and numbers.
 
     ``time_zone`` is that of times without one, ``time_format`` in the format of strptime; numbers
     are seconds after ``time_start`` (s since 1970 UTC) if that is given. With ``decimal_comma`` a
-    point separates thousands.
+    point separates thousands. Of the ``skip_lines`` before the header nothing is read. Rows count
+    ``where`` columns pass their tests; ``long`` is a column of names and one of values, ``wide``
+    are patterns of columns that stand for a sensor each (:mod:`monitor.files.shapes`).
     """
 
     columns: Mapping[str, str] = _NO_COLUMNS
@@ -64,6 +86,11 @@ class FileLayout(NamedTuple):
     time_format: str = ""
     decimal_comma: bool = False
     time_start: float | None = None
+    skip_lines: int = 0
+    where: tuple[tuple[str, Test], ...] = ()
+    long: tuple[str, str] | None = None
+    wide: tuple[str, ...] = ()
+    assume_u: AssumedU | None = None
 
     @property
     def usual_times(self) -> bool:
@@ -115,9 +142,23 @@ class FileLayout(NamedTuple):
 AS_USUAL: Final = FileLayout()
 
 
-def layout_arguments(parser: TakesOptions, columns_help: str = COLUMNS_HELP) -> None:
-    """Add the options that say how a table is written."""
-    parser.add_argument("--columns", metavar="FIELD=COLUMN,...", default="", help=columns_help)
+_SHAPES: Final = (
+    ("--wide", "PATTERN,...", "columns that are a sensor each, such as 'sensor_*'"),
+    ("--long", "NAMES=VALUES", "a column of names and one of values, such as variable=value"),
+    ("--where", "COLUMN=TEXT,...", "use only these rows, such as qc=0 or 'qc=0|1,flag!=x'"),
+    ("--skip-lines", "N", "number of lines above the header"),
+    ("--assume-u", "U", "u of rows that state none: 0.5, 5%% of the value, or '3 + 10%%'"),
+)
+
+
+def layout_arguments(parser: TakesOptions, columns_help: str = "") -> None:
+    """Add the options that say how a table is written; with other fields than pairs, their help."""
+    parser.add_argument(
+        "--columns", metavar="FIELD=COLUMN,...", default="", help=columns_help or COLUMNS_HELP
+    )
+    if not columns_help:
+        for option, metavar, text in _SHAPES:
+            parser.add_argument(option, metavar=metavar, default="", help=text)
     notation_arguments(parser)
 
 
@@ -150,7 +191,11 @@ def notation_arguments(parser: TakesOptions) -> None:
 
 def refuse_layout(options: argparse.Namespace) -> None:
     """Raise LayoutError if an option says how a table is written, where a daemon is asked."""
-    for name in ("columns", "time_zone", "time_format", "time_start", "decimal_comma"):
+    shapes = (option[2:].replace("-", "_") for option, _, _ in _SHAPES)
+    for name in (
+        *("columns", "time_zone", "time_format", "time_start", "decimal_comma"),
+        *shapes,
+    ):
         if getattr(options, name):
             option = f"--{name.replace('_', '-')}"
             raise LayoutError(
@@ -171,7 +216,62 @@ def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> Fil
         columns, options.time_zone, options.time_format, options.decimal_comma, start
     )
     layout.reader()
-    return layout
+    return with_shape(
+        layout,
+        **{name: getattr(options, name, "") for name in ("wide", "long", "where", "assume_u")},
+        skip_lines=getattr(options, "skip_lines", ""),
+    )
+
+
+def with_shape(
+    layout: FileLayout,
+    *,
+    wide: str = "",
+    long: str = "",
+    where: str = "",
+    assume_u: float | str = "",
+    skip_lines: str = "",
+) -> FileLayout:
+    """Return a layout with the shape that options say; raises LayoutError."""
+    names = tuple(part.strip() for part in long.split("=")) if long else None
+    if names is not None and (len(names) != 2 or not all(names)):
+        raise LayoutError(f"--long {long}: write NAMES=VALUES, such as variable=value")
+    if skip_lines and not skip_lines.isdecimal():
+        raise LayoutError(f"--skip-lines {skip_lines}: must be a number of lines, such as 4")
+    return layout._replace(
+        wide=tuple(each.strip() for each in wide.split(",") if each.strip()),
+        long=None if names is None else (names[0], names[1]),
+        where=tuple(_test_of(each) for each in where.split(",") if each.strip()),
+        assume_u=_assumed(str(assume_u)) if assume_u else None,
+        skip_lines=int(skip_lines or 0),
+    )
+
+
+def _test_of(text: str) -> tuple[str, Test]:
+    """Return the column and the test of ``qc=0|1`` or ``qc!=9``; numbers are equal as numbers."""
+    name, separator, wanted = text.partition("=")
+    if not separator or not name.rstrip("!").strip():
+        raise LayoutError(f"--where {text}: write COLUMN=TEXT, such as qc=0")
+    texts = {_alike(each) for each in wanted.split("|")}
+    is_wanted = not name.endswith("!")
+    return name.rstrip("!").strip(), lambda cell: (_alike(cell) in texts) is is_wanted
+
+
+def _alike(text: str) -> float | str:
+    """Return what is equal for two cells that say the same."""
+    return float(text) if is_number(text.strip()) else text.strip()
+
+
+def _assumed(text: str) -> AssumedU:
+    """Return the u of ``0.5``, ``5 %`` or ``3 + 10 %``; raises LayoutError."""
+    match = _ASSUMED.fullmatch(text)
+    assumed = AssumedU(*(float(match[at] or 0.0) for at in (1, 2))) if match else AssumedU(0, 0)
+    if not max(assumed) > 0.0:
+        raise LayoutError(
+            f"--assume-u {text}: write a standard uncertainty such as 0.5, a share of the value "
+            "such as 5%, or both: '3 + 10%'"
+        )
+    return assumed._replace(share=assumed.share / 100.0)
 
 
 def early_times(latest: float, how: str = "name it with --time-start") -> str:

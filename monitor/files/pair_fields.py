@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -39,7 +40,14 @@ _OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "sensor": ("sensor_id", "device", "device_id", "node", "station"),
     "u_reference": ("u_ref", "reference_u", "sigma_reference"),
 }
+_KINDS: Final = ("variable", "parameter", "metric", "measure", "output_type_id", "quantile", "name")
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
+_UNIT: Final = re.compile(r"(.*\S)\s*[\[(]([^\[\]()]*)[\])]")
+# Fields of distributions: several columns, a level each in per cent or as a share.
+_IN_UNIT: Final = ("value", "reference", "u", "lower", "upper", "u_reference")
+MEMBERS: Final = "members"
+QUANTILES: Final = "quantiles"
+_LEVEL: Final = re.compile(r"q?_?(0?\.\d+)")
 NOT_STANDARD: Final = "U is an expanded uncertainty; divide it by its k"
 COLUMNS_HELP: Final = "which column holds what, such as value=y_pred,u=y_std,reference=y_true"
 
@@ -55,7 +63,8 @@ def parse_columns(text: str, fields: Iterable[str] = USUAL) -> dict[str, str]:
     given: dict[str, str] = {}
     for each in filter(None, (part.strip() for part in text.split(","))):
         field, _, column = (part.strip() for part in each.partition("="))
-        if field not in fields or not column:
+        is_spread = fields is USUAL and (field in (MEMBERS, QUANTILES) or level_in(field))
+        if not (field in fields or is_spread) or not column:
             raise ColumnsError(
                 f"--columns {each}: write FIELD=COLUMN, where FIELD is one of {', '.join(fields)}"
             )
@@ -69,15 +78,56 @@ def fields_of(path: Path, names: Sequence[str], given: Mapping[str, str]) -> dic
     ``names`` are those of its columns (:func:`column_name`); ``given`` names the columns of some
     fields.
     """
-    named = {field: known_column(path, names, name) for field, name in given.items()}
+    named = {
+        field: known_column(path, names, name) for field, name in given.items() if field in USUAL
+    }
+    plain = {plain_name(name): name for name in names} | {name: name for name in names}
     chosen = {
-        field: name
+        field: plain[name]
         for field, usual in USUAL.items()
         if field not in named
         for name in usual[::-1]
-        if name in names and name not in named.values()
+        if name in plain and plain[name] not in named.values()
     }
     return chosen | named
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a column without the unit in brackets after it."""
+    match = _UNIT.fullmatch(name)
+    return match[1] if match else name
+
+
+def unit_in(name: str) -> str:
+    """Return the unit in brackets after the name of a column, empty if there is none."""
+    match = _UNIT.fullmatch(name)
+    return match[2].strip() if match else ""
+
+
+def level_in(name: str) -> float:
+    """Return the level of a column of quantiles such as q0.05 or 0.05; 0 if it is none."""
+    match = _LEVEL.fullmatch(name)
+    return float(match[1]) if match else 0.0
+
+
+def common_unit(path: Path, columns: Mapping[str, str]) -> str:
+    """Return the unit that the names of columns state, by field; raises FileError for two units."""
+    stated = {name: unit_in(name) for field, name in columns.items() if field in _IN_UNIT}
+    units = {unit: name for name, unit in stated.items() if unit}
+    if len(units) > 1:
+        (unit, name), (other, second) = [*units.items()][:2]
+        raise FileError(
+            f"{path}:1:{second}: is in {other!r}, {name} in {unit!r}; convert one of them"
+        )
+    return next(iter(units), "")
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the names that a pattern such as ``sensor_*`` fits, and what ``*`` stands for."""
+    parts = map(re.escape, column_name(pattern).split("*"))
+    form = re.compile("(.*)".join(parts))
+    matches = ((name, form.fullmatch(plain_name(name)) or form.fullmatch(name)) for name in names)
+    return [(name, "".join(match.groups()[:1])) for name, match in matches if match and name]
 
 
 def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -94,6 +144,8 @@ def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[st
 def known_column(path: Path, names: Sequence[str], name: str) -> str:
     """Return the name of an existing column, as the table has it; raises FileError."""
     name = column_name(name)
+    if name not in names:
+        name = next((each for each in names if plain_name(each) == name), name)
     refuse_doubled(path, names, [name])
     if name not in names:
         near = get_close_matches(name, names, 1)
@@ -112,6 +164,7 @@ def check_fields(
     ``stated``: there are distributions, ``centred``: with a value.
     """
     remedy = "say which is meant, such as --columns value=y_pred,u=y_std,reference=y_true"
+    remedy += shape_hint(names)
     bare = {"lower", "upper"} <= chosen.keys()
     for field in ("value", "reference"):
         if field not in chosen and not (field == "value" and (bare or centred)):
@@ -128,5 +181,20 @@ def check_fields(
             )
         raise FileError(
             f"{path}:1: no uncertainty is stated: add a column u, or lower and upper (and p or "
-            f"alpha); there are {listing(names)}; or {remedy}"
+            f"alpha), or give --assume-u 5%; there are {listing(names)}; or {remedy}"
         )
+
+
+def shape_hint(names: Sequence[str]) -> str:
+    """Return how to read a table whose names look as if it had not one pair in a row."""
+    stems: dict[str, list[str]] = {}
+    for name in names:
+        stems.setdefault(re.sub(r"\d+", "*", name, count=1), []).append(name)
+    many = max(stems.items(), key=lambda each: len(each[1]), default=("", []))
+    if "*" in many[0] and len(many[1]) > 1:
+        return (
+            f". {', '.join(many[1][:2])} ... may be a sensor each (--wide '{many[0]}') or members "
+            f"of an ensemble (--columns members='{many[0]}')"
+        )
+    kind = next((name for name in names if name in _KINDS), "")
+    return f". If {kind} says what a row holds: --long {kind}=value" if kind else ""

@@ -19,14 +19,17 @@ import numpy as np
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX, Rejected, check_name
 from monitor.files.arrow_csv import ArrowTexts
-from monitor.files.cells import CRPS, Chunk, Claims, Coded, encoded_column, table_chunks
+from monitor.files.cells import Chunk, Coded, as_texts, encoded_column, table_chunks
+from monitor.files.distributions import CRPS, Claims
 from monitor.files.input_file import (
     FileError,
     Mistakes,
     all_numbers,
     all_seconds,
     file_label,
+    is_parquet,
     listing,
+    logger_notes,
     refuse_doubled,
     says_nothing,
     unused_columns,
@@ -39,7 +42,14 @@ from monitor.files.pair_checks import (
     rows_lacking,
     value_or_middle,
 )
-from monitor.files.pair_fields import check_fields, fields_of, known_column, overlooked
+from monitor.files.pair_fields import (
+    check_fields,
+    common_unit,
+    fields_of,
+    known_column,
+    overlooked,
+    unit_in,
+)
 from monitor.files.paired_columns import (
     NameNumbers,
     PairTable,
@@ -48,6 +58,7 @@ from monitor.files.paired_columns import (
     numbered,
     zero_where_empty,
 )
+from monitor.files.shapes import ShapedTable, shaped
 
 _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
 _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)
@@ -75,14 +86,11 @@ def read_pairs(
     """
     path = Path(path)
     mistakes = Mistakes(path)
+    notes = [] if is_parquet(path) else logger_notes(path, layout.skip_lines)
     with table_chunks(path, mistakes, layout) as (names, chunks):
-        fields = fields_of(path, names, layout.columns)
-        claims = Claims(path, names, layout)
-        check_fields(path, names, fields, stated=bool(claims), centred=claims.have_value)
-        covariates = [known_column(path, names, each) for each in covariates]
-        refuse_doubled(path, names, {*fields.values(), *claims.columns, CRPS})
-        gathered = _Gathered(path, names, fields, mistakes, claims, covariates, layout)
-        for chunk in chunks(gathered.used):
+        table = shaped(ShapedTable(path, names, chunks, layout.columns, mistakes, notes), layout)
+        gathered = _Gathered(table, layout, covariates)
+        for chunk in table.chunks(gathered.used):
             gathered.add(chunk)
             watch(len(chunk.lines))
     return gathered.table()
@@ -91,32 +99,37 @@ def read_pairs(
 class _Gathered:
     """The columns of a file while it is read, chunk after chunk."""
 
-    def __init__(
-        self,
-        path: Path,
-        names: Sequence[str],
-        fields: Mapping[str, str],
-        mistakes: Mistakes,
-        claims: Claims,
-        covariates: Sequence[str],
-        layout: FileLayout,
-    ) -> None:
+    def __init__(self, table: ShapedTable, layout: FileLayout, covariates: Sequence[str]) -> None:
+        path, names = table.path, table.names
+        self._fields: Final = fields_of(path, names, table.columns)
+        self._claims: Final = Claims(path, names, {**table.columns, **self._fields}, layout)
+        stated = bool(self._claims) or layout.assume_u is not None
+        centred = self._claims.have_value
+        check_fields(path, names, self._fields, stated=stated, centred=centred)
+        self._covariates: Final = [known_column(path, names, each) for each in covariates]
+        refuse_doubled(path, names, {*self._fields.values(), *self._claims.columns, CRPS})
+        written = {
+            field: table.mistakes.written.get(name, name) for field, name in self._fields.items()
+        }
+        self._unit: Final = common_unit(path, written)
+        if unit_in(written.get("time", "")).upper() in ("UTC", "GMT", "Z"):
+            layout = layout._replace(time_zone=layout.time_zone or "UTC")
         self._layout: Final = layout
         self._seconds: Final = layout.seconds_of()
-        self._claims: Final = claims
-        self._covariates: Final = covariates
         self._names: Final = names
-        self._fields: Final = fields
         self._path: Final = path
-        self._mistakes: Final = mistakes
-        self._columns: dict[str, list[Float]] = {name: [] for name in ("time", *_KEPT, *covariates)}
+        self._mistakes: Final = table.mistakes
+        self._shape_notes: Final = table.notes
+        self._columns: dict[str, list[Float]] = {
+            name: [] for name in ("time", *_KEPT, *self._covariates)
+        }
         self._series: list[Int] = []
         self._named: Final[dict[str, list[NameNumbers]]] = {
-            field: [] for field in _NAMED if field in fields
+            field: [] for field in _NAMED if field in self._fields
         }
         self._known: dict[tuple[str, str], int] = {}
         self._units: dict[int, str] = {}
-        self._rows = self._lost = 0
+        self._rows = self._lost = self._assumed = 0
         self._lacking = ""
 
     @property
@@ -174,6 +187,10 @@ class _Gathered:
                 chunk.lines,
                 self._mistakes,
             )
+        if self._layout.assume_u is not None:
+            bare = np.isnan(known["u"]) & (np.isnan(known["lower"]) | np.isnan(known["upper"]))
+            self._assumed += int(np.count_nonzero(bare))
+            known["u"] = np.where(bare, self._layout.assume_u.of(known["value"]), known["u"])
         for at, field, fault in row_faults(known):
             for row in np.flatnonzero(at).tolist():
                 column = self._fields.get(field) or self._claims.column_of(field)
@@ -223,6 +240,9 @@ class _Gathered:
         )
 
     def _notes(self) -> Iterator[str]:
+        yield from self._shape_notes
+        if self._assumed:
+            yield f"{self._path}: u is assumed, not stated, in {self._assumed} rows (--assume-u)"
         unused = unused_columns(self._names, self.used)
         if unused:
             yield f"{self._path}: columns not used: {listing(unused)}"
@@ -292,10 +312,7 @@ class _Gathered:
         name = self._fields.get(field)
         if name is None:
             return None
-        cells = chunk.cells[name]
-        if isinstance(cells, np.ndarray):
-            return ["" if np.isnan(each) else f"{each:.17g}" for each in cells.tolist()]
-        return cells
+        return as_texts(chunk.cells[name])
 
     def _one_by_one(
         self, name: str, cells: Sequence[str], lines: Sequence[int], read: Callable[[str], float]
@@ -310,7 +327,7 @@ class _Gathered:
 
     def _index(self, chunk: Chunk) -> Int:
         """Return the series of each row; names and units are checked at their first occurrence."""
-        names = (file_label(self._path), "value", "")
+        names = (file_label(self._path), "value", self._unit)
         fields = zip(("sensor", "quantity", "unit"), names, strict=True)
         columns = [self._coded(field, chunk, usual) for field, usual in fields]
         shape = [len(column.texts) for column in columns]

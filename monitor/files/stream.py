@@ -141,8 +141,9 @@ class Stream(Iterator[Reading | Reference]):
 
     def _read(self) -> Iterator[Reading | Reference]:
         mistakes, good = Mistakes(self.path), 0
-        json_lines = is_json_lines(self.path)
-        with opened(self.path) as text:
+        skipped = self._layout.skip_lines
+        json_lines = is_json_lines(self.path, skipped)
+        with opened(self.path, skipped) as text:
             source = self._json_source(text) if json_lines else self._csv_source(text)
             for line, content in source.lines:
                 try:
@@ -159,7 +160,8 @@ class Stream(Iterator[Reading | Reference]):
         self.notes += mistakes.notes(good + len(mistakes))
 
     def _csv_source(self, text: TextIO) -> _Source:
-        table = rows(text, decimal_comma=self._layout.decimal_comma)
+        layout = self._layout
+        table = rows(text, decimal_comma=layout.decimal_comma, skipped=layout.skip_lines)
         names = header(self.path, table)
         for needed in ("time", "kind", "value"):
             if needed not in names:
@@ -173,12 +175,13 @@ class Stream(Iterator[Reading | Reference]):
             self.notes.append(f"{self.path}: columns not used: {listing(unused)}")
         texts = [(at, name) for at, name in enumerate(names) if name in _TEXTS]
         numbers = [(at, name) for at, name in enumerate(names) if name in _NUMBERS]
-        width, number = len(names), self._layout.number
+        width, number = len(names), layout.number
         parse = partial(_of_cells, width=width, texts=texts, numbers=numbers, number=number)
         return _Source(table, parse)
 
     def _json_source(self, text: TextIO) -> _Source:
-        lines = ((at, content) for at, content in enumerate(text, start=1) if content.strip())
+        first = 1 + self._layout.skip_lines
+        lines = ((at, content) for at, content in enumerate(text, first) if content.strip())
         return _Source(lines, partial(_of_json, unused=self._unused))
 
     def _observation(self, stated: _Stated) -> Reading | Reference:

@@ -20,7 +20,7 @@ from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
-from monitor.files.cells import CRPS, of_distributions
+from monitor.files.distributions import CRPS, of_distributions
 from monitor.files.input_file import EXPANDED, all_seconds, listing
 from monitor.files.layout import early_times
 from monitor.files.pair_checks import (

@@ -90,7 +90,7 @@ def read(
     ``layout`` says how it is written, ``covariates`` names further numeric columns.
     """
     with rows_read() as watch:
-        kind = detect(path, layout.columns)
+        kind = detect(path, layout)
         if kind == "messages":
             how = "`monitor replay --direct` brings them into a journal, `monitor export` out of it"
             raise FileError(f"{path}: holds raw messages, not pairs; {how}")

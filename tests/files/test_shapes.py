@@ -1,0 +1,202 @@
+"""Tables of other shapes than one pair a row give the pairs of the plain table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from monitor.files import FileError, FileLayout, arrow_csv, read_pairs
+from monitor.files.layout import LayoutError, with_shape
+from monitor.files.pair_fields import parse_columns
+from monitor.files.paired_columns import PairTable
+
+HOURS = pd.date_range("2026-03-01", periods=12, freq="h", tz="UTC")
+RANDOM = np.random.default_rng(5)
+PLAIN = pd.DataFrame(
+    {
+        "time": [f"{each:%Y-%m-%dT%H:%M:%SZ}" for each in HOURS] * 2,
+        "sensor": ["Node_A"] * 12 + ["Node_B"] * 12,
+        "value": RANDOM.normal(20.0, 3.0, 24).round(3),
+        "u": RANDOM.uniform(0.5, 1.0, 24).round(3),
+        "reference": [*RANDOM.normal(20.0, 3.0, 12).round(3)] * 2,
+    }
+)
+
+
+def layout(columns: str = "", **shape: str) -> FileLayout:
+    return with_shape(FileLayout(parse_columns(columns)), **shape)
+
+
+def pairs_of(table: PairTable) -> set[tuple[object, ...]]:
+    names = [table.names[at][0] for at in table.series]
+    columns = (table.time, table.value, table.u, table.lower, table.p, table.reference)
+    return set(zip(names, *(np.nan_to_num(each).tolist() for each in columns), strict=True))
+
+
+@pytest.fixture(params=["csv", "jsonl", "parquet", "by columns"])
+def file_of(request, tmp_path, monkeypatch):
+    """Write a frame in one of the formats."""
+    if request.param in ("parquet", "by columns"):
+        pytest.importorskip("pyarrow", reason="install it with: pip install '.[parquet]'")
+    if request.param == "by columns":
+        monkeypatch.setattr(arrow_csv, "LEAST_BYTES", 1)
+
+    def write(frame: pd.DataFrame, name: str = "table"):
+        path = tmp_path / f"{name}.{request.param[:7].replace('by colu', 'csv')}"
+        if path.suffix == ".jsonl":
+            frame.to_json(path, orient="records", lines=True, double_precision=15)
+        elif path.suffix == ".parquet":
+            frame.to_parquet(path)
+        else:
+            frame.to_csv(path, index=False)
+        return path
+
+    return write
+
+
+def plain(file_of) -> set[tuple[object, ...]]:
+    return pairs_of(read_pairs(file_of(PLAIN, "plain")))
+
+
+def test_a_column_for_each_sensor(file_of):
+    wide = PLAIN[:12][["time", "reference"]].copy()
+    for name in ("Node_A", "Node_B"):
+        rows = PLAIN[PLAIN["sensor"] == name]
+        wide[name], wide[f"u_{name[-1]}"] = rows["value"].to_numpy(), rows["u"].to_numpy()
+
+    table = read_pairs(file_of(wide), layout("u=u_*", wide="node_*"))
+
+    assert pairs_of(table) == plain(file_of)
+    assert table.names == (("Node_A", "value"), ("Node_B", "value"))
+
+
+def test_a_column_for_each_quantity_of_each_sensor(file_of):
+    wide = PLAIN.rename(columns={"value": "inT [degC]", "reference": "true_in"}).drop(columns="u")
+
+    table = read_pairs(file_of(wide), layout("reference=true_*", wide="*T", assume_u="2"))
+
+    assert table.names == (("Node_A", "inT"), ("Node_B", "inT"))
+    assert table.units == ("degC", "degC")
+    assert table.value.tolist() == PLAIN["value"].tolist()
+    assert set(table.u) == {2.0}
+
+
+def test_a_row_for_each_number(file_of):
+    long = PLAIN.melt(["time", "sensor"], var_name="Variable", value_name="Number")
+    long["record"] = range(len(long))
+    shuffled = long.sample(frac=1.0, random_state=1)
+
+    for rows in (long, shuffled):
+        table = read_pairs(file_of(rows), layout(long="variable=number"))
+        assert pairs_of(table) == plain(file_of)
+
+
+def test_quantiles_in_rows_and_a_station_among_the_sensors(file_of):
+    levels = (0.025, 0.5, 0.975)
+    rows = [
+        ("2026-03-01T00:00:00Z", kind, level, 10.0 + at + shift, 10.5 + at)
+        for at in range(3)
+        for kind, shifts in (("quantile", (-2.0, 0.0, 2.0)), ("mean", (0.0,)))
+        for level, shift in zip(levels if kind == "quantile" else ("",), shifts, strict=True)
+    ]
+    names = ["end", "output_type", "output_type_id", "value", "observed"]
+    frame = pd.DataFrame(rows, columns=names).astype({"output_type_id": str})
+
+    table = read_pairs(
+        file_of(frame),
+        layout("reference=observed", long="output_type_id=value", where="output_type=quantile"),
+    )
+    assert table.value.tolist() == [10.0, 11.0, 12.0]
+    assert (table.upper - table.lower).tolist() == [4.0] * 3
+    assert table.p.tolist() == [0.95] * 3
+    assert table.notes[0].endswith("--where leaves out 3 of 12 rows")
+
+    stations = PLAIN[["time", "sensor", "value"]].rename(columns={"sensor": "site"})
+    station = stations[:12].assign(site="REF", value=PLAIN["reference"][:12])
+    both = file_of(pd.concat([stations, station]), "stations")
+    shape = layout("reference=ref", long="site=value", wide="node_*", assume_u="1")
+    found = read_pairs(both, shape)
+    assert found.value.tolist() == PLAIN["value"].tolist()
+    assert found.reference.tolist() == PLAIN["reference"].tolist()
+
+
+def test_rows_are_chosen_by_their_texts_and_numbers(file_of):
+    frame = PLAIN.assign(qc=[0, 1, 9] * 8, flag=["ok", "bad"] * 12)
+
+    def rows(where):
+        return read_pairs(file_of(frame), layout(where=where)).value.tolist()
+
+    assert (
+        rows("qc=0|1.0,flag!=bad")
+        == PLAIN["value"][(frame["qc"] < 9) & (frame["flag"] == "ok")].tolist()
+    )
+    with pytest.raises(FileError, match=r"there is no such column .is it flag"):
+        rows("flagg=ok")
+
+
+def test_a_date_and_a_clock_in_two_columns_are_one_time(file_of):
+    frame = PLAIN.drop(columns="time").assign(
+        **{"Date": "3/1/2026", "Time (UTC)": [f"{at}:00" for at in range(12)] * 2}
+    )
+    named = layout("time=Date+Time (UTC)")._replace(time_format="%m/%d/%Y %H:%M")
+
+    assert pairs_of(read_pairs(file_of(frame), named)) == plain(file_of)
+    assert pairs_of(read_pairs(file_of(frame), named._replace(columns={}))) == plain(file_of)
+    whole = PLAIN.assign(date="2026-03-01")
+    assert pairs_of(read_pairs(file_of(whole, "whole"))) == plain(file_of)
+
+
+def test_rows_of_one_name_twice_are_told_apart_or_left_out(file_of):
+    long = pd.DataFrame(
+        {"id": [1, 1, 1, 1], "name": ["value", "u", "reference", "u"], "x": [1.0, 2.0, 3.0, 4.0]}
+    )
+
+    table = read_pairs(file_of(long), layout("reference_id=id", long="name=x"))
+
+    assert (table.value.tolist(), table.u.tolist()) == ([1.0], [2.0])
+    assert "x: is a second 'u' of one id" in table.notes[-1]
+    with pytest.raises(FileError, match="--long needs a column that tells which rows belong"):
+        read_pairs(file_of(long), layout(long="name=x"))
+
+
+def test_u_that_is_assumed_stands_where_none_is_stated_and_is_said(file_of):
+    frame = PLAIN.assign(u=[1.0, None] * 12)
+
+    table = read_pairs(file_of(frame), layout(assume_u="3 + 10 %"))
+
+    wanted = np.where(frame["u"].isna(), 3.0 + 0.1 * frame["value"].abs(), 1.0)
+    np.testing.assert_allclose(table.u, wanted)
+    assert table.notes[0].endswith("u is assumed, not stated, in 12 rows (--assume-u)")
+    assert set(read_pairs(file_of(frame), layout(assume_u="0.25")).u) == {1.0, 0.25}
+    share = read_pairs(file_of(frame), layout(assume_u="5%"))
+    np.testing.assert_allclose(share.u[1::2], 0.05 * frame["value"][1::2].abs())
+
+
+@pytest.mark.parametrize(
+    ("shape", "told"),
+    [
+        ({"assume_u": "much"}, "--assume-u much: write a standard uncertainty such as 0.5"),
+        ({"assume_u": "0%"}, "--assume-u 0%"),
+        ({"long": "a"}, "--long a: write NAMES=VALUES"),
+        ({"where": "qc"}, "--where qc: write COLUMN=TEXT"),
+        ({"skip_lines": "x"}, "--skip-lines x: must be a number of lines"),
+    ],
+)
+def test_an_option_that_cannot_be_read_is_told(shape, told):
+    with pytest.raises(LayoutError) as caught:
+        layout(**shape)
+    assert str(caught.value).startswith(told)
+
+
+def test_a_refusal_names_the_option_that_would_read_the_table(written):
+    def told(text):
+        with pytest.raises(FileError) as caught:
+            read_pairs(written(text))
+        return str(caught.value)
+
+    assert "(--wide 'cell_*') or members" in told("time,reference,cell_1,cell_2\n1,1,1,1\n")
+    assert "--long variable=value" in told("time,reference,variable,x\n1,1,u,1\n")
+    assert "--assume-u 5%" in told("value,reference\n1,1\n")
+    with pytest.raises(FileError, match="no column is one of --wide q_"):
+        read_pairs(written("a,reference\n1,1\n"), layout(wide="q_*"))
