@@ -43,6 +43,11 @@ _DATE_AND_CLOCK: Final = re.compile(
     re.ASCII,
 )
 
+_RFC_2822: Final = re.compile(
+    r"([A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(:\d\d)? ([+-]\d{4}|GMT|UTC|UT)",
+    re.ASCII,
+)
+
 _NATIVE_HINT: Final = (
     "not a text such as 2026-03-01T06:12:44Z; a source with decoder json and a map reads numbers "
     "too (time_unit: ms)"
@@ -146,6 +151,12 @@ def parsed(text: str, layout: str = "") -> datetime:
     try:
         return msgspec.convert(text, datetime)
     except msgspec.ValidationError:
+        if _RFC_2822.fullmatch(text):
+            from email.utils import parsedate_to_datetime  # noqa: PLC0415 - few write such times
+
+            return parsedate_to_datetime(text)
+        if text.endswith((" UTC", " GMT")):
+            text = f"{text[:-4].rstrip()}+00:00"
         return datetime.fromisoformat(text)
 
 
@@ -202,6 +213,8 @@ class _Text(NamedTuple):
     def refused(self, hint: str = "") -> Rejected:
         """Return why it is not a time."""
         wanted = f"of the layout {self.layout!r}" if self.layout else "an ISO 8601 time"
+        if not (self.layout or hint):
+            hint = "; name its layout with time_layout (of a file: --time-format)"
         return Rejected("bad_field", f"{self.what} {self.text[:60]!r} is not {wanted}{hint}")
 
     def refuse_date_and_clock(self) -> None:

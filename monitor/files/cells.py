@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TextIO
 import numpy as np
 
 from monitor.core.collecting import without_collecting
-from monitor.core.model import NAN, Float, Int
+from monitor.core.model import Float, Int
 from monitor.decode.checks import Rejected
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError, install_hint
@@ -285,19 +285,18 @@ def _local_times(
     name: str,
     column: Any,  # noqa: ANN401
     layout: FileLayout,
-) -> Float:
+) -> Sequence[str]:
+    """Return times without a zone as the texts that the layout reads."""
     if not layout.time_zone:
         raise FileError(
             f"{path}:1:{name}: has times without a zone; give it as --time-zone, or when you write "
             f"the file, such as df[{name!r}].dt.tz_localize('UTC')"
         )
-    read, times = layout.reader(), np.full(len(column), NAN)
-    for at, each in enumerate(column.to_pylist()):
-        try:
-            times[at] = NAN if each is None else read(each, name)
-        except Rejected as error:
-            raise FileError(f"{path}:{at + 1}:{name}: {error.detail}") from error
-    return times
+    form = layout.time_format
+    return [
+        "" if each is None else each.strftime(form) if form else each.isoformat()
+        for each in column.to_pylist()
+    ]
 
 
 # -- what a file holds ----------------------------------------------------------------------------

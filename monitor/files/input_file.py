@@ -63,8 +63,8 @@ class FileError(MonitorError):
         self.mistakes: Final = mistakes
 
 
-class _AmbiguousError(ValueError):
-    """A file has cells whose points may be decimal points or separate thousands."""
+class AmbiguousError(Exception):
+    """A file has cells whose points or commas may be decimal or separate thousands."""
 
 
 class RowError(Exception):
@@ -167,7 +167,7 @@ def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
         raise FileError(f"{name}: the gzip file is damaged or cut short: {error}") from error
     except csv.Error as error:
         raise FileError(f"{name}: is not CSV: {error}") from error
-    except _AmbiguousError as error:
+    except AmbiguousError as error:
         raise FileError(f"{name}:{error}") from error
 
 
@@ -240,7 +240,7 @@ def _written_blocks(text: Iterable[str], separator: str, skipped: int) -> Iterat
 
 
 def _pointed(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield rows with decimal points for decimal commas; raises _AmbiguousError."""
+    """Yield rows with decimal points for decimal commas; raises AmbiguousError."""
     has_commas = False
     for lines, written in blocks:
         block = [_with_points(cells) for cells in written]
@@ -251,7 +251,7 @@ def _pointed(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _refuse_thousands(lines: Sequence[int], block: Sequence[list[str]]) -> None:
-    """Raise _AmbiguousError for a cell such as 1.022 in a file with decimal commas."""
+    """Raise AmbiguousError for a cell such as 1.022 in a file with decimal commas."""
     for line, cells in zip(lines, block, strict=True):
         for cell in cells:
             if "." in cell and _THOUSANDS.fullmatch(cell.strip()):
@@ -261,7 +261,7 @@ def _refuse_thousands(lines: Sequence[int], block: Sequence[list[str]]) -> None:
                     f"{parted}"
                 )
                 how = "give --decimal-comma if points separate thousands, else write no commas"
-                raise _AmbiguousError(f"{line}: {fault}; {how}")
+                raise AmbiguousError(f"{line}: {fault}; {how}")
 
 
 def _states_anything(cells: list[str]) -> bool:

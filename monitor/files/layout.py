@@ -10,8 +10,9 @@ import argparse
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple, Protocol
+from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -19,15 +20,18 @@ from monitor.core.formatting import instant
 from monitor.core.model import Float
 from monitor.decode.checks import VALUE_MAX, Rejected
 from monitor.decode.spec import MapError
-from monitor.decode.time import Reader, is_number, reader
+from monitor.decode.time import Reader, is_number, parsed, reader
 from monitor.errors import USAGE, MonitorError
-from monitor.files.input_file import number, seconds
+from monitor.files.input_file import AmbiguousError, number, seconds
 from monitor.files.pair_fields import COLUMNS_HELP, USUAL, parse_columns
 
 _BLANKS: Final = " \u00a0\u202f\u2009'\u2019"  # that separate thousands
 _ASSUMED: Final = re.compile(
     r"\s*(?:(\d*\.?\d+(?:[eE][-+]?\d+)?)(?![\d.]*\s*%))?\s*\+?\s*(?:(\d*\.?\d+)\s*%)?\s*", re.ASCII
 )
+_DAY_0: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - of no zone
+_DAY_2000: Final = 36_526.0
+_DAY_2100: Final = 73_051.0
 _EARLY: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
 
 
@@ -40,6 +44,9 @@ def _number_pattern(separators: str, comma: str) -> re.Pattern[str]:
 
 
 _NUMBER: Final = _number_pattern(_BLANKS, "[.,]")
+_POINT_NUMBER: Final = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?", re.ASCII)
+_IS_THOUSANDS: Final = re.compile(r",.*[,.]")  # 1,021 may be a decimal number
+_NO_BLANKS: Final = str.maketrans("", "", _BLANKS)
 _COMMA_NUMBER: Final = _number_pattern(f"{_BLANKS}.", ",")
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
 
@@ -76,9 +83,10 @@ class FileLayout(NamedTuple):
 
     ``time_zone`` is that of times without one, ``time_format`` in the format of strptime; numbers
     are seconds after ``time_start`` (s since 1970 UTC) if that is given. With ``decimal_comma`` a
-    point separates thousands. Of the ``skip_lines`` before the header nothing is read. Rows count
-    ``where`` columns pass their tests; ``long`` is a column of names and one of values, ``wide``
-    are patterns of columns that stand for a sensor each (:mod:`monitor.files.shapes`).
+    point separates thousands, with ``decimal_point`` a comma. The ``skip_lines`` above the header
+    are not read. Rows count if ``where`` columns pass their tests; ``long`` is a column of names
+    and one of values, ``wide`` are patterns of columns that are a sensor each
+    (:mod:`monitor.files.shapes`).
     """
 
     columns: Mapping[str, str] = _NO_COLUMNS
@@ -86,6 +94,7 @@ class FileLayout(NamedTuple):
     time_format: str = ""
     decimal_comma: bool = False
     time_start: float | None = None
+    decimal_point: bool = False
     skip_lines: int = 0
     where: tuple[tuple[str, Test], ...] = ()
     long: tuple[str, str] | None = None
@@ -105,13 +114,19 @@ class FileLayout(NamedTuple):
             option = "--time-zone" if error.place == ("time_zone",) else "--time-format"
             raise LayoutError(f"{option}: {error}") from error
 
-    def seconds_of(self) -> Callable[[str], float]:
-        """Return a function from a text to s since 1970 UTC, which raises ValueError."""
+    def seconds_of(self, *, days: bool = False) -> Callable[[str], float]:
+        """Return a function from a text to s since 1970 UTC, which raises ValueError.
+
+        ``days``: numbers are those of a spreadsheet.
+        """
         read = self.reader()
+        read_day = reader("none", self.time_zone)
 
         def stated(text: str) -> float:
+            text = text.strip()
+            if days and is_number(text):
+                return _of_day(text, read_day)
             try:
-                text = text.strip()
                 if self.time_start is not None and is_number(text):
                     return self.time_start + float(text)
                 is_usual = self.usual_times and not is_number(text)
@@ -125,8 +140,25 @@ class FileLayout(NamedTuple):
 
         return stated
 
+    def shift(self, text: str, time: float) -> float:
+        """Return by how many seconds the same clock shows a time again, 0 if it does not."""
+        local = datetime.fromtimestamp(time, ZoneInfo(self.time_zone))
+        before, after = local.utcoffset(), local.replace(fold=1).utcoffset()
+        if before is None or after is None or before <= after:
+            return 0.0
+        text = text.strip()
+        has_zone = not is_number(text) and parsed(text, self.time_format).tzinfo is not None
+        return 0.0 if has_zone else (before - after).total_seconds()
+
     def number(self, text: str) -> float:
-        """Return the number that a cell states; raises ValueError with a sentence."""
+        """Return the number that a cell states; raises ValueError with a sentence.
+
+        Raises AmbiguousError where all cells may mean something else.
+        """
+        if text.lstrip().startswith(tuple("<>≤≥")):
+            raise ValueError(f"{text.strip()[:40]!r} is a limit, not a value")
+        if self.decimal_point and _POINT_NUMBER.fullmatch(text.strip()):
+            return number(text.replace(",", ""))
         if self.decimal_comma:
             stated = typed_number(text, decimal_comma=True)
             if abs(stated) > VALUE_MAX:
@@ -134,12 +166,44 @@ class FileLayout(NamedTuple):
             return stated
         try:
             return number(text)
-        except ValueError as error:
-            hint = ", or give --decimal-comma" if _COMMA_NUMBER.fullmatch(text.strip()) else ""
-            raise ValueError(f"{error}{hint}") from error
+        except ValueError:
+            if (with_thousands := _with_thousands(text.strip())) is None:
+                raise
+            return with_thousands
+
+
+def _with_thousands(text: str) -> float | None:
+    """Return a number with separated thousands, None if it is none; raises AmbiguousError."""
+    is_pointed = _POINT_NUMBER.fullmatch(text) is not None
+    if is_pointed and _IS_THOUSANDS.search(text):
+        return number(text.replace(",", ""))
+    if "," not in text and _NUMBER.fullmatch(text):
+        return number(text.translate(_NO_BLANKS))
+    if _COMMA_NUMBER.fullmatch(text) and "," in text:
+        point = "give --decimal-point if commas separate thousands, " if is_pointed else ""
+        raise AmbiguousError(f"{text[:40]!r} is not a number; {point}or give --decimal-comma")
+    return None
 
 
 AS_USUAL: Final = FileLayout()
+
+
+def _of_day(text: str, read: Reader) -> float:
+    """Return the time of a spreadsheet's day; raises ValueError if it has no zone."""
+    day = _DAY_0 + timedelta(milliseconds=round(float(text) * 86_400_000.0))
+    try:
+        return read(day.isoformat(timespec="milliseconds"), "time")
+    except Rejected as error:
+        raise ValueError(
+            f"{text[:40]!r} is a day of a spreadsheet ({day:%Y-%m-%d %H:%M}) and has no zone; give "
+            "it as --time-zone; if it is seconds since 1970, give --time-start 1970-01-01T00:00Z"
+        ) from error
+
+
+def are_days(first: str) -> bool:
+    """Return whether times are a spreadsheet's days, of 2000 to 2099, by the first of them."""
+    first = first.strip()
+    return is_number(first) and _DAY_2000 <= float(first) < _DAY_2100
 
 
 _SHAPES: Final = (
@@ -187,13 +251,18 @@ def notation_arguments(parser: TakesOptions) -> None:
         action="store_true",
         help="read 1.021,5 as 1021.5 (21,5 needs no option)",
     )
+    parser.add_argument(
+        "--decimal-point",
+        action="store_true",
+        help="read 1,021 as 1021 (1,021.5 needs no option)",
+    )
 
 
 def refuse_layout(options: argparse.Namespace) -> None:
     """Raise LayoutError if an option says how a table is written, where a daemon is asked."""
     shapes = (option[2:].replace("-", "_") for option, _, _ in _SHAPES)
     for name in (
-        *("columns", "time_zone", "time_format", "time_start", "decimal_comma"),
+        *("columns", "time_zone", "time_format", "time_start", "decimal_comma", "decimal_point"),
         *shapes,
     ):
         if getattr(options, name):
@@ -213,7 +282,8 @@ def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> Fil
         except ValueError as error:
             raise LayoutError(f"--time-start: {error}") from error
     layout = FileLayout(
-        columns, options.time_zone, options.time_format, options.decimal_comma, start
+        *(columns, options.time_zone, options.time_format, options.decimal_comma, start),
+        decimal_point=options.decimal_point,
     )
     layout.reader()
     return with_shape(

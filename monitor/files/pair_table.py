@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from monitor.files.arrow_csv import ArrowTexts
 from monitor.files.cells import Chunk, Coded, as_texts, encoded_column, table_chunks
 from monitor.files.distributions import CRPS, Claims
 from monitor.files.input_file import (
+    AmbiguousError,
     FileError,
     Mistakes,
     all_numbers,
@@ -34,7 +36,7 @@ from monitor.files.input_file import (
     says_nothing,
     unused_columns,
 )
-from monitor.files.layout import AS_USUAL, FileLayout, early_times
+from monitor.files.layout import AS_USUAL, FileLayout, are_days, early_times
 from monitor.files.pair_checks import (
     left_out,
     most_lacking,
@@ -58,10 +60,12 @@ from monitor.files.paired_columns import (
     numbered,
     zero_where_empty,
 )
+from monitor.files.repeated_hour import RepeatedHours
 from monitor.files.shapes import ShapedTable, shaped
 
 _NUMBERS: Final = ("value", "u", "lower", "upper", "p", "alpha", "reference", "u_reference")
 _KEPT: Final = ("value", "u", "lower", "upper", "p", "reference", "u_reference", CRPS)
+_LIKE_VALUE: Final = ("value", "reference", "u", "lower", "upper")
 _NAMED: Final = ("reference_id", "reference_event")
 
 Watch = Callable[[int], object]
@@ -115,7 +119,7 @@ class _Gathered:
         if unit_in(written.get("time", "")).upper() in ("UTC", "GMT", "Z"):
             layout = layout._replace(time_zone=layout.time_zone or "UTC")
         self._layout: Final = layout
-        self._seconds: Final = layout.seconds_of()
+        self._seconds = layout.seconds_of()
         self._names: Final = names
         self._path: Final = path
         self._mistakes: Final = table.mistakes
@@ -130,6 +134,11 @@ class _Gathered:
         self._known: dict[tuple[str, str], int] = {}
         self._units: dict[int, str] = {}
         self._rows = self._lost = self._assumed = 0
+        self._has_days = False
+        self._hours: Final = RepeatedHours()
+        self._shifts: dict[int, float] = {}  # by line, of times that clocks show twice
+        self._lines: list[Int] = []
+        self._percent: set[str] = set()
         self._lacking = ""
 
     @property
@@ -156,6 +165,7 @@ class _Gathered:
         for name, parts in self._columns.items():
             parts.append(known[name])
         self._series.append(known["series"])
+        self._lines.append(np.array(chunk.lines))
         for field, found_names in self._named.items():
             found_names.append(numbered(self._texts(field, chunk) or ()))
         self._rows += count
@@ -210,11 +220,14 @@ class _Gathered:
         if not self._rows:
             self._mistakes.refuse()
             raise FileError(f"{self._path}: {self._nothing()}")
+        self._refuse_some_percent()
         column = {name: joined(parts) for name, parts in self._columns.items()}
+        series = np.concatenate(self._series)
+        column["time"] = self._placed(column["time"], series)
         return PairTable(
             names=tuple(self._known),
             units=tuple(self._units.get(at, "") for at in range(len(self._known))),
-            series=np.concatenate(self._series),
+            series=series,
             time=column["time"],
             value=column["value"],
             u=column["u"],
@@ -239,10 +252,18 @@ class _Gathered:
             f"{self._lacking}: fill it in, or say which column has it with --columns"
         )
 
-    def _notes(self) -> Iterator[str]:
+    def _notes_on_cells(self) -> Iterator[str]:
         yield from self._shape_notes
+        if self._percent:
+            yield f"{self._path}: per cent signs are left out: 45 % is 45"
+        if self._has_days:
+            yield f"{self._path}: times are the days of a spreadsheet, in {self._layout.time_zone}"
+        yield from (f"{self._path}: {note}" for note in self._hours.notes(self._layout.time_zone))
         if self._assumed:
             yield f"{self._path}: u is assumed, not stated, in {self._assumed} rows (--assume-u)"
+
+    def _notes(self) -> Iterator[str]:
+        yield from self._notes_on_cells()
         unused = unused_columns(self._names, self.used)
         if unused:
             yield f"{self._path}: columns not used: {listing(unused)}"
@@ -272,22 +293,46 @@ class _Gathered:
                 self._mistakes.add(lines[row], name, fault)
             return cells
         if self._layout.decimal_comma:
-            return self._one_by_one(name, cells, lines, self._number)
+            return self._one_by_one(name, cells, lines, partial(self._number, name))
         if isinstance(cells, ArrowTexts) and (numbers := cells.numbers(VALUE_MAX)) is not None:
             return numbers
         try:
             return all_numbers(cells)
         except ValueError:
-            return self._one_by_one(name, cells, lines, self._number)
+            return self._one_by_one(name, cells, lines, partial(self._number, name))
 
-    def _number(self, text: str) -> float:
-        return NAN if says_nothing(text) else self._layout.number(text)
+    def _number(self, name: str, text: str) -> float:
+        if says_nothing(text):
+            return NAN
+        if text.rstrip().endswith("%"):
+            self._percent.add(name)
+            text = text.rstrip()[:-1]
+        return self._layout.number(text)
+
+    def _refuse_some_percent(self) -> None:
+        """Raise FileError where a number has a per cent sign and what it belongs to has none."""
+        named = [self._fields[field] for field in _LIKE_VALUE if field in self._fields]
+        bare = [name for name in named if name not in self._percent]
+        if bare and len(bare) < len(named):
+            signed = next(name for name in named if name in self._percent)
+            raise FileError(
+                f"{self._path}:1:{signed}: is in % and {bare[0]} is not; write both alike (a u in "
+                "% of the value is --assume-u 5%)"
+            )
 
     def _times(self, chunk: Chunk) -> Float:
         name = self._fields.get("time")
         if name is None:
             return empty_column(len(chunk.lines))
         cells = chunk.cells[name]
+        if not self._rows and self._layout.time_start is None:
+            self._has_days = are_days(next(iter(as_texts(cells[:1])), ""))
+            self._seconds = self._layout.seconds_of(days=self._has_days)
+        if self._has_days or not (self._layout.usual_times or isinstance(cells, np.ndarray)):
+            return self._local_times(name, as_texts(cells), chunk.lines)
+        return self._utc_times(name, cells, chunk)
+
+    def _utc_times(self, name: str, cells: Sequence[str] | Float, chunk: Chunk) -> Float:
         if isinstance(cells, np.ndarray):
             for row in np.flatnonzero(np.isnan(cells)).tolist():
                 self._mistakes.add(chunk.lines[row], name, "a time is missing")
@@ -295,14 +340,31 @@ class _Gathered:
                 fault = f"is {cells[row]:g} s from 1970, and its year in UTC is not 1 to 9999"
                 self._mistakes.add(chunk.lines[row], name, fault)
             return cells
-        if not self._layout.usual_times:
-            return self._one_by_one(name, cells, chunk.lines, self._seconds)
         if isinstance(cells, ArrowTexts) and (times := cells.seconds()) is not None:
             return times
         try:
             return np.array(all_seconds(cells))
         except ValueError:
             return self._one_by_one(name, cells, chunk.lines, self._seconds)
+
+    def _local_times(self, name: str, cells: Sequence[str], lines: Sequence[int]) -> Float:
+        times = self._one_by_one(name, cells, lines, self._seconds)
+        if self._layout.time_zone:
+            rows = [row for row, time in enumerate(times.tolist()) if not math.isnan(time)]
+            shifts = [(row, self._layout.shift(cells[row], times[row])) for row in rows]
+            self._shifts |= {lines[row]: shift for row, shift in shifts if shift}
+        return times
+
+    def _placed(self, times: Float, series: Int) -> Float:
+        """Return times of rows by the order of which the occurrence of their hour is known."""
+        if not self._shifts:
+            return times
+        lines = np.concatenate(self._lines).tolist()
+        rows = zip(series.tolist(), times.tolist(), lines, strict=True)
+        placed = [
+            self._hours.placed(at, time, self._shifts.get(line, 0.0)) for at, time, line in rows
+        ]
+        return np.array(placed)
 
     def _numbers_named(self, field: str) -> NameNumbers:
         parts = self._named.get(field)
@@ -321,6 +383,8 @@ class _Gathered:
         for at, text in enumerate(cells):
             try:
                 numbers[at] = read(text)
+            except AmbiguousError as error:
+                raise FileError(f"{self._path}:{lines[at]}:{name}: {error}") from error
             except ValueError as error:
                 self._mistakes.add(lines[at], name, str(error))
         return numbers

@@ -26,6 +26,7 @@ from monitor.decode.checks import (
 from monitor.decode.formats.mapped_json import json_fault
 from monitor.files.input_file import (
     EXPANDED,
+    AmbiguousError,
     FileError,
     Mistakes,
     RowError,
@@ -42,6 +43,7 @@ from monitor.files.input_file import (
 )
 from monitor.files.layout import AS_USUAL, FileLayout
 from monitor.files.pair_fields import NOT_STANDARD
+from monitor.files.repeated_hour import RepeatedHours
 
 _NUMBERS: Final = ("value", "lower", "upper", "alpha", "p", "sigma", "u", "u_reference")
 _TEXTS: Final = ("time", "sensor", "quantity", "kind", "unit", "key", "sequence")
@@ -133,6 +135,7 @@ class Stream(Iterator[Reading | Reference]):
         self.units: dict[tuple[str, str], str] = {}
         self.notes: list[str] = []
         self._names: set[tuple[str, str]] = set()
+        self._hours: Final = RepeatedHours()
         self._unused: dict[str, None] = {}  # keys of JSON
         self._observations = self._read()
 
@@ -148,6 +151,8 @@ class Stream(Iterator[Reading | Reference]):
             for line, content in source.lines:
                 try:
                     observation = self._observation(source.parse(content))
+                except AmbiguousError as error:
+                    raise FileError(f"{self.path}:{line}: {error}") from error
                 except RowError as mistake:
                     mistakes.add(line, mistake.column, str(mistake))
                 else:
@@ -157,6 +162,8 @@ class Stream(Iterator[Reading | Reference]):
             self.notes.append(f"{self.path}: keys not used: {listing([*self._unused])}")
         if not good:
             mistakes.refuse()
+        hours = self._hours.notes(self._layout.time_zone)
+        self.notes += [f"{self.path}: {note}" for note in hours]
         self.notes += mistakes.notes(good + len(mistakes))
 
     def _csv_source(self, text: TextIO) -> _Source:
@@ -194,6 +201,9 @@ class Stream(Iterator[Reading | Reference]):
             raise RowError("unit", f"is {unit!r}, was {was!r}; convert one of them")
         try:
             time = self._seconds(stated.time)
+            if self._layout.time_zone:
+                shift = self._layout.shift(stated.time, time)
+                time = self._hours.placed((name, stated.kind), time, shift)
         except ValueError as error:
             raise RowError("time", str(error)) from error
         try:

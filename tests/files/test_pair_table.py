@@ -569,7 +569,72 @@ def test_the_hint_at_decimal_commas_is_given_where_they_help(written):
         return mistakes_of(lambda: read_pairs(path))[0]
 
     assert told("21,5").endswith("or give --decimal-comma")
-    assert not told("1,021.500").endswith("--decimal-comma")
+    assert not told("1,0215.00").endswith("--decimal-comma")
+    assert "--decimal-point if commas separate thousands, or give --decimal-comma" in told("1,021")
+
+
+def test_numbers_are_read_as_people_write_them(written):
+    cells = ["1,021.5", "-2,345,678", "1 021.5", "1'021.5", "1\u202f021", "0.5"]
+    rows = "".join(f'"{cell}",1,"{cell}"\n' for cell in cells)
+    wanted = [1021.5, -2345678.0, 1021.5, 1021.5, 1021.0, 0.5]
+
+    assert read_pairs(written("value,u,reference\n" + rows)).value.tolist() == wanted
+    point = FileLayout(decimal_point=True)
+    plain = written('value,u,reference\n"1,021",1,"998"\n')
+    assert read_pairs(plain, point).value.tolist() == [1021.0]
+    with pytest.raises(FileError, match="--decimal-point"):  # 998 beside 1,021: not some rows
+        read_pairs(written('value,u,reference\n998,1,998\n"1,021",1,1\n'))
+    stream = written('time,kind,value,u\n1772330400,reading,"1,021",1\n', "stream.csv")
+    assert [each.value for each in read_stream(stream, point)] == [1021.0]
+    with pytest.raises(FileError, match=r"stream.csv:2: '1,021' is not a number; give"):
+        list(read_stream(stream))
+
+
+def test_a_limit_is_no_value_and_is_counted(written):
+    table = read_pairs(written("value,u,reference\n<0.5,1,1\n2,1,> 10\n3,1,3\n<1,1,1\n"))
+
+    assert table.value.tolist() == [3.0]
+    assert [note.partition("rows ")[2] for note in table.notes] == [
+        "are left out, first line 2: value: is a limit, not a value",
+        "is left out, first line 3: reference: is a limit, not a value",
+    ]
+
+
+def test_per_cent_signs_are_read_where_all_of_a_pair_has_them(written):
+    table = read_pairs(written("value,u,reference\n45 %,2%,44.5%\n"))
+    assert (*table.value, *table.u, *table.reference) == (45.0, 2.0, 44.5)
+    assert table.notes[0].endswith("per cent signs are left out: 45 % is 45")
+    for row, told in (("45%,2,0.44", "value: is in % and reference"), ("45,5%,44", "u: is in %")):
+        with pytest.raises(FileError, match=told):
+            read_pairs(written(f"value,u,reference\n{row}\n"))
+
+
+def test_times_are_read_as_mail_and_people_write_them(written):
+    texts = [
+        '"Sun, 01 Mar 2026 06:00:00 +0000"',
+        "1 Mar 2026 06:00 GMT",
+        "2026-03-01 06:00:00 UTC",
+        "2026-03-01 06:00 GMT",
+    ]
+    rows = "".join(f"{text},1,1,1\n" for text in texts)
+
+    table = read_pairs(written("time,value,u,reference\n" + rows))
+
+    assert table.time.tolist() == [seconds("2026-03-01T06:00:00Z")] * 4
+    eastern = written('time,value,u,reference\n"Sun, 01 Mar 2026 06:00:00 EST",1,1,1\n')
+    with pytest.raises(FileError, match="is not a time"):
+        read_pairs(eastern)
+
+
+def test_days_of_a_spreadsheet_need_a_zone_and_seconds_from_a_start_are_none(written):
+    text = "time,value,u,reference\n46082.25,1,1,1\n46083,2,1,2\n"
+    table = read_pairs(written(text), FileLayout(time_zone="Etc/GMT-1"))
+    assert table.time.tolist() == [seconds(f"2026-03-0{at}+01:00") for at in ("1T06:00", "2T00:00")]
+    (told, _) = mistakes_of(lambda: read_pairs(written(text)))
+    assert told.startswith("2:time: '46082.25' is a day of a spreadsheet (2026-03-01 06:00)")
+    assert "--time-zone" in told
+    counted = "time,value,u,reference\n0,1,1,1\n46082,2,1,2\n"
+    assert read_pairs(written(counted)).time.tolist() == [0.0, 46082.0]
 
 
 def test_a_blank_first_line_and_empty_units_and_blanks_around_names_are_harmless(written):
