@@ -37,6 +37,7 @@ from monitor.core.pairing.series_rules import MOST_SYSTEMATIC, Systematic
 from monitor.core.verdict.pairs import inflation, inflation_of_squares
 from monitor.core.verdict.rows import TO_SD
 from monitor.core.verdict.verdict import LEVEL, Estimate
+from monitor.core.verdict.weights import usual_us
 from monitor.core.verdict.words import STUCK_DIGITS, direction, estimated, three_digits, with_unit
 
 SENSORS_MIN: Final = 5
@@ -137,9 +138,20 @@ def met(pairs: Records, rounds: Int, most: int = PAIRS) -> Meetings:
     np.minimum.at(shared, number, pairs["u_ref"][rows])
     order = np.lexsort((series[rows], time[rows], number, begun[number]))[-most:]
     rows, number = rows[order], number[order]
-    own = np.sqrt(np.maximum(pairs["u_eff"][rows] ** 2 - shared[number] ** 2, 0.0))
     error, value = pairs["error"][rows], pairs["reference"][rows]
+    own = np.sqrt(np.maximum(pairs["u_eff"][rows] ** 2 - shared[number] ** 2, 0.0))
+    own = _usual(own, error, value, series[rows])
     return Meetings(series[rows], rounds[rows], time[rows], error, own, shared[number], value)
+
+
+def _usual(u: Float, error: Float, reference: Float, series: Int) -> Float:
+    """Return what weighs errors of several series, in the order of time, from their stated u."""
+    order = np.argsort(series, kind="stable")
+    starts = np.flatnonzero(np.diff(series[order], prepend=-1))
+    usual = np.empty_like(u)
+    columns = u[order], (reference + error)[order], reference[order]
+    usual[order] = usual_us(*columns, starts)
+    return usual
 
 
 def innovations(pairs: Meetings) -> Float:

@@ -69,10 +69,16 @@ def weights_for(s: Float, value: Float, reference: Float, live: Bool, n: Int) ->
 
 def usual_u(u: Float, value: Float, reference: Float) -> Float:
     """Return what weighs the errors of one series, from the standard uncertainty of each."""
-    rows = (padded([row]) for row in (u, value, reference))
-    n = np.array([u.size])
+    return usual_us(u, value, reference, np.zeros(1, dtype=np.int64))
+
+
+def usual_us(u: Float, value: Float, reference: Float, starts: Int) -> Float:
+    """Return the same for the errors of several series end to end, which begin at ``starts``."""
+    n = np.diff(starts, append=u.size)
+    rows = (padded(np.split(each, starts[1:])) for each in (u, value, reference))
     s, value, reference = rows
-    return weights_for(s, value, reference, np.arange(s.shape[1]) < n[:, None], n).s[0, : u.size]
+    live = np.arange(s.shape[1]) < n[:, None]
+    return weights_for(s, value, reference, live, n).s[live]
 
 
 def _independent(s: Float, level: Float, off: Float, live: Bool) -> tuple[Float, Bool, Bool, Float]:

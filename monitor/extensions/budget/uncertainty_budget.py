@@ -27,6 +27,7 @@ from monitor.core.formatting import significant
 from monitor.core.model import Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import Estimate
+from monitor.core.verdict.weights import usual_us
 
 EVENTS_MIN: Final = 20
 VIEWS_MAX: Final = 12
@@ -136,7 +137,8 @@ def _budget(
     least = (u_ref**2).min(axis=0)
     stated = _Stated((u**2).mean(axis=1), (u_ref**2 - least).mean(axis=1), float(least.mean()))
     events, block = error.shape[1], max(1, min(events_together(c), error.shape[1] // 10))
-    known = _Known.of(error, u, np.sqrt(np.maximum(u_ref**2 - least, 0.0)), np.sqrt(least))
+    usual = usual_us(c.u, c.value, c.reference, c.starts).reshape(shape)
+    known = _Known.of(error, usual, np.sqrt(np.maximum(u_ref**2 - least, 0.0)), np.sqrt(least))
     drawn = _drawn(events, block, seed)
     at = _figures(known, np.arange(events), stated)
     again = [_figures(known, rows, stated) for rows in drawn]

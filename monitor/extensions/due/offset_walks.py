@@ -19,6 +19,7 @@ import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.model import Bool, Float, Int
+from monitor.core.verdict.weights import usual_us
 
 DAY: Final = 86_400.0
 BLOCKS: Final = 64  # means that a series is condensed to; movement within one counts as noise
@@ -72,8 +73,9 @@ def walks_of(pairs: Columns, epoch: Int, scale: Float) -> Walks:
     ``epoch`` (one a pair) changes when the sensor is adjusted, moved or replaced. ``scale`` is the
     verdict's factor on each series' uncertainty, 1 where that is right.
     """
-    typical = np.array([np.median(each) for each in np.split(pairs.u_eff, pairs.starts[1:])])
-    blocks = _condensed(pairs, epoch, typical, scale)
+    usual = usual_us(pairs.u_eff, pairs.value, pairs.reference, pairs.starts)
+    typical = np.array([np.median(each) for each in np.split(usual, pairs.starts[1:])])
+    blocks = _condensed(pairs, epoch, usual, typical, scale)
     shape = (typical.size, RATES.shape[1])
     walk, line = RATES[0] ** 2, RATES[1] ** 2
     fit, slope, covariance = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -116,14 +118,14 @@ def rate_shares(fit: Float) -> Float:
     return shares
 
 
-def _condensed(pairs: Columns, epoch: Int, typical: Float, scale: Float) -> _Blocks:
+def _condensed(pairs: Columns, epoch: Int, usual: Float, typical: Float, scale: Float) -> _Blocks:
     place = np.arange(pairs.time.size) - pairs.starts[pairs.series]
     part = place * np.minimum(pairs.counts, BLOCKS)[pairs.series] // pairs.counts[pairs.series]
     first = np.zeros(place.size, np.bool_)
     first[1:] = (np.diff(part) != 0) | (np.diff(epoch) != 0)
     first[pairs.starts] = True
     block = np.cumsum(first) - 1
-    weight = (pairs.spread(typical) / (pairs.u_eff * pairs.spread(scale))) ** 2
+    weight = (pairs.spread(typical) / (usual * pairs.spread(scale))) ** 2
     error = pairs.error / pairs.spread(typical)
     day = (pairs.time - pairs.spread(pairs.time[pairs.starts])) / DAY
     total = np.bincount(block, weight)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from monitor.core.detector.detector import Detector
-from monitor.core.fleet.common_errors import Meetings
-from monitor.core.fleet.suspect_references import innovations, suspicion
+from monitor.core.fleet.common_errors import Meetings, rounds_of
+from monitor.core.fleet.suspect_references import MEETING, innovations, met, suspicion
 from monitor.core.pairing.series_rules import Systematic
 
 
@@ -131,3 +131,24 @@ def test_a_small_offset_of_an_uncertain_reference_with_many_sensors_is_found():
     error[5:] += 0.8
 
     assert suspicion(as_met(error, 0.3), 1000.0) is not None
+
+
+@pytest.mark.parametrize("off", [0.0, 20.0])
+def test_the_common_error_is_as_large_as_it_is_where_u_is_a_share_of_the_reading(off):
+    common = []
+    for seed in range(20):
+        chance = np.random.default_rng(seed)
+        truth = np.tile(100.0 + 20.0 * chance.standard_normal(60), 10)
+        pairs = np.zeros(600, MEETING)
+        pairs["series"], pairs["measured"] = (
+            np.repeat(np.arange(10), 60),
+            np.tile(np.arange(60), 10),
+        )
+        pairs["time"] = pairs["measured"]
+        value = truth * (1.0 + 0.2 * chance.standard_normal(600))
+        pairs["reference"], pairs["error"] = truth - off, value - truth + off
+        pairs["u_eff"], pairs["u_ref"] = np.hypot(0.2 * value, 1.0), 1.0
+        meetings = met(pairs, pairs["measured"].astype(np.int64))
+        common.append(rounds_of(meetings).error.mean())
+
+    assert np.mean(common) == pytest.approx(off, abs=1.0)

@@ -184,3 +184,19 @@ def test_equal_readings_are_no_exception():
     assert not isinstance(found, str)
     assert all(np.isfinite([*each.shown, *each.dark]).all() for each in found.views)
     assert all(each.value == 0.0 for parts in found.shares for each in parts.values())
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2])
+def test_views_agree_whose_u_is_a_share_of_what_they_read(share):
+    dark = []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        truth = 100.0 + 20.0 * random.standard_normal(300)
+        value = truth * (1.0 + share * random.standard_normal((3, 300)))
+        pairs = pairs_of(value, truth + random.standard_normal(300), share * value, 1.0)
+        names = [SeriesName(f"s{i}", "t", "K") for i in range(3)]
+        budget = uncertainty_budget(pairs, np.tile(np.arange(300), 3), names)
+        dark += [budget.dark_dl.value, budget.dark_mp.value]
+        assert len(budget.consistent) >= 3
+
+    assert np.mean(dark) < 10.0 * share

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from monitor.extensions.due.offset_walks import DAY, RATES, walks_of
+from monitor.core.columns import columns
+from monitor.extensions.due.offset_walks import DAY, RATES, rate_shares, walks_of
 from tests.extensions.due.test_due_dates import dates, pairs_of
 
 
@@ -53,3 +54,27 @@ def test_dates_hold_what_they_say_on_simulated_walks():
         after = np.minimum(((column - 1.7e9) / DAY).round().astype(int), 4299)
         beyond = [abs(path[at] - path[295]) > 4.0 for path, at in zip(paths, after, strict=True)]
         assert abs(np.mean(beyond) - share) < 3.5 * np.sqrt(share * (1 - share) / 150)
+
+
+@pytest.mark.parametrize("offset", [0.0, 20.0])
+def test_an_offset_is_as_large_as_it_is_where_u_is_a_share_of_the_reading(offset):
+    random = np.random.default_rng(3)
+    reference = 100.0 + 20.0 * random.standard_normal((40, 300))
+    value = reference * (1.0 + 0.2 * random.standard_normal(reference.shape)) + offset
+    nothing = np.full(value.size, np.nan)
+    pairs = columns(
+        np.arange(40) * 300,
+        time=np.tile(1.7e9 + np.arange(300) * DAY, 40),
+        value=value.ravel(),
+        reference=reference.ravel(),
+        u=0.2 * np.abs(value.ravel()),
+        lower=nothing,
+        upper=nothing,
+        p=nothing,
+        u_ref=np.zeros(value.size),
+        level=0.95,
+    )
+    walks = walks_of(pairs, np.zeros(value.size, np.int64), np.ones(40))
+    level = (rate_shares(walks.fit) * walks.level).sum(axis=1) * walks.typical
+
+    assert level.mean() == pytest.approx(offset, abs=3.0 * level.std() / np.sqrt(40.0))
