@@ -8,7 +8,8 @@ So error / usual u = z / (1 - b z), a function of z alone.
 The slope b is learnt from the past, from steps between neighbouring pairs, which offsets and drifts
 do not change. It is how far u goes with z, at most as far as with the reading. The former is the
 slope for a classical sensor and 0 for a predictive one, whose errors are independent of what it
-reads; the latter is known after a few pairs, and 0 for a u that has nothing to do with the reading.
+reads (below 0, if its u is a share of the truth: that must be clear); the latter is known after a
+few pairs, and 0 for a u that has nothing to do with the reading.
 :mod:`monitor.core.verdict.weights` does the same for a whole window.
 
 Rules of this file: pure functions of sums over the past that fade (:mod:`.e_process`). As long as u
@@ -89,13 +90,20 @@ def slope_of(
     u_u: Float, u_value: Float, value_value: Float, u_z: Float, z_z: Float, n: Float
 ) -> Float:
     """Return by how much u rises with the error, per unit of it, from the sums of steps."""
-    square = u_value * u_value
-    unsure = _GOES * _GOES * _NEIGHBOURS * (u_u * value_value - square)
-    line = np.where(square * (n - _FITTED) > unsure, u_value, 0.0)
+    line = np.where(_goes(u_u, u_value, value_value, n), u_value, 0.0)
     line /= np.maximum(value_value, TINY)
     shown = u_z / np.maximum(z_z, TINY)
-    slope: Float = np.minimum(np.maximum(shown, np.minimum(line, 0.0)), np.maximum(line, 0.0))
+    # Only u that clearly goes with the error may go against the reading.
+    against = np.where(_goes(u_u, u_z, z_z, n), -line, 0.0)
+    slope: Float = np.clip(shown, np.minimum(line, against), np.maximum(line, against))
     return slope
+
+
+def _goes(one_one: Float, one_other: Float, other_other: Float, n: Float) -> Bool:
+    """Return whether two columns clearly go together, from the sums of their steps."""
+    square = one_other * one_other
+    unsure = _GOES * _GOES * _NEIGHBOURS * (one_one * other_other - square)
+    return np.asarray(square * (n - _FITTED) > unsure)
 
 
 def at_usual_u(z: Float, slope: Float) -> Float:

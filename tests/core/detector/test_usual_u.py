@@ -29,6 +29,9 @@ def streams(model, share, *, least=0.0, spread=0.25, middle=100.0, seed=1, fault
     carrier = middle * (1.0 + spread * random.standard_normal((STREAMS, PAIRS)))
     drawn = times * random.standard_normal((STREAMS, PAIRS))
     u = least + share * np.abs(carrier)
+    if model == "predictive of the truth":
+        reference = carrier - u * drawn
+        return carrier + fault, reference, least + share * np.abs(reference)
     if model == "predictive":
         return carrier + fault, carrier - u * drawn, least + share * np.abs(carrier + fault)
     if model == "independent":
@@ -58,6 +61,7 @@ def alarms(value, reference, u, *, stated=True):
         *(("predictive", share, 0.0) for share in (0.1, 0.2, 0.3)),
         ("predictive", 0.1, 3.0),
         ("of the truth", 0.2, 0.0),
+        *(("predictive of the truth", share, 0.0) for share in (0.1, 0.2)),
         ("independent", 0.3, 0.0),
     ],
 )
