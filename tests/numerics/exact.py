@@ -330,7 +330,10 @@ def bins(pairs: Sequence[Pair]) -> dict[str, Exact]:
     gaps = [abs(s - v) for s, v in zip(squares, variances, strict=True)]
     return {
         "ence": Exact(_mean(abs(1 - root) for root in roots), _mean(1 + root for root in roots)),
-        "uce": Exact(_mean(gaps), _mean(both)),
+        "uce": Exact(
+            mpmath.fsum(len(at) * gap for at, gap in zip(places, gaps, strict=True)) / len(pairs),
+            _mean(both),
+        ),
     }
 
 

@@ -111,9 +111,15 @@ def binned_means(c: Columns, rows: Float, order: Int, bins: int) -> Float:
     sums = np.add.reduceat(rows.take(order, mode="clip"), bin_starts(c, bins).reshape(-1)).reshape(
         -1, bins
     )
+    sizes = np.maximum(_bin_sizes(c, bins), 1)
+    return np.where(c.counts[:, None] >= 2 * bins, sums / sizes, np.nan)
+
+
+def _bin_sizes(c: Columns, bins: int) -> Int:
+    """Return the number of pairs of each bin (series x bins)."""
     size, longer = np.divmod(c.counts, bins)
-    sizes = size[:, None] + (np.arange(bins) < longer[:, None])
-    return np.where(c.counts[:, None] >= 2 * bins, sums / np.maximum(sizes, 1), np.nan)
+    sizes: Int = size[:, None] + (np.arange(bins) < longer[:, None])
+    return sizes
 
 
 def _binned_squares(c: Columns, bins: int = BINS) -> tuple[Float, Float]:
@@ -144,9 +150,14 @@ def ence(c: Columns) -> Float:
 
 
 def uce(c: Columns) -> Float:
-    """Uncertainty calibration error: mean |MV - MSE| over ten bins of u (B-06), squared units."""
+    """Uncertainty calibration error: mean |MV - MSE| over ten bins of u (B-06), squared units.
+
+    Each bin counts by its share of the pairs, as in Laves et al., PMLR 121 (2020); those of ENCE
+    count alike (Levi et al., arXiv 1905.11659).
+    """
     squares, variances = c.once(_ten_bins)
-    return np.asarray(np.mean(np.abs(variances - squares), axis=1))
+    gaps = _bin_sizes(c, BINS) * np.abs(variances - squares)
+    return np.asarray(np.sum(gaps, axis=1) / c.counts)
 
 
 def binned_zms(c: Columns, covariate: Float, bins: int = BINS) -> Float:

@@ -128,8 +128,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "uce": Statistic(
         bins.uce, "quantity^2",
-        "Mean absolute difference between mean squared error and mean squared u, over ten bins of "
-        "u.",
+        "Mean absolute difference between mean squared error and mean squared u in ten bins of u, "
+        "each by its share of the pairs.",
         "B-06", "low",
     ),
     "beta_gm": Statistic(
