@@ -6,6 +6,7 @@ Source: the formulas named in ``monitor.core.scores``: ``proper_scores``, ``cali
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -337,6 +338,36 @@ def bins(pairs: Sequence[Pair]) -> dict[str, Exact]:
     }
 
 
+# -- parts of the CRPS ----------------------------------------------------------------------------
+
+
+def crps_parts(pairs: Sequence[Pair]) -> dict[str, Exact]:
+    """Hersbach 2000: what is below and above, between neighbours, at the observed weights."""
+    climate = _below_and_above([(x.reference, Mp(1)) for x in pairs])
+    found = {"crps_uncertainty": Exact(climate, climate)}
+    stated = {"crps": (_crps, [(-x.error / x.u, x.u) for x in pairs])}
+    if all(x.width for x in pairs):
+        places = [((x.reference - x.lower) / x.width, x.width) for x in pairs]
+        stated["crps_tophat"] = (_crps_tophat, places)
+    for key, (score, places) in stated.items():
+        potential = _mean(width for _, width in places) * _below_and_above(places)
+        crps = _mean(score(x)[0] for x in pairs)
+        size = _mean(abs(place) * width for place, width in places)
+        found[f"{key}_reliability"] = Exact(crps - potential, crps + size)
+        found[f"{key}_resolution"] = Exact(climate - potential, climate + size)
+    return found
+
+
+def _below_and_above(places: Sequence[Term]) -> Mp:
+    """Return the integral of F (1 - F) of weighted places."""
+    ordered, below, found = sorted(places), Mp(0), Mp(0)
+    whole = mpmath.fsum(weight for _, weight in places)
+    for (place, weight), (after, _) in itertools.pairwise(ordered):
+        below += weight
+        found += (after - place) * below * (whole - below)
+    return found / whole**2
+
+
 # -- characteristics ------------------------------------------------------------------------------
 
 
@@ -429,7 +460,7 @@ def _best_scale(bands: Sequence[Band], share: Mp) -> Mp:
 # -- all of it ------------------------------------------------------------------------------------
 
 
-ALL: Final = (scores, calibration, bins, characteristics)
+ALL: Final = (scores, calibration, bins, crps_parts, characteristics)
 
 
 def exact(

@@ -11,9 +11,9 @@ What and why
 
 Where things are
     ``proper_scores`` and ``ensembles`` score pairs; ``calibration``, ``bins``, ``intervals``,
-    ``characteristics``, ``curves`` and ``conventions`` are statistics of windows; ``entries`` makes
-    statistics of scores and says what an entry of ``statistics.STATISTICS`` holds. Everything that
-    lists statistics takes the list from there.
+    ``crps_parts``, ``characteristics``, ``curves`` and ``conventions`` are statistics of windows;
+    ``entries`` makes statistics of scores and says what an entry of ``statistics.STATISTICS``
+    holds. Everything that lists statistics takes the list from there.
 
 Invariants
     * A function takes ``Columns``, the pairs of many series end to end, and gives a series the same

@@ -25,6 +25,7 @@ from monitor.core.scores import (
     calibration,
     characteristics,
     conventions,
+    crps_parts,
     entries,
     intervals,
 )
@@ -32,6 +33,7 @@ from monitor.core.scores.entries import Live, Statistic, of_score
 from monitor.core.scores.proper_scores import Density
 
 _C = calibration
+_P = crps_parts
 _U = characteristics
 
 STATISTICS: Final[dict[str, Statistic]] = {
@@ -44,6 +46,29 @@ STATISTICS: Final[dict[str, Statistic]] = {
             "score_crps_stated_mean",
             "Mean CRPS of the quantiles or ensembles themselves, where a sensor states them.",
         ),
+    ),
+    "crps_reliability": Statistic(
+        _P.reliability_normal, "quantity",
+        "Part of CRPS that wrong probabilities cost.", "A-07, Hersbach 2000",
+        "low",
+    ),
+    "crps_resolution": Statistic(
+        _P.resolution_normal, "quantity",
+        "What it tells beyond the references' own distribution.",
+        "A-07, Hersbach 2000", "high",
+    ),
+    "crps_uncertainty": Statistic(
+        _P.uncertainty, "quantity", "CRPS of the references' own distribution.",
+        "A-07, Hersbach 2000",
+    ),
+    "crps_tophat_reliability": Statistic(
+        _P.reliability_tophat, "quantity",
+        "Part of `crps_tophat` that wrong intervals cost.",
+        "A-07, Hersbach 2000", "low",
+    ),
+    "crps_tophat_resolution": Statistic(
+        _P.resolution_tophat, "quantity", "Resolution of `crps_tophat`.",
+        "A-07, Hersbach 2000", "high",
     ),
     **of_score("quadratic"),
     **of_score("quadratic_tophat"),
