@@ -87,15 +87,19 @@ def test_of_the_demonstration_every_fault_is_named_and_no_honest_cart():
     found = named(seed=1, seconds=60.0)
 
     wanted = {cart.sensor: cart.alert for cart in CARTS if cart.alert}
-    assert {sensor: alert for sensor, (alert, _) in found.items()} == wanted
+    assert {sensor: alert for sensor, (alert, *_) in found.items()} == wanted
     assert len(wanted) == 8
-    light = re.match(r"reads \S+ kg light \((\d+) to (\d+)\)", found["cart-13"][1])
+    _, sentence, error = found["cart-13"]
+    light = re.match(r"reads (\d+) kg light \((\d+) to (\d+)\)", sentence)
     assert light
-    assert float(light[1]) <= 50.0 <= float(light[2])
+    assert float(light[2]) <= 50.0 <= float(light[3])
+    # The sentence is within two standard errors of the mean error of its pairs.
+    assert error.size > 200
+    assert abs(float(light[1]) + error.mean()) < 2.0 * error.std(ddof=1) / np.sqrt(error.size)
 
 
-def named(seed: int, seconds: float) -> dict[str, tuple[str, str]]:
-    """Return the alert and the sentence of the carts whose alert fires after so long a demo."""
+def named(seed: int, seconds: float) -> dict[str, tuple[str, str, np.ndarray]]:
+    """Return alert, sentence and errors of the carts whose alert fires after so long a demo."""
     rules = SeriesRules("demo", "kg", window_pairs=500, pairing=Rules("all", 3600.0))
     store = InMemoryStore()
     plan = CoreSettings(
@@ -119,8 +123,14 @@ def named(seed: int, seconds: float) -> dict[str, tuple[str, str]]:
         )
         network.apply(outcome.pairs)
         shown = network.evaluate(now)
+    pairs = store.pairs()
+    error = pairs["value"] - pairs["reference"]
     return {
-        name.sensor: (next(alert for alert, on in shown.alerts.items() if on[row]), sentence)
+        name.sensor: (
+            next(alert for alert, on in shown.alerts.items() if on[row]),
+            sentence,
+            error[pairs["series"] == row],
+        )
         for row, (name, state, sentence) in enumerate(
             zip(shown.names, shown.states, shown.sentences, strict=True)
         )
