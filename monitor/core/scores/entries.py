@@ -190,18 +190,18 @@ def of_score(key: str) -> dict[str, Statistic]:
             threshold=True, expected_ratio=ratio_name,
         ),
         f"{key}_median": Statistic(
-            middle_of(ascending), score.unit, f"Median. {score.help}", score.source, "low",
+            middle_of(ascending), score.unit, f"Median of {key}.", score.source, "low",
             live("median", f"Median {words} over the window; lower is better."), threshold=True,
         ),
         f"{key}_trimmed": Statistic(
-            trimmed_of(ascending), score.unit, f"Mean of the middle 80 %. {score.help}",
+            trimmed_of(ascending), score.unit, f"Mean of the middle 80 % of {key}.",
             score.source, "low",
         ),
     }  # fmt: skip
     if score.expected is not None and has_ratio:
         statistics[f"{key}_expected_ratio"] = Statistic(
             expected_ratio_of(score.rows, score.expected), "none",
-            f"Mean against what its own claim predicts; above 1 is worse. {score.help}",
+            f"Mean {key} against what its own claim predicts; above 1 is worse.",
             score.source, "1",
             live(
                 "expected_ratio",
