@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
+import scipy
 
 from monitor.core.columns import Columns, columns
 from monitor.core.model import Float
@@ -24,6 +25,19 @@ SEED: Final = 20_240_210
 NU: Final = (2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0)
 TESTS: Final[dict[str, Method]] = {"ZMS": intervals.abc_zms, "RCE": intervals.abc_rce}
 _ROWS: Final = 500_000
+
+
+def skewness(nu: float) -> float:
+    """Return beta_GM of u where u^2 is drawn from an inverse gamma (nu/2, nu/2); nu above 1.
+
+    u is the root of nu/2 over a gamma variable of shape nu/2; the factor cancels.
+    """
+    shape = 0.5 * nu
+    middle = float(scipy.special.gammaincinv(shape, 0.5))  # median of that variable
+    mean = np.exp(scipy.special.gammaln(shape - 0.5) - scipy.special.gammaln(shape))
+    beyond = mean * scipy.special.gammainc(shape - 0.5, middle)
+    median = 1.0 / np.sqrt(middle)
+    return float((mean - median) / (2.0 * beyond - mean))
 
 
 class PassShares(NamedTuple):

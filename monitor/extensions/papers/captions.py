@@ -21,9 +21,10 @@ NORM_SCORE: Final = (
     "that charges a blunder by its square."
 )
 ONE_EVENT: Final = (
-    "One simulated animal, eight estimators. Blue intervals hold the reference, red ones do "
-    "not. E is method E of the paper: mean and standard deviation of the forces above 50 kg, "
-    "said to be a 90 % interval. `/events/{key}` shows the same of your sensors."
+    "One simulated animal, eight estimators: what they stated, and the three scores for it. Blue "
+    "intervals hold the reference, red ones do not. E is method E of the paper: mean and standard "
+    "deviation of the forces above 50 kg, said to be a 90 % interval. `/events/{key}` shows the "
+    "same of your sensors."
 )
 TOGETHER: Final = (
     "The paper calls the scores clearly correlated. Those of interval score and CRPS are; with "

@@ -174,7 +174,7 @@ def _one_event(group: Estimators) -> PaperSection:
         (
             PaperFigure(
                 "one-event.svg",
-                "One crossing as eight estimators stated it, with the reference",
+                "One crossing as eight estimators stated it, and its three scores",
                 drawn.martin_figure_3(group),
             ),
             captions.ONE_EVENT,

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.analysis.remarks import SKEWED
 from monitor.core.columns import Columns, coverage_factor
 from monitor.core.model import Float
 from monitor.core.scores import characteristics, proper_scores
@@ -149,19 +150,33 @@ def pernot_figure_2(shares: Float, moved: dict[str, dict[str, Float]]) -> str:
     return sheet(panels, across=2)
 
 
-def pernot_figure_3(nu: Float, shares: dict[str, tuple[Float, Float, Float]]) -> str:
-    """Return the share of calibrated sets that pass against nu, with its binomial interval."""
+def pernot_figure_3(
+    nu: Float, skewness: Float, shares: dict[str, tuple[Float, Float, Float]]
+) -> str:
+    """Return the share of calibrated sets that pass against nu and against beta_GM of u.
+
+    Each share has its binomial interval.
+    """
     lowest = min(float(low.min()) for _, low, _ in shares.values())
-    x = svg.number_axis(0.0, float(nu.max()) + 2.0, "nu", margin=0.0)
     y = svg.number_axis(min(lowest, 0.9), 1.0, "share that passes", margin=0.02)
-    chart = Chart("share of calibrated sets that pass", x, y, _PERNOT_HEIGHT)
-    chart.level(_NOMINAL, "expected")
-    for (name, (share, low, high)), kind in zip(shares.items(), ("hit", "missed"), strict=True):
-        for at, bottom, top in zip(nu.tolist(), low.tolist(), high.tolist(), strict=True):
-            chart.line(np.array([at, at]), np.array([bottom, top]), "rule")
-        chart.line(nu, share, kind)
-        chart.ending(float(nu[-1]), float(share[-1]) + (0.01 if kind == "hit" else -0.015), name)
-    return sheet([Panel(chart.render(), _PERNOT_HEIGHT)], across=1)
+    panels = []
+    for at, last, label in (
+        (nu, float(nu.max()) + 2.0, "nu"),
+        (skewness, 1.12 * float(skewness.max()), "beta_GM of u"),
+    ):
+        x = svg.number_axis(0.0, last, label, margin=0.0)
+        chart = Chart(f"share of calibrated sets that pass, against {label}", x, y, _PERNOT_HEIGHT)
+        chart.level(_NOMINAL, "expected")
+        end = int(np.argmax(at))
+        for (name, (share, low, high)), kind in zip(shares.items(), ("hit", "missed"), strict=True):
+            for each, bottom, top in zip(at.tolist(), low.tolist(), high.tolist(), strict=True):
+                chart.line(np.array([each, each]), np.array([bottom, top]), "rule")
+            chart.line(at, share, kind)
+            raised = 0.01 if kind == "hit" else -0.015
+            chart.ending(float(at[end]), float(share[end]) + raised, name)
+        panels.append(chart)
+    panels[1].moment(SKEWED, "border", f"{SKEWED:g}")
+    return sheet([Panel(each.render(), _PERNOT_HEIGHT) for each in panels], across=2)
 
 
 # The claim of Fig. 1: 80 kg for an object of 100 kg, 40 kg wide.
@@ -243,12 +258,22 @@ def martin_figure_2() -> str:
 
 
 def martin_figure_3(estimators: Estimators) -> str:
-    """Return the first crossing as all estimators saw it."""
+    """Return the first crossing as all estimators saw it, and their scores for it."""
     one = seen_at(estimators, 0)
-    panel = Panel(
-        plots.occasion_plot(one, estimators.names, "kg"), 60.0 + 30.0 * len(estimators.names)
-    )
-    return sheet([panel], across=1)
+    height = 60.0 + 30.0 * len(estimators.names)
+    panels = [Panel(plots.occasion_plot(one, estimators.names, "kg"), height)]
+    for name, score in SHOWN.items():
+        rows = score(one)
+        x = svg.number_axis(min(0.0, float(rows.min())), float(rows.max()), name)
+        chart = Chart(f"{name} of each estimator", x, Axis(0.6, rows.size + 0.8, []), height)
+        for at, estimator in enumerate(estimators.names):
+            place = float(rows.size - at)
+            ends, row = np.array([0.0, rows[at]]), np.full(2, place)
+            chart.line(ends, row, "hit" if one.inside[at] else "missed")
+            chart.label(x.low, place + 0.2, estimator)
+        chart.moment(0.0, "expected")
+        panels.append(Panel(chart.render(), height))
+    return sheet(panels, across=2)
 
 
 def seen_at(estimators: Estimators, event: int) -> Columns:

@@ -16,6 +16,7 @@ import numpy as np
 
 from monitor.core.analysis import resampling, sensitivity
 from monitor.core.analysis.adjustments import METHODS, applied
+from monitor.core.analysis.remarks import SKEWED
 from monitor.core.columns import Columns, coverage_factor
 from monitor.core.model import Float
 from monitor.core.scores import bins, calibration, intervals
@@ -23,7 +24,7 @@ from monitor.core.scores.intervals import Interval
 from monitor.core.scores.statistics import compute
 from monitor.extensions.papers import captions
 from monitor.extensions.papers import paper_figures as drawn
-from monitor.extensions.papers.calibrated_sets import NU, SEED, TESTS, calibrated, passed
+from monitor.extensions.papers.calibrated_sets import NU, SEED, TESTS, calibrated, passed, skewness
 from monitor.extensions.papers.data_folder import DataFolder
 from monitor.extensions.papers.paper_page import (
     PaperFigure,
@@ -117,9 +118,9 @@ def _table_1(sets: list[JudgedSet]) -> PaperSection:
     rows = [
         (
             each.name if each.printed is None else f"{each.name}, {each.printed.name}",
-            "-" if each.printed is None else str(each.printed.pairs),
+            _shown(each.printed and each.printed.pairs, "d"),
             str(each.pairs.value.size),
-            "-" if each.printed is None else f"{each.printed.beta_gm:g}",
+            _shown(each.printed and each.printed.beta_gm, "g"),
             f"{calibration.beta_gm(each.pairs)[0]:.3f}",
         )
         for each in sets
@@ -168,8 +169,12 @@ def _printed(of_set: PaperSet | None, statistic: str) -> list[str]:
     if of_set is None:
         return ["-"] * 4
     printed: Printed = of_set.zms if statistic == "ZMS" else of_set.rce
-    low, high = printed.interval
-    return [f"{printed.estimate}", f"{printed.bias:.1e}", f"{low} to {high}", f"{printed.zeta}"]
+    ends = "-" if printed.interval is None else "{} to {}".format(*printed.interval)
+    return [f"{printed.estimate}", _shown(printed.bias, ".1e"), ends, _shown(printed.zeta, "")]
+
+
+def _shown(number: float | None, digits: str) -> str:
+    return "-" if number is None else format(number, digits)
 
 
 def _ours(bca: Interval, abc: Interval) -> list[str]:
@@ -245,9 +250,11 @@ def _pass_rates(asked: SetsAsked) -> PaperSection:
     for name, held, of in zip(TESTS, valid, judged, strict=True):
         low, high = calibration.binomial_interval(held, of)
         shares[name] = (held / np.maximum(of, 1.0), low, high)
+    skewed = [skewness(nu) for nu in NU]
     rows = [
         (
             f"{nu:g}",
+            f"{skewed[at]:.3f}",
             *(f"{share[at]:.3f} ({low[at]:.3f} to {high[at]:.3f})"
               for share, low, high in shares.values()),
         )
@@ -257,17 +264,20 @@ def _pass_rates(asked: SetsAsked) -> PaperSection:
         PaperTable(
             f"Share that passes, of {asked.sets} sets of {asked.pairs} pairs, with its 95 % "
             "binomial interval",
-            ("nu", *TESTS),
+            ("nu", "beta_GM of u", *TESTS),
             rows,
         )
     ]
     if all(np.isfinite(low).all() for _, low, _ in shares.values()):
-        drawing = drawn.pernot_figure_3(np.array(NU), shares)
-        title = "Share of calibrated sets that pass the tests of ZMS and RCE, against nu"
+        drawing = drawn.pernot_figure_3(np.array(NU), np.array(skewed), shares)
+        title = (
+            "Share of calibrated sets that pass the tests of ZMS and RCE, against nu and beta_GM"
+        )
         parts.append(PaperFigure("pass-rates.svg", title, drawing))
     parts.append(
         "u² from an inverse gamma (nu/2, nu/2), errors normal: every set is calibrated, and 0.95 "
-        f"should pass (|zeta| at most 1, ABC). The paper: {FIGURE_3}."
+        f"should pass (|zeta| at most 1, ABC). The paper: {FIGURE_3}. beta_GM is that of all u of "
+        f"one nu; from {SKEWED:g} on RCE cannot be relied on (B-20)."
     )
     return PaperSection("Fig. 3: calibrated sets that pass (B-19)", tuple(parts))
 

@@ -47,12 +47,14 @@ are CSV, gzipped or not:
 """
 _PERNOT: Final = (
     "github.com/ppernot/2024_RCE, Data/PAL2022, calibrated test sets of Diffusion_RF, "
-    "Perovskite_RF, Diffusion_LR, Perovskite_LR and Diffusion_GPR_Bayesian; rows with u above "
-    "1e-6 of the errors' standard deviation"
+    "Perovskite_RF, Diffusion_LR, Perovskite_LR, Diffusion_GPR_Bayesian and "
+    "Perovskite_GPR_Bayesian, rows with u above 1e-6 of the errors' standard deviation; set 7: "
+    "Data/BUS2022, qm9_qm9_E_calibrated_isotonic_test, u the root of uncertainty_total; sets 8 and "
+    "9: Data/RAS2023, logP_10k_a_LS-GCN_test and logP_150k_LS-GCN_test. Sets 1 to 5 are shown here"
 )
 _FILES: Final = (
     (
-        "pernot_set1.csv to pernot_set5.csv",
+        "pernot_set1.csv to pernot_set9.csv",
         "value, sigma, reference: 0, u and error",
         _PERNOT,
     ),

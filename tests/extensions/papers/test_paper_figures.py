@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from monitor.extensions.papers import written_pages
+from tests.extensions.papers.test_generated_claims import tables_of, titled
 
 PROJECT = Path(__file__).parents[3]
 IMAGES = PROJECT / "docs" / "evidence" / "images"
@@ -82,3 +83,31 @@ def test_the_norm_score_of_figure_2_is_least_at_the_error_squared(drawn):
     rise = by_value - by_value.min()
     assert rise[0] / rise[80] == pytest.approx(9.0 / 4.0, rel=0.02)
     assert "148 kg²" in drawn["norm-score.svg"]
+
+
+def test_the_three_scores_of_figure_3_are_as_long_as_they_are(drawn):
+    """In proportion to the scores of what the table says each estimator stated."""
+    table = titled(tables_of(PAGE), "Scores of this crossing of")
+    reference = float(next(re.finditer(r"Scores of this crossing of ([\d.]+) kg", PAGE))[1])
+    lower, upper = np.array([row[2].split(" to ") for row in table[1:]], dtype=float).T
+    width, out = upper - lower, np.maximum(np.maximum(lower - reference, reference - upper), 0.0)
+    off = np.minimum(np.abs(reference - (lower + upper) / 2), width / 2)
+    wanted = (
+        width + 2.0 / 0.1 * out,
+        out + off**2 / width + width / 12.0,
+        np.where(out > 0.0, 1.0, -1.0) / width,
+    )
+    lengths = []
+    for panel in ET.fromstring(drawn["one-event.svg"]).iter(f"{SVG}svg"):  # noqa: S314 - drawn here
+        paths = [
+            np.array(re.findall(r"[-\d.]+", path.get("d")), dtype=float)
+            for path in panel.findall(f"{SVG}g/{SVG}path")
+            if path.get("class") in ("line hit", "line missed")
+        ]
+        if paths:
+            lengths.append(np.array([path[-2] - path[0] for path in paths]))
+
+    assert len(lengths) == 4  # the first: what was stated
+    for length, score in zip(lengths[1:], wanted, strict=True):
+        scale = np.max(np.abs(length)) / np.max(np.abs(score))
+        assert length == pytest.approx(scale * score, abs=1.0)

@@ -6,8 +6,10 @@ import pytest
 
 from monitor.extensions.papers.printed_tables import SETS
 
+WHOLE = [each for each in SETS if each.zms.interval is not None]
 
-@pytest.mark.parametrize("of", SETS, ids=lambda each: each.name)
+
+@pytest.mark.parametrize("of", WHOLE, ids=lambda each: each.name)
 def test_zeta_is_the_distance_to_the_target_over_that_to_the_end_on_its_side(of):
     """To the digits that the estimates and the ends are printed with."""
     for line, target in ((of.zms, 1.0), (of.rce, 0.0)):
