@@ -290,7 +290,7 @@ def calibration(pairs: Sequence[Pair]) -> dict[str, Exact]:
         "u_ref_ratio": Exact(mpmath.sqrt(u_ref / u), mpmath.sqrt(u_ref / u)),
         "coverage": _plain(Mp(not x.outside) for x in pairs),
         "coverage_stated": _plain(_held(x) for x in pairs),
-        "miss_rate": _plain(Mp(bool(x.outside)) for x in pairs),
+        "miss_rate": _plain(Mp(_missed(x)) for x in pairs),
     }
     if n > 1:
         found["z_var"] = Exact(
@@ -302,6 +302,14 @@ def calibration(pairs: Sequence[Pair]) -> dict[str, Exact]:
     r = max(lag or Mp(0), Mp(0))
     found["n_effective"] = Exact(max(n * (1 - r) / (1 + r), Mp(1)), Mp(n))
     return found
+
+
+def _missed(x: Pair) -> bool:
+    """Return whether the interval misses, by the part of the error that the reference has not."""
+    if x.u_ref == 0 or not x.lower <= x.value <= x.upper:
+        return bool(x.outside)
+    side = x.value - x.lower if x.error > 0 else x.upper - x.value
+    return bool(x.error**2 - (_factor(x.p) * x.u_ref) ** 2 > side**2)
 
 
 def _lag1(z: Sequence[Mp]) -> Mp | None:

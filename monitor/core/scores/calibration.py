@@ -178,8 +178,16 @@ def coverage_stated(c: Columns) -> Float:
 
 
 def miss_rate(c: Columns) -> Float:
-    """1 - coverage."""
-    return c.mean((~c.inside).astype(np.float64))
+    """Share of intervals that miss, of the errors that the areas, scales and costs use (C-01).
+
+    Where the reference is uncertain, its part is taken out of the error (``Columns.own_error``): an
+    honest sensor misses as often as it states. It is 1 - coverage for an exact reference, and for a
+    value outside its own interval.
+    """
+    below, above = c.value - c.lower, c.upper - c.value
+    beyond = np.abs(c.own_error) > np.where(c.error > 0.0, below, above)
+    own = (c.u_ref > 0.0) & (np.minimum(below, above) >= 0.0)
+    return c.mean(np.where(own, beyond, ~c.inside).astype(np.float64))
 
 
 def binomial_interval(hits: Float, n: Int) -> tuple[Float, Float]:

@@ -185,7 +185,8 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _C.coverage_upper, "none", "Exact 95 % interval, upper end.", "A-12"
     ),
     "miss_rate": Statistic(
-        _C.miss_rate, "none", "Share of intervals that miss.", "C-01", "as stated"
+        _C.miss_rate, "none", "Share of intervals that miss for its own part of the error.", "C-01",
+        "as stated",
     ),
     "z_lag1": Statistic(
         _C.z_lag1, "none", "How much an error resembles the one before it.", "B-08", "0",

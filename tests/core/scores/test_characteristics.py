@@ -9,7 +9,7 @@ import pytest
 from harness.series import drawn, pairs
 from scipy import integrate, optimize, stats
 
-from monitor.core.scores import characteristics, curves, proper_scores
+from monitor.core.scores import calibration, characteristics, curves, proper_scores
 from monitor.core.scores.curves import Curve
 
 
@@ -302,3 +302,21 @@ def test_a_constant_uncertainty_tells_nothing_apart_to_the_last_digit():
         gain = characteristics.auucc_partial_gain(pairs(value, 50.0, 0.3))[0]
         assert gain == 0.0
         assert f"{gain:.4g}" == "0"
+
+
+def test_miss_rate_is_that_of_the_curve_of_the_area_at_scale_one():
+    """Of the same errors as AUUCC: an honest sensor misses as stated whatever its reference."""
+    honest = drawn(11, (20_000,), u_ref=0.8)
+    c = drawn(12, (300,), u_ref=0.5, skewed=True)
+    c = pairs(c.value + 0.5 * c.u, c.reference, None, c.lower, c.upper, u_ref=0.5)
+    banded = np.flatnonzero((c.lower <= c.value) & (c.value <= c.upper))
+    part = c.select(banded, np.array([0]))
+    points = curves.curve(part.value - part.lower, part.upper - part.value, part.own_error)
+
+    assert calibration.miss_rate(honest)[0] == pytest.approx(0.1, abs=0.01)
+    assert np.mean(~honest.inside) > 0.15
+    at = points.miss[np.flatnonzero(points.scale <= 1.0)[-1]]
+    assert 0.0 < at < 1.0
+    assert calibration.miss_rate(part)[0] == pytest.approx(at, abs=1e-12)
+    exact = pairs(c.value, c.reference, None, c.lower, c.upper)
+    assert calibration.miss_rate(exact)[0] == np.mean(~exact.inside)
