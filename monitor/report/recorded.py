@@ -8,6 +8,7 @@ end.
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from monitor.core.analysis.correlation import correlation
 from monitor.core.analysis.remarks import outside, zms_in_bins
 from monitor.core.columns import Columns, in_blocks, pair_columns
 from monitor.core.detector.replay import AlertChange
@@ -34,6 +36,7 @@ from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.reference_revisions import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
+from monitor.core.scores.calibration import z_square
 from monitor.core.scores.proper_scores import Density, of_density
 from monitor.core.scores.statistics import compute
 from monitor.core.snapshot.additions import Addition
@@ -341,7 +344,8 @@ def blocks(one: Columns, count: int, density: Density, *, timed: bool) -> list[d
 def bins_of(one: Columns, covariate: Float) -> dict[str, Any]:
     """Return ZMS of the only series of ``one`` in bins of nearly equal count along a covariate.
 
-    Pairs whose covariate is NaN are in no bin (B-21, B-22).
+    Pairs whose covariate is NaN are in no bin (B-21, B-22). ``dependence``: the rank correlation of
+    z^2 with the covariate, and its p-value for independent pairs.
     """
     known = np.flatnonzero(~np.isnan(covariate))
     if not known.size:
@@ -360,7 +364,15 @@ def bins_of(one: Columns, covariate: Float) -> dict[str, Any]:
     if len(bins) == 1:
         is_constant = binned.low[0] == binned.high[0]
         text = "the same in all pairs" if is_constant else "too few pairs for more than one bin"
-    return {"sentence": text, "without": int(covariate.size - known.size), "bins": bins}
+    along = correlation(covariate[known], z_square(part))
+    if math.isfinite(along.p):
+        text += f"; rank correlation of z² with it {along.spearman:.2f}, p = {along.p:.2g}"
+    return {
+        "sentence": text,
+        "without": int(covariate.size - known.size),
+        "dependence": {"spearman": finite(along.spearman), "p": finite(along.p)},
+        "bins": bins,
+    }
 
 
 def _told(zms: float | None, verdict: str) -> str:

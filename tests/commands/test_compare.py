@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from monitor.cli import main
 
@@ -242,6 +243,10 @@ def test_zms_in_bins_of_a_column_shows_where_a_sensor_is_wrong(humid, capsys):
         assert each["zms"] == pytest.approx(np.mean(z[within] ** 2), rel=1e-9)
         assert (each["verdict"] == "understated") == (each["to"] > 82.0)
     assert found["sentence"].startswith("3 differ from 1 by more than chance")
+    whole = stats.spearmanr(z**2, rh)
+    assert found["dependence"]["spearman"] == pytest.approx(whole.statistic, rel=1e-9)
+    assert found["dependence"]["p"] == pytest.approx(whole.pvalue, rel=1e-6)
+    assert 0.0 < whole.pvalue < 1e-6
 
 
 def test_bins_along_a_column_are_printed_with_what_they_say(humid, capsys):
