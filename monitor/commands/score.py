@@ -17,8 +17,9 @@ from monitor.commands.options import (
     json_option,
     recorded_argument,
 )
-from monitor.core.formatting import aligned
+from monitor.core.formatting import aligned, finite
 from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.scores.characteristics import costs_with
 from monitor.errors import UsageError
 from monitor.files.input_file import column_name
 from monitor.files.layout import layout_arguments, layout_of
@@ -36,6 +37,7 @@ BLOCK_HEADS: Final = (
     *("since", "until", "n", "bias", "CRPS", "/ expected", "interval score", "ZMS", "coverage"),
     "information",
 )
+COST_HEADS: Final = ("sensor", "quantity", "c", "cost", "best factor on u", "cost with it")
 BIN_HEADS: Final = ("from", "to", "n", "ZMS", "95 % interval", "verdict")
 
 
@@ -63,6 +65,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="also ZMS in bins along a column of numbers, such as a humidity",
     )
+    parser.add_argument(
+        "--cost",
+        type=float,
+        metavar="C",
+        default=None,
+        help="also costs: C of the half-width, 1 - C of the distance missed by; 0 <= C < 1",
+    )
     covariates_option(parser)
     alpha_option(parser, 0.1)
 
@@ -73,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
     if options.blocks is not None and options.blocks < 1:
         raise UsageError(f"--blocks {options.blocks}: must be a number of parts, such as 10")
+    if options.cost is not None and not 0.0 <= options.cost < 1.0:
+        raise UsageError(f"--cost {options.cost}: must be 0 or more and below 1, such as 0.1")
     level = 1.0 - options.alpha
     layout = layout_of(options)
     along = [options.bins_by] if options.bins_by.strip() else []
@@ -100,15 +111,36 @@ def _answer(recorded: Recorded, level: float, options: argparse.Namespace) -> st
         for row in range(len(recorded.names) if options.blocks else 0)
     ]
     binned = _bins(scored, column_name(options.bins_by))
+    priced = [] if options.cost is None else _costs(scored, options.cost)
     if not options.json:
         lines = [*scored.lines(options.density), *_block_lines(recorded, in_time)]
-        return "\n".join([*lines, *_bin_lines(recorded, binned, options.bins_by)])
+        lines += _bin_lines(recorded, binned, options.bins_by)
+        return "\n".join([*lines, *_cost_lines(recorded, priced)])
     document = scored.document()
     for series, parts in zip(document["series"], in_time, strict=False):
         series["blocks"] = parts
     for series, each in zip(document["series"], binned, strict=False):
         series["bins_by"] = {"column": options.bins_by, **each}
+    for series, each in zip(document["series"], priced, strict=False):
+        series["costs"] = each
     return json.dumps(document, allow_nan=False)
+
+
+def _costs(scored: Scored, weight: float) -> list[dict[str, float | None]]:
+    priced = costs_with(weight, scored.windows)._asdict()
+    return [
+        {"c": weight, **{name: finite(float(numbers[row])) for name, numbers in priced.items()}}
+        for row in range(len(scored.recorded.names))
+    ]
+
+
+def _cost_lines(recorded: Recorded, priced: list[dict[str, float | None]]) -> list[str]:
+    """Return a table of what intervals cost as stated, and at the scale that costs least."""
+    rows = [
+        (name.sensor, name.quantity, *(_number(number) for number in each.values()))
+        for name, each in zip(recorded.names, priced, strict=False)
+    ]
+    return ["", *aligned([COST_HEADS, *rows])] if rows else []
 
 
 def _bins(scored: Scored, by: str) -> list[dict[str, Any]]:

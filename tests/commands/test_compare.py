@@ -295,3 +295,30 @@ def test_a_stream_has_no_column_to_bin_by(tmp_path, capsys):
 
     assert main(["score", str(path), "--bins-by", "value"]) == 65
     assert "only a file of pairs has a covariate" in capsys.readouterr().err
+
+
+def test_costs_have_the_weight_that_was_asked_for(humid, capsys):
+    cells = [line.split(",") for line in humid.read_text().splitlines()[1:]]
+    value, u, reference = np.array([row[1:4] for row in cells], dtype=float).T
+    half = stats.norm.ppf(0.95) * u
+
+    assert main(["score", str(humid), "--json", "--cost", "0.2"]) == 0
+    (series,) = json.loads(capsys.readouterr().out)["series"]
+    assert main(["score", str(humid), "--cost", "0.2"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+
+    def cost(k):
+        missed = np.maximum(np.abs(value - reference) - k * half, 0.0)
+        return 0.2 * k * half.mean() + 0.8 * missed.mean()
+
+    found = series["costs"]
+    assert (found["c"], found["cost"]) == (0.2, pytest.approx(cost(1.0), rel=1e-9))
+    assert found["cost_optimal"] == pytest.approx(cost(found["scale_optimal"]), rel=1e-9)
+    assert found["cost_optimal"] <= min(map(cost, np.linspace(0.0, 3.0, 3000))) + 1e-12
+    assert printed[-1].split() == [
+        *("humid", "value", "0.2"),
+        *(f"{found[name]:.4g}" for name in ("cost", "scale_optimal", "cost_optimal")),
+    ]
+    for wrong in ("1", "-0.1", "nan"):
+        assert main(["score", str(humid), "--cost", wrong]) == 2
+        assert "--cost" in capsys.readouterr().err

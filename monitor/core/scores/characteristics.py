@@ -124,33 +124,36 @@ def cost_weight(c: Columns) -> Float:
     return alpha / (1.0 + alpha)
 
 
-def _cost(c: Columns, scale: Float) -> Float:
+def _cost(c: Columns, weight: Float, scale: Float) -> Float:
     """Cost of the bands stretched by one ``scale`` a series."""
     b = c.once(bands)
-    weight = c.once(cost_weight)
     shortfall = _mean_of_banded(c, np.maximum(b.distance - c.times(b.active, scale), 0.0))
     return weight * scale * c.once(mean_band) + (1.0 - weight) * shortfall
 
 
 def cost(c: Columns) -> Float:
     """Cost of the bands as stated (k = 1)."""
-    return _cost(c, np.ones(c.starts.size))
+    return _cost(c, c.once(cost_weight), np.ones(c.starts.size))
 
 
 def scale_optimal(c: Columns) -> Float:
-    """Scale k that minimises the cost, equally the mean interval score of the stretched bands.
+    """Scale k that minimises the cost, equally the mean interval score of the stretched bands."""
+    return _best_scale(c, c.once(cost_weight))
+
+
+def _best_scale(c: Columns, weight: Float) -> Float:
+    """Scale k that minimises the cost with one ``weight`` below 1 a series.
 
     The cost is convex and piecewise linear: the optimum is the first critical scale beyond which
     the remaining bands sum to at most c/(1 - c) of all, 0 if that holds from the start.
     """
     b = c.once(bands)
-    weight = c.once(cost_weight)
     share = weight / (1.0 - weight)
     allowed = (share * c.sum(b.half))[:, None]
     scales, widths = c.grid(b.scale, -1.0), c.grid(b.active, 0.0)
     length = scales.shape[1]
     # About that share of pairs lies beyond the optimum: mostly the largest scales suffice.
-    for count in (min(int(2.0 * share.max() * length) + 1, length), length):
+    for count in (int(min(2.0 * share.max(), 1.0) * (length - 1)) + 1, length):
         largest = last_in_order(scales, count)[:, ::-1]
         beyond = np.cumsum(in_lines(widths, largest), axis=1)
         if (beyond[:, -1:] > allowed).all():
@@ -164,7 +167,25 @@ def scale_optimal(c: Columns) -> Float:
 
 def cost_optimal(c: Columns) -> Float:
     """Least cost over all scales."""
-    return _cost(c, c.once(scale_optimal))
+    return _cost(c, c.once(cost_weight), c.once(scale_optimal))
+
+
+class Costs(NamedTuple):
+    """Cost of the bands as stated, the scale that costs least, and its cost, one a series."""
+
+    cost: Float
+    scale_optimal: Float
+    cost_optimal: Float
+
+
+def costs_with(weight: float, c: Columns) -> Costs:
+    """Return the costs C(k) with the user's ``weight`` of the half-width, 0 <= c < 1 (C-12, C-13).
+
+    1 - ``weight`` is the weight of the distance by which intervals miss.
+    """
+    weights = np.full(c.starts.size, weight)
+    best = _best_scale(c, weights)
+    return Costs(_cost(c, weights, np.ones(weights.size)), best, _cost(c, weights, best))
 
 
 def _scales_in_order(c: Columns) -> Float:

@@ -153,8 +153,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "uce": Statistic(
         bins.uce, "quantity^2",
-        "Mean absolute difference between mean squared error and mean squared u in ten bins of u, "
-        "each by its share of the pairs.",
+        "Mean gap of mean squared error and mean squared u in ten bins of u, weighted by pairs.",
         "B-06", "low",
     ),
     "beta_gm": Statistic(
@@ -165,8 +164,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "log_infinite_count": Statistic(
         entries.log_infinite_count, "none",
-        "Number of references outside the stated interval, where the top-hat log score is "
-        "infinite.",
+        "Number of misses, where the top-hat log score is infinite.",
         "A-06", "low",
     ),
     "coverage": Statistic(
@@ -225,7 +223,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     "auucc_gain": Statistic(
         _U.auucc_gain, "none",
         "Share of the whole area saved against a constant uncertainty: 0 for every honest sensor, "
-        "above 0 where u is too small when it is large, below 0 where u misleads.",
+        "below 0 where u misleads.",
         "C-16",
     ),
     "auucc_partial_gain": Statistic(

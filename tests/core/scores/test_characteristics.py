@@ -148,6 +148,25 @@ def test_optimal_scale_minimises_the_interval_score_of_the_stretched_intervals(s
         assert score(k) <= min(dense) + 1e-12
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.02, 0.3, 0.7, 0.99])
+def test_costs_with_the_users_weight_are_those_of_a_search(weight):
+    """C(k) = c half-width + (1 - c) distance missed by, pair by pair, over a fine grid of k."""
+    c = drawn(6, (60, 200, 33), skewed=True)
+    got = characteristics.costs_with(weight, c)
+
+    for i, best in enumerate(got.scale_optimal):
+        one = c.take(np.array([i]))
+
+        def cost(k, one=one):
+            low, high = (one.value + k * (end - one.value) for end in (one.lower, one.upper))
+            missed = np.maximum(np.maximum(low - one.reference, one.reference - high), 0.0)
+            return weight * np.mean(high - low) / 2 + (1.0 - weight) * missed.mean()
+
+        assert got.cost[i] == pytest.approx(cost(1.0), rel=1e-9)
+        assert got.cost_optimal[i] == pytest.approx(cost(best), rel=1e-9, abs=1e-12)
+        assert got.cost_optimal[i] <= min(map(cost, np.linspace(0.0, 8.0, 4000))) + 1e-12
+
+
 def test_cost_is_the_interval_score_times_its_factor():
     """C Remark 3 with the weight corrected to alpha/(1 + alpha): inside, outside, at any level."""
     for p in (0.5, 0.9, 0.99):
