@@ -10,10 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from monitor.frames import Alert, FrameError, Scores, Watch, compare, score
+    from monitor.frames import Alert, FrameError, Scores, Watch, compare, score, ucc
 
 __version__ = "0.2.0"
-__all__ = ["Alert", "FrameError", "Scores", "Watch", "__version__", "compare", "score"]
+__all__ = ["Alert", "FrameError", "Scores", "Watch", "__version__", "compare", "score", "ucc"]
 
 _OF_FRAMES: Final = frozenset(__all__) - {"__version__"}
 
@@ -26,4 +26,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any of the public names
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_OF_FRAMES])
+    return sorted(__all__)

@@ -42,7 +42,9 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
 # What a fault says of one cell, so that its rest is the same for all.
-_CELL: Final = re.compile(r"^((time )?(?P<quote>['\"]).*?(?P=quote):? |[-+.\w]+ (?=is not finite))")
+_CELL: Final = re.compile(
+    r"^((time )?(?P<quote>['\"]).*?(?P=quote):? |[-+.\w]+ (?=is |must |the interval))"
+)
 _REASONS_MAX: Final = 8
 EXPANDED: Final = "U"
 PARQUET_MAGIC: Final = b"PAR1"
@@ -81,6 +83,8 @@ class Mistakes:
     ``written`` has the names of columns as the file writes them.
     """
 
+    row = "line"
+
     def __init__(self, path: Path) -> None:
         self._path: Final = path
         self._found: list[tuple[int, str]] = []
@@ -91,13 +95,21 @@ class Mistakes:
     def add(self, line: int, column: str, fault: str) -> None:
         """Note one mistake; ``column`` is the column's name, or empty for the whole line."""
         column = self.written.get(column, column)
-        place = f"{self._path}:{line}:{column}" if column else f"{self._path}:{line}"
+        place = self.place(line, column)
         if len(self._found) <= BLOCK_ROWS:
             self._found.append((line, f"{place}: {fault}"))
         if line not in self._lines:
             self._lines.add(line)
             reason = f"{column}: {_CELL.sub('', fault)}" if column else fault
             self._counts.setdefault(reason, [0, line])[0] += 1
+
+    def place(self, line: int, column: str) -> str:
+        """Return where a mistake is."""
+        return f"{self._path}:{line}:{column}" if column else f"{self._path}:{line}"
+
+    def label(self) -> str:
+        """Return what a sentence on the rows begins with."""
+        return f"{self._path}: "
 
     def __len__(self) -> int:
         return sum(count for count, _ in self._counts.values())
@@ -115,9 +127,9 @@ class Mistakes:
         for reason, (count, line) in islice(self._counts.items(), _REASONS_MAX):
             verb = "is" if count == 1 else "are"
             out = f"{count} of {total} rows {verb} left out"
-            yield f"{self._path}: {out}, first line {line}: {reason}"
+            yield f"{self.label()}{out}, first {self.row} {line}: {reason}"
         if rest := [count for count, _ in islice(self._counts.values(), _REASONS_MAX, None)]:
-            yield f"{self._path}: {sum(rest)} of {total} rows are left out for other reasons"
+            yield f"{self.label()}{sum(rest)} of {total} rows are left out for other reasons"
 
     @property
     def enough(self) -> bool:

@@ -112,7 +112,7 @@ def _long(table: ShapedTable, layout: FileLayout) -> ShapedTable:
             f"{table.path}:1: --long needs a column that tells which rows belong together: name "
             f"its time, sensor or reference with --columns; there are {listing(others)}"
         )
-    whole = _at_once(
+    whole = at_once(
         [*table.chunks({name: name for name in others} | fields | {kind: "sensor", value: value})]
     )
     kinds = encoded_column(as_texts(whole.cells[kind]))
@@ -131,7 +131,7 @@ def _long(table: ShapedTable, layout: FileLayout) -> ShapedTable:
     return table._replace(names=[*cells], chunks=lambda _used: iter([Chunk(lines, cells)]))
 
 
-def _at_once(chunks: Sequence[Chunk]) -> Chunk:
+def at_once(chunks: Sequence[Chunk]) -> Chunk:
     """Return chunks as one."""
     lines = [line for chunk in chunks for line in chunk.lines]
     cells: dict[str, Sequence[str] | Float] = {}

@@ -7,8 +7,12 @@ are times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import narwhals.stable.v1 as nw
@@ -20,9 +24,16 @@ from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX
 from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
-from monitor.files.distributions import CRPS, of_distributions
-from monitor.files.input_file import EXPANDED, all_seconds, listing
-from monitor.files.layout import early_times
+from monitor.files.distributions import CRPS, Claims
+from monitor.files.input_file import (
+    EXPANDED,
+    FileError,
+    Mistakes,
+    all_seconds,
+    column_name,
+    listing,
+)
+from monitor.files.layout import FileLayout, LayoutError, early_times, with_shape
 from monitor.files.pair_checks import (
     left_out,
     most_lacking,
@@ -30,12 +41,16 @@ from monitor.files.pair_checks import (
     rows_lacking,
     value_or_middle,
 )
+from monitor.files.pair_fields import MEMBERS, QUANTILES
 from monitor.files.paired_columns import NameNumbers, numbered
+from monitor.frames.shaped_frames import FRAME, FrameMistakes, shaped_frame, texts_of
 
 # Usual names of columns whose argument is not given.
 USUAL: Final = {**pair_fields.USUAL, "by": pair_fields.USUAL["sensor"]}
 _NUMBERS: Final = ("value", "reference", "u", "lower", "upper", "p", "alpha", "u_reference")
 _UNIT: Final = "unit"
+_OPTION: Final = re.compile(r"--([\w-]+)[ =]?")
+_NAMES_MOST: Final = 8  # columns that identify a sensor; a longer list is data
 
 
 class FrameError(MonitorError, ValueError):
@@ -68,28 +83,131 @@ class PairColumns(NamedTuple):
     reference_event: str | None = None
 
 
+Column = Any  # the name of a column, or an array; ``by`` may be several names
+_LIBRARIES: Final = ("pandas", "polars", "pyarrow")
+
+
+def given_frame(data: Any, *columns: Column, **named: Column) -> tuple[Any, PairColumns]:  # noqa: ANN401
+    """Return data as a frame, with the names of its columns; raises FrameError.
+
+    Arrays among ``columns`` (those of :class:`PairColumns`), and ``data`` that is an array of
+    values, become columns of the frame under the usual names.
+    """
+    parts = PairColumns(*columns, **named)._asdict()
+    arrays = {part: given for part, given in parts.items() if _is_array(given, part)}
+    if hasattr(data, "data_vars"):  # a dataset of xarray, which brings pandas
+        data = data.to_dataframe().reset_index()
+    if not arrays and not isinstance(data, dict):
+        return data, PairColumns(**parts)
+    if _is_array(data, "value"):
+        data, parts["value"] = {"value": data}, "value"
+    names = {part: "sensor" if part == "by" else part for part in arrays}
+    new = {names[part]: np.asarray(each) for part, each in arrays.items()}
+    if isinstance(data, dict):
+        return _of_arrays(data | new), PairColumns(**{**parts, **names})
+    table = nw.from_native(data, eager_only=True)
+    space = nw.get_native_namespace(table)
+    made = [nw.new_series(name, each, native_namespace=space) for name, each in new.items()]
+    return table.with_columns(*made).to_native(), PairColumns(**{**parts, **names})
+
+
+def _is_array(given: Column, part: str) -> bool:
+    """Return whether an argument holds data, and is no name or list of names."""
+    if given is None or isinstance(given, str | dict) or hasattr(given, "columns"):
+        return False
+    is_names = part == "by" and isinstance(given, list | tuple) and len(given) <= _NAMES_MOST
+    return not (is_names and all(isinstance(each, str) for each in given))
+
+
+def _of_arrays(columns: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Return arrays of equal length as a frame of a library that is installed."""
+    arrays = {name: np.asarray(each) for name, each in columns.items()}
+    rows = max((each.size for each in arrays.values() if each.ndim), default=1)
+    for name, each in arrays.items():
+        if each.ndim > 1 or (each.ndim and each.size != rows):
+            raise FrameError(
+                f"{name!r} has the shape {each.shape}; pass one number for each of {rows} pairs"
+            )
+    library = next((name for name in _LIBRARIES if find_spec(name)), None)
+    if library is None:
+        raise FrameError("arrays need pandas, Polars or Arrow: pip install pandas")
+    whole = {name: np.broadcast_to(each, rows) for name, each in arrays.items()}
+    return nw.from_dict(whole, native_namespace=import_module(library)).to_native()
+
+
 def pairs_of(
     frame: Any,  # noqa: ANN401 - any frame
     named: PairColumns,
     unit: str = "",
     covariates: Sequence[str] = (),
+    shape: Mapping[str, Any] = MappingProxyType({}),
 ) -> PairTable:
-    """Return the pairs of a frame, in its order, with further columns; raises FrameError."""
-    table = _wrapped(frame)
-    chosen = _chosen(table, named)
-    numbers = {name: _numbers(table, chosen[name]) for name in _NUMBERS}
-    numbers["value"] = value_or_middle(numbers)
+    """Return the pairs of a frame, in its order, with further columns; raises FrameError.
+
+    ``shape``: the options of :func:`monitor.files.layout.with_shape`, ``members`` and
+    ``quantiles``.
+    """
+    try:
+        return _pairs_of(_wrapped(frame), named, unit, covariates, {**shape})
+    except (FileError, LayoutError) as error:
+        raise FrameError(_as_argument(str(error))) from error
+
+
+def _as_argument(text: str) -> str:
+    """Return the first sentence of an error of files with the arguments for the options."""
+    text = text.splitlines()[0].removeprefix(f"{FRAME}:1:")
+    return _OPTION.sub(lambda match: f"{match[1].replace('-', '_')}=", text).strip()
+
+
+def _pairs_of(
+    table: Any,  # noqa: ANN401
+    named: PairColumns,
+    unit: str,
+    covariates: Sequence[str],
+    shape: dict[str, Any],
+) -> PairTable:
+    mistakes, shape_notes = FrameMistakes(), list[str]()
+    spread = {part: str(each) for part in (MEMBERS, QUANTILES) if (each := shape.pop(part, ""))}
+    layout = with_shape(FileLayout(), **shape)
+    if layout.wide or layout.long or layout.where or "+" in str(named.time):
+        table, named, shape_notes = _reshaped(table, named, layout, mistakes)
+    lowered = {column_name(name): name for name in table.columns}
+    given = {**spread, **{part: column_name(str(each)) for part, each in _stated(named).items()}}
+    claims = Claims(FRAME, [*lowered], given, layout)
+    chosen = _chosen(table, named, has_value=claims.have_value)
+    numbers = {name: _numbers(table, chosen[name], mistakes) for name in _NUMBERS}
+    numbers[CRPS] = _numbers(table, CRPS if CRPS in table.columns else "", mistakes)
+    numbers["value"] = np.array(value_or_middle(numbers))
     numbers["p"] = np.where(np.isnan(numbers["p"]), 1.0 - numbers["alpha"], numbers["p"])
-    _refuse_without_claim(table, chosen)
+    if claims:
+        members = {name: texts_of(table, lowered[name]) for name in claims.members[:1]}
+        rows_all = range(len(table))
+        claims.fill(
+            numbers,
+            members,
+            lambda name: _numbers(table, lowered[name], mistakes),
+            rows_all,
+            mistakes,
+        )
+    elif layout.assume_u is None:
+        _refuse_without_claim(table, chosen)
+    if layout.assume_u is not None:
+        bare = np.isnan(numbers["u"]) & (np.isnan(numbers["lower"]) | np.isnan(numbers["upper"]))
+        numbers["u"] = np.where(bare, layout.assume_u.of(numbers["value"]), numbers["u"])
+        shape_notes.append(f"u is assumed, not stated, in {int(bare.sum())} rows (assume_u)")
+    _add_faults(numbers, chosen, claims, mistakes)
+    bad = mistakes.rows_of(range(len(table)))
     gone = rows_lacking(numbers)
-    whole = np.flatnonzero(~gone)
+    gone[bad] = False
+    whole = np.setdiff1d(np.flatnonzero(~gone), bad)
     if not whole.size:
+        mistakes.refuse()
         raise FrameError(_nothing(len(table), numbers))
-    _refuse_faults(numbers, chosen)
     series, names = _series(table, named, chosen, whole)
     time = chosen["time"]
     others = {
-        name: _numbers(table, _must_be_there(table, "covariates", name)) for name in covariates
+        name: _numbers(table, _must_be_there(table, "covariates", name), mistakes)
+        for name in covariates
     }
     rows = {name: column[whole] for name, column in numbers.items()}
     times = _times(table, time, whole) if time else np.arange(whole.size, dtype=np.float64)
@@ -107,8 +225,12 @@ def pairs_of(
         u_ref=np.nan_to_num(rows["u_reference"]),
         reference_id=_named(table, chosen["reference_id"])[whole],
         reference_event=_named(table, chosen["reference_event"])[whole],
-        crps=_numbers(table, CRPS if CRPS in table.columns else "")[whole],
-        notes=tuple(_notes(table, named, chosen, times, int(gone.sum()))),
+        crps=rows[CRPS],
+        notes=(
+            *shape_notes,
+            *_notes(table, named, chosen, times, int(gone.sum())),
+            *mistakes.notes(len(table)),
+        ),
         timed=bool(time),
         covariates={name: numbers[whole] for name, numbers in others.items()},
     )
@@ -138,9 +260,6 @@ def _notes(
     for field, name in pair_fields.overlooked(table.columns, known):
         argument = "by" if field == "sensor" else field
         yield f"no column {field}; if {name!r} holds it: {argument}={name!r}"
-    others = [name for name in table.columns if name not in known.values()]
-    if distributions := of_distributions(others):
-        yield f"columns not used: {listing(distributions)}; distributions are read from files"
     if index := _in_index(table):
         yield f"the index ({listing(index)}) is not used: df.reset_index() makes columns of it"
 
@@ -163,9 +282,8 @@ def _wrapped(frame: Any) -> Any:  # noqa: ANN401 - any frame
         raise FrameError(f"a column name appears twice: {detail}; keep one of them") from error
     except TypeError as error:
         raise FrameError(
-            f"{type(frame).__name__} is not a data frame: pass one of pandas, Polars or Arrow (of "
-            "arrays, pandas.DataFrame({'value': ..., 'u': ..., 'reference': ...}); collect a lazy "
-            "frame)"
+            f"{type(frame).__name__} is not a data frame: pass one of pandas, Polars or Arrow "
+            "(collect a lazy frame), a dict of arrays, or arrays: score(values, u, references)"
         ) from error
     odd = next((name for name in table.columns if not isinstance(name, str)), None)
     if odd is not None:
@@ -176,7 +294,34 @@ def _wrapped(frame: Any) -> Any:  # noqa: ANN401 - any frame
     return table
 
 
-def _chosen(table: Any, named: PairColumns) -> dict[str, str]:  # noqa: ANN401
+def _stated(named: PairColumns) -> dict[str, Any]:
+    """Return the names of columns that are given."""
+    return {part: each for part, each in named._asdict().items() if each is not None}
+
+
+def _reshaped(
+    table: Any,  # noqa: ANN401
+    named: PairColumns,
+    layout: FileLayout,
+    mistakes: Mistakes,
+) -> tuple[Any, PairColumns, list[str]]:
+    """Return a frame with one pair in each row, and the names of its columns."""
+    fields = {"by": "sensor"}
+    given = {
+        fields.get(part, part): each
+        for part, each in _stated(named).items()
+        if isinstance(each, str) and each != PairColumns._field_defaults[part]
+    }
+    made = {part for part, each in _stated(named).items() if "*" in str(each)}
+    made |= {"value", "by" if "sensor" not in given else "quantity"} if layout.wide else set()
+    made |= {part for part, each in _stated(named).items() if "+" in str(each)}
+    reshaped, notes = shaped_frame(table, given, layout, mistakes)
+    names = {part: fields.get(part, part) for part in made}
+    names |= {part: str(given[part]).split("+")[-1] for part in made if "+" in given.get(part, "")}
+    return reshaped, named._replace(**names), notes
+
+
+def _chosen(table: Any, named: PairColumns, *, has_value: bool) -> dict[str, str]:  # noqa: ANN401
     """Return the column of each part, empty where there is none; raises FrameError."""
     chosen = {}
     for part, given in named._asdict().items():
@@ -187,8 +332,8 @@ def _chosen(table: Any, named: PairColumns) -> dict[str, str]:  # noqa: ANN401
         elif given is None:
             usual = (name for name in USUAL[part] if name in table.columns)
             chosen[part] = next(usual, "")
-        elif part == "value" and _is_of_intervals(table, named):
-            chosen[part] = ""
+        elif part == "value" and (has_value or _is_of_intervals(table, named)):
+            chosen[part] = given if given in table.columns else ""
         else:
             chosen[part] = _must_be_there(table, part, given)
     return chosen
@@ -228,7 +373,7 @@ def _refuse_without_claim(table: Any, chosen: dict[str, str]) -> None:  # noqa: 
         )
 
 
-def _numbers(table: Any, name: str) -> Float:  # noqa: ANN401
+def _numbers(table: Any, name: str, mistakes: Mistakes) -> Float:  # noqa: ANN401
     """Return a column as numbers, NaN where there is none."""
     if not name:
         return np.full(len(table), NAN)
@@ -242,20 +387,18 @@ def _numbers(table: Any, name: str) -> Float:  # noqa: ANN401
             "row): convert it before"
         )
     values = column.cast(nw.Float64).to_numpy().astype(np.float64)
-    wrong = np.flatnonzero(np.isinf(values) | (np.abs(values) > VALUE_MAX))
-    if wrong.size:
-        at = int(wrong[0])
-        raise FrameError(
-            f"column {name!r}, row {at}: {values[at]:g} is not finite, or larger than {VALUE_MAX:g}"
-        )
+    for at in np.flatnonzero(np.abs(values) > VALUE_MAX).tolist():
+        mistakes.add(at, name, f"{values[at]:g} is not finite, or larger than {VALUE_MAX:g}")
     return values
 
 
-def _refuse_faults(numbers: dict[str, Float], chosen: dict[str, str]) -> None:
+def _add_faults(
+    numbers: dict[str, Float], chosen: dict[str, str], claims: Claims, mistakes: Mistakes
+) -> None:
     for wrong, field, fault in row_faults(numbers):
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            raise FrameError(f"column {chosen[field]!r}, row {at}: {numbers[field][at]:g} {fault}")
+        column = chosen[field] or claims.column_of(field)
+        for at in np.flatnonzero(wrong).tolist():
+            mistakes.add(at, column, f"{numbers[field][at]:g} {fault}")
 
 
 def _times(table: Any, name: str, whole: Int) -> Float:  # noqa: ANN401

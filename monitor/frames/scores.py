@@ -6,17 +6,22 @@ direction is better.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any, Final
 
 import narwhals.stable.v1 as nw
+import numpy as np
 
 from monitor.core.analysis.ranking import Profile
 from monitor.core.analysis.side_by_side import MISS
+from monitor.core.columns import Columns
+from monitor.core.model import Float
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
-from monitor.frames.pair_frames import PairColumns, pairs_of, refuse_share
+from monitor.frames.pair_frames import Column, PairColumns, given_frame, pairs_of, refuse_share
+from monitor.frames.score_curves import curve_named, figure_of, row_scores
 from monitor.report.comparisons import Comparing, comparison_of
 from monitor.report.recorded import of_pairs, with_covariates
 from monitor.report.scored import Scored, in_file
@@ -64,6 +69,38 @@ class Scores:
         columns["sentence"] = [each["verdict"]["sentence"] for each in self.series]
         for name in self.series[0]["statistics"]:
             columns[name] = [float("nan") if each is None else each for each in columns[name]]
+        return self._frame(columns)
+
+    def rows(self) -> Any:  # noqa: ANN401 - a frame of the caller's library
+        """Return a frame with the scores of each pair, in the order (sensor, time)."""
+        return self._stacked(row_scores)
+
+    def curve(self, name: str) -> Any:  # noqa: ANN401 - a frame of the caller's library
+        """Return a frame with a curve of each series: ``reliability``, ``z`` or ``ucc``."""
+        return self._stacked(partial(curve_named, name))
+
+    def plot(self) -> Any:  # noqa: ANN401 - a figure of matplotlib
+        """Return a figure with all curves; raises FrameError without matplotlib."""
+        return figure_of({f"{sensor} {quantity}": c for (sensor, quantity), c in self._columns()})
+
+    def _columns(self) -> Iterator[tuple[tuple[str, str], Columns]]:
+        for row, name in enumerate(self._scored.recorded.names):
+            yield (name.sensor, name.quantity), self._scored.windows.take(np.array([row]))
+
+    def _stacked(self, of: Callable[[Columns], Mapping[str, Float]]) -> Any:  # noqa: ANN401
+        """Return a frame of the columns of all series, one below the other."""
+        parts = [(name, of(c)) for name, c in self._columns()]
+        sizes = [next(iter(part.values())).size for _, part in parts]
+        names = [name for (name, _), size in zip(parts, sizes, strict=True) for _ in range(size)]
+        columns: dict[str, Any] = {
+            "sensor": [sensor for sensor, _ in names],
+            "quantity": [quantity for _, quantity in names],
+        }
+        for head in parts[0][1]:
+            columns[head] = np.concatenate([part[head] for _, part in parts])
+        return self._frame(columns)
+
+    def _frame(self, columns: dict[str, Any]) -> Any:  # noqa: ANN401
         return nw.from_dict(columns, native_namespace=self._space).to_native()
 
     def __str__(self) -> str:
@@ -78,29 +115,32 @@ class Scores:
 
 
 def score(
-    frame: Any,  # noqa: ANN401 - any frame
+    frame: Any,  # noqa: ANN401 - any frame, or values
+    u: Column | None = None,
+    reference: Column = "reference",
     *,
     value: str = "value",
-    u: str | None = None,
-    reference: str = "reference",
-    lower: str | None = None,
-    upper: str | None = None,
-    p: str | None = None,
-    alpha: str | None = None,
-    u_reference: str | None = None,
-    time: str | None = None,
-    by: str | Sequence[str] | None = None,
-    quantity: str | None = None,
-    reference_id: str | None = None,
-    reference_event: str | None = None,
+    lower: Column | None = None,
+    upper: Column | None = None,
+    p: Column | None = None,
+    alpha: Column | None = None,
+    u_reference: Column | None = None,
+    time: Column | None = None,
+    by: Column | None = None,
+    quantity: Column | None = None,
+    reference_id: Column | None = None,
+    reference_event: Column | None = None,
     unit: str = "",
     level: float = 0.9,
     bca: bool = False,
     covariates: Sequence[str] = (),
+    **shape: Any,  # noqa: ANN401 - texts, or a number for assume_u
 ) -> Scores:
     """Score the pairs of a frame, in which each row has a reading and its reference.
 
-    All arguments except the last four name columns. Where one is not given, the column with the
+    ``frame`` is one of pandas, Polars or Arrow, a dict of arrays or a dataset of xarray; or an
+    array of values, beside ``u`` and ``reference``. All arguments except the last four name
+    columns, or are arrays. Where one is not given, the column with the
     usual name is used if there is one (``u`` or ``sigma``, ``lower``, ``upper``, ``p``, ``alpha``,
     ``u_reference`` or ``reference_sigma``, ``time``, ``sensor``, ``quantity``, ``reference_id``,
     ``reference_event``).
@@ -117,16 +157,19 @@ def score(
     live. ``covariates``: other numeric columns, ``hour`` (of day, UTC) and ``level``; for each,
     ``where`` in the result says in which part of its range a sensor is wrong.
 
+    ``shape``: ``wide``, ``long``, ``where`` and ``assume_u`` as the options of the command, and
+    ``members`` and ``quantiles``, patterns of columns such as ``ens*``.
+
     The numbers equal those of ``monitor score`` for the same rows, bit for bit. Raises FrameError
     (a ValueError) that names the column and the row and says what to do.
     """
     refuse_share("level", level)
-    columns = PairColumns(
+    frame, named = given_frame(
+        frame,
         *(value, reference, u, lower, upper, p, alpha, u_reference, time, by, quantity),
-        reference_id=reference_id,
-        reference_event=reference_event,
+        *(reference_id, reference_event),
     )
-    table = pairs_of(frame, columns, unit, in_file(covariates))
+    table = pairs_of(frame, named, unit, in_file(covariates), shape)
     recorded = with_covariates(of_pairs(table, SeriesRules(level=level)), table)
     return Scores(Scored(recorded, level, bca=bca, covariates=covariates), frame)
 
@@ -157,6 +200,17 @@ def compare(
     """
     refuse_share("level", level)
     refuse_share("miss", miss)
-    recorded = of_pairs(pairs_of(frame, PairColumns(**columns)), SeriesRules(level=level))
+    shape = {part: columns.pop(part) for part in [*columns] if part not in PairColumns._fields}
+    frame, named = given_frame(frame, **columns)
+    recorded = of_pairs(pairs_of(frame, named, shape=shape), SeriesRules(level=level))
     asked = Comparing(sensors, at=at, density=density, profile=profile, level=level, miss=miss)
     return comparison_of(recorded, asked)
+
+
+def ucc(frame: Any, *columns: Any, **named: Any) -> Any:  # noqa: ANN401 - as of score
+    """Return the uncertainty characteristics curves of what :func:`score` takes, as a frame.
+
+    ``miss`` is the share of references outside the stated bands scaled by ``scale``, ``bandwidth``
+    their mean half-width (Navratil et al., arXiv 2106.00858).
+    """
+    return score(frame, *columns, **named).curve("ucc")

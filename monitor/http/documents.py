@@ -147,7 +147,7 @@ def safe_cell(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def ucc(detail: Detail, axes: str) -> models.Ucc:
+def ucc_document(detail: Detail, axes: str) -> models.Ucc:
     """Return the uncertainty characteristics curve on two axes and that of a constant band."""
     across, up = axes.split("-")
     document = models.Ucc(

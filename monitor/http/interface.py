@@ -172,7 +172,7 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
     ) -> Response:
         """The uncertainty characteristics curve of a series."""
         detail = await answers.detail(shared, SeriesKey(sensor, quantity))
-        return json_answer(request, documents.ucc(detail, axes))
+        return json_answer(request, documents.ucc_document(detail, axes))
 
     @router.get(
         "/series/{sensor}/{quantity}/conventions",

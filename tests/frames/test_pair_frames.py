@@ -259,9 +259,7 @@ def test_what_a_frame_holds_beside_its_columns_is_remarked_on():
     assert monitor.score(pairs.set_index("time").reset_index()).notes == ()
     assert monitor.score(pairs[pairs["u"] > 1.1]).notes == ()
     claims = pairs.assign(**{"q0.05": pairs["value"] - 2.0, "q0.95": pairs["value"] + 2.0})
-    assert monitor.score(claims).notes == (
-        "columns not used: q0.05, q0.95; distributions are read from files",
-    )
+    assert monitor.score(claims).series[0]["statistics"]["crps_stated"] is not None
     named = claims.drop(columns="u")
     assert monitor.score(named, lower="q0.05", upper="q0.95").notes == ()
     (early,) = monitor.score(pairs.assign(time=np.arange(240.0))).notes
