@@ -196,7 +196,8 @@ def by_level(e: Errors) -> Fit | None:
     steps = [(each, x) for x in (e.reference, e.value) if (each := _step(e, x)) is not None]
     if len(steps) < 2:
         return None
-    (best, x), (other, _) = sorted(steps, key=lambda each: each[0][0].cost)
+    # What errors are independent of shows best whether a line explains them as well.
+    (best, x), (other, _) = sorted(steps, key=lambda each: each[0][0].cost - _line(e, each[1]))
     squares = float(e.z @ e.z)
     saved, as_well = (squares - float(off @ off) for _, off in (best, other))
     is_same = best[0].is_above == other[0].is_above and best[0].size[0] * other[0].size[0] > 0.0

@@ -71,6 +71,17 @@ def test_an_error_on_one_side_of_a_level_is_told_as_a_step(side, size, begin):
     assert all(f" {side} " in each.sentence for each in named)
 
 
+def test_a_step_in_the_middle_of_the_range_is_no_gain():
+    """Its own errors are in its value, along which a line explains them better than a step."""
+    found = []
+    for seed in range(10):
+        p = sensor(seed, 450, slow=0.6)
+        off = (p.reference > 52.0) & (np.arange(p.n) >= 150)
+        found += both(dataclasses.replace(p, value=p.value + 6.0 * off))
+
+    assert sum(each.fault == "step" for each in found) >= 17, [each.sentence for each in found]
+
+
 @pytest.mark.parametrize("predictive", [False, True])
 @pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
 def test_an_honest_sensor_gets_none_of_these_names(shape, predictive):
