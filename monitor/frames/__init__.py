@@ -9,7 +9,7 @@ after that is common. Frames are read through narwhals, so that no library of fr
 unless the caller did.
 
 Invariants: a frame is never changed; a row is used as it stands, or left out and counted by reason
-in the notes. Times, names and units are refused with a sentence that names column and row.
+in the notes. A frame without a good row is refused with a sentence that names column and row.
 
 Considered and rejected: statistics as functions of plain arrays (the verdict needs all columns of a
 pair, and their order); guessing times without a zone (an hour is most of a drift).

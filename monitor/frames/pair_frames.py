@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
@@ -32,6 +33,7 @@ from monitor.files.input_file import (
     all_seconds,
     column_name,
     listing,
+    seconds,
 )
 from monitor.files.layout import FileLayout, LayoutError, early_times, with_shape
 from monitor.files.pair_checks import (
@@ -203,14 +205,22 @@ def _pairs_of(
     if not whole.size:
         mistakes.refuse()
         raise FrameError(_nothing(len(table), numbers))
-    series, names = _series(table, named, chosen, whole)
-    time = chosen["time"]
+    time, quantity = chosen["time"], chosen["quantity"]
+    by = [chosen["by"]] if chosen["by"] else [*(named.by or ())]
+    for name in filter(None, (*by, quantity)):
+        _add_nameless(table, name, whole, mistakes)
+    whole = np.delete(whole, mistakes.rows_of(whole.tolist()))
+    times = _times(table, time, whole, mistakes) if time else np.arange(0.0, whole.size)
+    late = mistakes.rows_of(whole.tolist())
+    whole, times = np.delete(whole, late), np.delete(times, late)
+    if not whole.size:
+        mistakes.refuse()
+    series, names = _series(table, by, quantity, whole)
     others = {
         name: _numbers(table, _must_be_there(table, "covariates", name), mistakes)
         for name in covariates
     }
     rows = {name: column[whole] for name, column in numbers.items()}
-    times = _times(table, time, whole) if time else np.arange(whole.size, dtype=np.float64)
     return PairTable(
         names=names,
         units=_units(table, unit, series, whole),
@@ -401,26 +411,20 @@ def _add_faults(
             mistakes.add(at, column, f"{numbers[field][at]:g} {fault}")
 
 
-def _times(table: Any, name: str, whole: Int) -> Float:  # noqa: ANN401
-    """Return the times of the kept rows as s UTC."""
-    times = _seconds(table, name, whole)
-    wrong = np.flatnonzero(~((times >= TIME_MIN) & (times < TIME_END)))
-    if wrong.size:
-        at = int(wrong[0])
-        raise FrameError(
-            f"column {name!r}, row {int(whole[at])}: {times[at]:g} s since 1970 is not finite, or "
-            "its year is not 1 to 9999; leave such rows out"
-        )
-    return times
-
-
-def _seconds(table: Any, name: str, whole: Int) -> Float:  # noqa: ANN401
+def _times(table: Any, name: str, whole: Int, mistakes: Mistakes) -> Float:  # noqa: ANN401
+    """Return the times of some rows as s UTC, NaN where there is none."""
     column = table[name]
-    if whole.size < len(table):
-        column = column.filter(np.isin(np.arange(len(table)), whole).tolist())
-    if column.null_count():
-        at = int(whole[np.flatnonzero(column.is_null().to_numpy())[0]])
-        raise FrameError(f"column {name!r}, row {at}: a time is missing; leave such rows out")
+    there = ~np.array(column.is_null().to_list(), dtype=np.bool_)
+    for at in whole[~there[whole]].tolist():
+        mistakes.add(at, name, "a time is missing")
+    stated = whole[there[whole]]
+    times = np.full(len(table), NAN)
+    rows = np.isin(np.arange(len(table)), stated)
+    times[stated] = _seconds(column.filter(rows.tolist()), name, stated, mistakes)
+    return times[whole]
+
+
+def _seconds(column: Any, name: str, rows: Int, mistakes: Mistakes) -> Float:  # noqa: ANN401
     if isinstance(column.dtype, nw.Datetime):
         if column.dtype.time_zone is None:
             raise FrameError(
@@ -430,15 +434,27 @@ def _seconds(table: Any, name: str, whole: Int) -> Float:  # noqa: ANN401
         return np.asarray(column.dt.timestamp("us").to_numpy() / 1e6, dtype=np.float64)
     if column.dtype.is_numeric():
         numbers = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
-        return numbers / divisors(numbers, "auto")
+        times = numbers / divisors(numbers, "auto")
+        for at in np.flatnonzero(~((times >= TIME_MIN) & (times < TIME_END))).tolist():
+            fault = f"{times[at]:g} is not finite, or its year is not 1 to 9999"
+            mistakes.add(int(rows[at]), name, fault)
+        return times
+    texts = [each.isoformat() if isinstance(each, date) else str(each) for each in column.to_list()]
     try:
-        texts = [each if isinstance(each, str) else each.isoformat() for each in column.to_list()]
         return np.array(all_seconds(texts))
-    except (ValueError, AttributeError) as error:
-        raise FrameError(
-            f"column {name!r}: {error}; times are datetimes with a zone, seconds since 1970, or "
-            "text such as 2026-03-01T06:00:00Z"
-        ) from error
+    except ValueError:
+        return np.array(
+            [_one_time(*each, name, mistakes) for each in zip(texts, rows.tolist(), strict=True)]
+        )
+
+
+def _one_time(text: str, row: int, name: str, mistakes: Mistakes) -> float:
+    try:
+        return seconds(text)
+    except ValueError as error:
+        forms = "times are datetimes with a zone, seconds since 1970, or text"
+        mistakes.add(row, name, f"{error}; {forms}")
+        return NAN
 
 
 def _named(table: Any, name: str) -> NameNumbers:  # noqa: ANN401
@@ -458,32 +474,25 @@ def _texts(table: Any, name: str) -> list[str]:  # noqa: ANN401
 
 def _series(
     table: Any,  # noqa: ANN401
-    named: PairColumns,
-    chosen: dict[str, str],
+    by: Sequence[str],
+    quantity: str,
     whole: Int,
 ) -> tuple[Int, tuple[tuple[str, str], ...]]:
     """Return the series of each kept row, and the names (sensor, quantity) of all."""
-    several = named.by is not None and not isinstance(named.by, str)
-    by = [*(named.by or ())] if several else [chosen["by"]] if chosen["by"] else []
-    columns = [_names(table, name, whole) for name in by]
-    sensors = list(map("/".join, zip(*columns, strict=True))) if by else ["data"] * whole.size
-    quantity = chosen["quantity"]
-    quantities = _names(table, quantity, whole) if quantity else ["value"] * whole.size
+    columns = [_texts(table, name) for name in by]
+    sensors = list(map("/".join, zip(*columns, strict=True))) if by else ["data"] * len(table)
+    quantities = _texts(table, quantity) if quantity else ["value"] * len(table)
     known: dict[tuple[str, str], int] = {}
-    rows = zip(sensors, quantities, strict=True)
+    rows = ((sensors[at], quantities[at]) for at in whole.tolist())
     series = [known.setdefault(row, len(known)) for row in rows]
     return np.array(series, dtype=np.int64), tuple(known)
 
 
-def _names(table: Any, name: str, whole: Int) -> list[str]:  # noqa: ANN401
-    """Return the names that the kept rows have in a column; raises FrameError if one has none."""
+def _add_nameless(table: Any, name: str, whole: Int, mistakes: Mistakes) -> None:  # noqa: ANN401
     texts = _texts(table, name)
     for at in whole.tolist():
         if not texts[at].strip():
-            raise FrameError(
-                f"column {name!r}, row {at}: a name is missing; fill it in, or leave such rows out"
-            )
-    return [texts[at] for at in whole.tolist()]
+            mistakes.add(at, name, "a name is missing; fill it in")
 
 
 def _units(table: Any, unit: str, series: Int, whole: Int) -> tuple[str, ...]:  # noqa: ANN401

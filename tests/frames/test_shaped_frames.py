@@ -102,6 +102,14 @@ def test_a_bad_row_costs_that_row_and_is_counted_and_u_may_be_assumed():
             "leave it empty if not stated"
         ),
     )
+    pairs.loc[9, "sensor"], pairs["time"] = None, [each.isoformat() for each in pairs["time"]]
+    pairs.loc[11, "time"] = "now"
+    found = monitor.score(pairs)
+    assert found.series[0]["n"] == 235
+    assert [note.partition("first ")[2].partition(";")[0] for note in found.notes[2:]] == [
+        "row 9: sensor: a name is missing",
+        "row 11: time: is not a time",
+    ]
     assumed = monitor.score(frame().drop(columns="u"), assume_u="1 + 2 %")
     assert assumed.notes == ("u is assumed, not stated, in 480 rows (assume_u)",)
     np.testing.assert_allclose(assumed.rows()["u"], 1.0 + 0.02 * frame()["value"])
