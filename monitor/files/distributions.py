@@ -89,6 +89,7 @@ class Claims:
         if not levels:
             levels = _usual_levels([name for name in names if name not in given.values()])
         self.quantiles: Final = tuple(name for _, name in levels)
+        self._is_interval: Final = bool(levels) and all(_level_of_end(name) for _, name in levels)
         self._levels: Final = np.array([level for level, _ in levels])
         pattern = given.get(MEMBERS, MEMBERS)
         self.members: Final = tuple(name for name, _ in matching(pattern, names))
@@ -109,7 +110,7 @@ class Claims:
     @property
     def have_value(self) -> bool:
         """Whether they give the value of a row that states none."""
-        return bool(self.members) or MEDIAN in self._levels
+        return bool(self.members) or MEDIAN in self._levels or self._is_interval
 
     def column_of(self, field: str) -> str:
         """Return the column that gives a field which no column of its own states."""
@@ -164,8 +165,11 @@ class Claims:
         if MEDIAN in self._levels:
             median = int(np.searchsorted(self._levels, MEDIAN))
             into["value"][bare] = table[bare, median]
-        bare = whole & np.isnan(into["lower"]) & np.isnan(into["upper"])
         low, high = self._ends
+        if self._is_interval:
+            bare = whole & np.isnan(into["value"])
+            into["value"][bare] = (table[bare, low] + table[bare, high]) / 2.0
+        bare = whole & np.isnan(into["lower"]) & np.isnan(into["upper"])
         into["lower"][bare], into["upper"][bare] = table[bare, low], table[bare, high]
         into["p"][bare] = round(float(self._levels[high] - self._levels[low]), 12)
 

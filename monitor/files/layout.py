@@ -180,8 +180,12 @@ def _with_thousands(text: str) -> float | None:
     if "," not in text and _NUMBER.fullmatch(text):
         return number(text.translate(_NO_BLANKS))
     if _COMMA_NUMBER.fullmatch(text) and "," in text:
-        point = "give --decimal-point if commas separate thousands, " if is_pointed else ""
-        raise AmbiguousError(f"{text[:40]!r} is not a number; {point}or give --decimal-comma")
+        if {*text} & {*_BLANKS}:  # they separate thousands, so that the comma does not
+            return typed_number(text, decimal_comma=True)
+        point = "give --decimal-point if commas separate thousands, or " if is_pointed else ""
+        raise AmbiguousError(
+            f"{text[:40]!r} is not a number with a decimal point; {point}give --decimal-comma"
+        )
     return None
 
 

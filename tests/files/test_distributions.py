@@ -38,6 +38,13 @@ def test_a_quantile_is_known_by_its_name_or_is_given(written, head, columns):
     same(read(written, head, columns), read(written, "q0.05,q0.5,q0.95,reference"))
 
 
+def test_an_interval_that_is_named_by_its_level_stands_for_its_middle(written):
+    table = read(written, "y_lower_80,y_upper_80,u,reference", "", TABLE)
+
+    assert table.value.tolist() == [9.0, 10.0]
+    assert set(table.p) == {0.8}
+
+
 def test_members_in_columns_are_members_in_one(written):
     text = "reference,members\n10.5,8 10 12.5\n12,9 11 13\n"
     wanted = read_pairs(written(text, "one.csv"))

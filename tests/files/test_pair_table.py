@@ -568,7 +568,7 @@ def test_the_hint_at_decimal_commas_is_given_where_they_help(written):
         path = written(f'value,u,reference\n"{cell}",1,1\n')
         return mistakes_of(lambda: read_pairs(path))[0]
 
-    assert told("21,5").endswith("or give --decimal-comma")
+    assert told("21,5").endswith("with a decimal point; give --decimal-comma")
     assert not told("1,0215.00").endswith("--decimal-comma")
     assert "--decimal-point if commas separate thousands, or give --decimal-comma" in told("1,021")
 
@@ -579,6 +579,8 @@ def test_numbers_are_read_as_people_write_them(written):
     wanted = [1021.5, -2345678.0, 1021.5, 1021.5, 1021.0, 0.5]
 
     assert read_pairs(written("value,u,reference\n" + rows)).value.tolist() == wanted
+    semicolons = written("value;u;reference\n1 021,5;1;998,4\n")
+    assert read_pairs(semicolons).value.tolist() == [1021.5]
     point = FileLayout(decimal_point=True)
     plain = written('value,u,reference\n"1,021",1,"998"\n')
     assert read_pairs(plain, point).value.tolist() == [1021.0]
@@ -586,7 +588,9 @@ def test_numbers_are_read_as_people_write_them(written):
         read_pairs(written('value,u,reference\n998,1,998\n"1,021",1,1\n'))
     stream = written('time,kind,value,u\n1772330400,reading,"1,021",1\n', "stream.csv")
     assert [each.value for each in read_stream(stream, point)] == [1021.0]
-    with pytest.raises(FileError, match=r"stream.csv:2: '1,021' is not a number; give"):
+    with pytest.raises(
+        FileError, match=r"stream.csv:2: '1,021' is not a number with a decimal point; give"
+    ):
         list(read_stream(stream))
 
 
