@@ -45,7 +45,7 @@ class SeriesEntry(TypedDict):
         ),
     ]
     evidence: Annotated[Number, About("Evidence that it is not as right as it says.")]
-    pairs: Annotated[int, About("Pairs in its window.")]
+    pairs: Annotated[int, About("The last pairs, which figures and sentence are from.")]
     uncertainty: Annotated[
         Literal["stated", "assumed"],
         About("By the sensor, or by the settings, as of its last reading."),

@@ -10,6 +10,14 @@ import monitor
 
 U, HOUR, START = 2.0, 3600.0, 1.77e9
 MOMENTS = {"since", "changed", "due", "right_since", "first_pair"}
+SAID = ("state", "fault", "sentence", "advice")
+FIGURES = {
+    "score_crps_mean": "crps",
+    "score_quadratic_mean": "quadratic",
+    "calibration_bias": "bias",
+    "calibration_zms": "zms",
+    "calibration_zms_lower": "zms_lower",
+}
 DATED = MOMENTS | {"sentence", "advice", "slope_per_day"}
 SIZES = {  # factor of the errors, and what is added in u along the pairs (from 0 to 1)
     "honest": (1.0, lambda part: 0.0 * part),
@@ -31,11 +39,15 @@ def pairs_of(fault: str, n: int) -> dict[str, np.ndarray]:
     return {"value": reference + error, "reference": reference, "u": np.full(n, U)}
 
 
-def scored(pairs: dict[str, np.ndarray], time: np.ndarray | None = None) -> dict[str, object]:
+def series_of(pairs: dict[str, np.ndarray], time: np.ndarray | None = None) -> dict[str, dict]:
     frame = pd.DataFrame(pairs)
     if time is not None:
         frame["time"] = pd.to_datetime(time, unit="s", utc=True)
-    return monitor.score(frame).series[0]["verdict"]
+    return monitor.score(frame).series[0]
+
+
+def scored(pairs: dict[str, np.ndarray], time: np.ndarray | None = None) -> dict[str, object]:
+    return series_of(pairs, time)["verdict"]
 
 
 @pytest.mark.parametrize("n", [5, 30, 60, 120, 300, 700])
@@ -44,12 +56,17 @@ def test_a_watch_says_what_a_frame_says_at_every_length(fault, n):
     pairs, time = pairs_of(fault, n), START + HOUR * np.arange(n)
     watch = monitor.Watch()
     watch.update(pairs["value"], pairs["reference"], u=pairs["u"], time=time)
-    file, live = scored(pairs, time), watch.verdict()
+    series, live = series_of(pairs, time), watch.verdict()
+    file = series["verdict"]
 
-    for name in ("state", "fault", "sentence", "advice", "estimate", "lower", "upper", "pairs"):
+    for name in (*SAID, "estimate", "lower", "upper", "pairs", "first_pair"):
         if name == "advice" and "; or adjust it anew" in str(file[name]):
             continue  # which only files try
         assert live[name] == file[name], name
+    figures, z = watch.statistics(), (pairs["value"] - pairs["reference"])[-live["pairs"] :] / U
+    assert figures["calibration_zms"] == pytest.approx(np.mean(z**2))
+    for live_name, name in FIGURES.items():
+        assert figures[live_name] == series["judged"][name], name
 
 
 @pytest.mark.parametrize("step", [1.0, 60.0, 86_400.0])

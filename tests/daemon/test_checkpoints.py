@@ -117,8 +117,8 @@ def test_what_fires_above_its_way_back_goes_on_after_a_restart(tmp_path):
     parts = started(tmp_path, START)
     for hour in range(0, 20, 7):
         take(parts, [each for at in range(hour, hour + 7) for each in paired(at, 2.1)], hour + 7)
-    before = take(parts, several(21, 30), 30)
-    take(parts, several(30, 31), 31)
+    before = take(parts, [each for at in range(21, 30) for each in paired(at, 1.6)], 30)
+    take(parts, paired(30, 1.6), 31)
     parts.journal.close()
     parts = started(tmp_path, START + 31 * HOUR)
     try:

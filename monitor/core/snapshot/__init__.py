@@ -16,6 +16,8 @@ Invariants
     * A round consists of steps of some milliseconds, between which pairs may come. All numbers of a
       series belong to one moment between the first step and the last; a later change is in the next
       snapshot. Its words may belong to a later moment than its numbers.
+    * Statistics are of the pairs that the sentence is from: none from before a repair or before
+      the fault began.
     * A series that did not change keeps its numbers and its texts, the very same objects, so that
       readers see what is new by identity or by comparing columns.
     * A number that is undefined is NaN here and absent or null outside. A series that stopped is

@@ -74,6 +74,7 @@ class SnapshotBuilder:
 
     def __init__(self, sources: SnapshotSources) -> None:
         self._sources: Final = sources
+        self.reports: Final = FaultReports()
         # A threshold may be put on a statistic that is computed only because of it.
         asked = {each.statistic for each in sources.thresholds} & set(STATISTICS)
         self.stats: Final = SeriesStats(
@@ -84,10 +85,10 @@ class SnapshotBuilder:
                 sources.rules,
                 sources.arrivals,
                 sources.pairing.availability,
+                self.reports.get,
             ),
             sorted(asked),
         )
-        self.reports: Final = FaultReports()
         self._states: Final = SeriesStates(sources.fleet, sources.thresholds)
         self._stations: Final = ReferenceStations()
 
@@ -152,6 +153,9 @@ class SnapshotBuilder:
         judged = yield from self.reports.steps(
             sources.columns_of, sources.detector, sources.rules, judged_most, sources.disturbed
         )
+        for rows in portions(judged.tolist(), _REFERENCES_AT_ONCE):
+            stats.follow_reports(np.array(rows))
+            yield
         yield from self._stations.steps(
             np.concatenate(present),
             sources.pairing.reference_buffers,

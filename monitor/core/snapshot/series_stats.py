@@ -17,7 +17,7 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import COVERAGE
 from monitor.core.detector.lifecycle import OK
 from monitor.core.diagnosis.columns_of import SeriesColumns
-from monitor.core.diagnosis.fault_reports import calm_pairs, last_pairs
+from monitor.core.diagnosis.fault_reports import FaultReport, calm_pairs, last_pairs
 from monitor.core.fleet.presence import HeardTimes
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import SeriesRules
@@ -108,16 +108,16 @@ class StatsSources(NamedTuple):
     rules: Sequence[SeriesRules]
     arrivals: HeardTimes
     availability: Callable[[int, float], float]
+    report_of: Callable[[int], FaultReport | None]
 
 
 class SnapshotColumns(NamedTuple):
     """Columns of a snapshot, one entry a series: copies, which nobody changes.
 
-    ``pairs`` counts those in memory; ``window_pairs`` counts those in the window of the series' own
-    settings, by count and by age, from which its statistics come. ``calm`` says within what a
-    series is right while no alert of it fires or is pending, ``right`` whether that is enough to
-    call it right, by the last ``calm_pairs``, which begin with a repair at ``right_since`` (s UTC,
-    NaN without one).
+    ``pairs`` counts those in memory. Statistics are of the pairs that the sentence is from: the
+    last ``window_pairs`` of the window, from ``first_pair`` (event time, s UTC) on. ``calm`` says
+    within what a series is right while no alert of it fires or is pending, ``right`` whether that
+    is enough to call it right; ``right_since`` is when it was repaired, NaN without a repair.
     """
 
     statistics: Mapping[str, Float]
@@ -134,8 +134,8 @@ class SnapshotColumns(NamedTuple):
     intervals_only: Bool
     calm: Any
     right: Bool
-    calm_pairs: Int
     right_since: Float
+    first_pair: Float
 
 
 class SeriesStats:
@@ -160,8 +160,7 @@ class SeriesStats:
         self._intervals_only = np.zeros(capacity, dtype=np.bool_)
         self._calm: Any = np.full(capacity, "", dtype=np.object_)
         self._right, self._suspicious = np.zeros((2, capacity), dtype=np.bool_)
-        self._calm_pairs: Int = np.zeros(capacity, dtype=np.int64)
-        self._right_since = np.full(capacity, np.nan)
+        self._right_since, self._first_pair = np.full((2, capacity), np.nan)
         self._known = 0
         self._shown: SnapshotColumns | None = None
 
@@ -191,12 +190,28 @@ class SeriesStats:
         empty, present = series[counts == 0], series[counts > 0]
         self._columns.clear(empty)
         self._window_pairs[empty] = 0
-        self._gap[empty] = self._recent_z[empty] = np.nan
+        self._gap[empty] = self._recent_z[empty] = self._first_pair[empty] = np.nan
         self._calm[empty], self._right[empty], self._suspicious[empty] = "", False, False
         if present.size:
             self._evaluate(present)
         self.refresh_arrivals(series)
         return present
+
+    def follow_reports(self, series: Int) -> None:
+        """Compute the statistics of series anew whose report has come to be of other pairs.
+
+        A series that has changed since it was refreshed is refreshed in the next round anyway.
+        """
+        reported = (row for row in series.tolist() if self._sources.report_of(row) is not None)
+        series = np.array([row for row in reported if self.is_current(row)], dtype=np.int64)
+        series = self._sources.columns_of.present(series)
+        if series.size:
+            windows = self._sources.columns_of.windows(series)
+            begins = self._reported_from(series, windows)
+            others = np.flatnonzero(windows.counts - begins != self._window_pairs[series])
+            if others.size:
+                self._shown = None
+                self._compute(series[others], windows.take(others), begins[others])
 
     def suspicious(self, series: Int) -> Bool:
         """Return which series are to be examined for a fault although no alert gathers."""
@@ -208,7 +223,8 @@ class SeriesStats:
 
     def both(self, row: int, density: Density, window: Columns) -> tuple[bytes, bytes]:
         """Return the live statistics of a series as they are kept, and as its window gives them."""
-        return self._columns.both(row, density, window)
+        part = window.rows(slice(-int(self._window_pairs[row]), None))
+        return self._columns.both(row, density, part)
 
     def drain_changed_of(self, series: Int) -> Int:
         """Return which of ``series`` must be refreshed, and unmark them."""
@@ -251,8 +267,8 @@ class SeriesStats:
                 intervals_only=self._intervals_only[:count].copy(),
                 calm=self._calm[:count].copy(),
                 right=self._right[:count].copy(),
-                calm_pairs=self._calm_pairs[:count].copy(),
                 right_since=self._right_since[:count].copy(),
+                first_pair=self._first_pair[:count].copy(),
             )
             return self._shown
         return self._shown._replace(
@@ -262,23 +278,48 @@ class SeriesStats:
     # -- inside -----------------------------------------------------------------------------
 
     def _evaluate(self, series: Int) -> None:
-        columns_of, columns = self._sources.columns_of, self._columns
-        windows = columns_of.windows(series)
-        columns.update(series, columns_of.densities(series), windows)
-        self._window_pairs[series] = windows.counts
+        windows = self._sources.columns_of.windows(series)
         self._recent_z[series] = recent_z(windows)
         self._gap[series] = usual_gap(windows)
-        self._screen(series, windows)
+        begins = self._screen(series, windows)
+        is_calm = (self._states[series] == OK) & ~self._suspicious[series]
+        if (others := np.flatnonzero(~is_calm)).size:
+            begins[others] = self._reported_from(series[others], windows.take(others))
+        self._compute(series, windows, begins)
 
-    def _screen(self, series: Int, windows: Columns) -> None:
-        """Note within what series are right whose alert neither fires nor is pending."""
+    def _compute(self, series: Int, windows: Columns, begins: Int) -> None:
+        """Compute the statistics of the pairs of windows from the places ``begins`` on."""
+        part = windows.ends(np.arange(series.size), begins) if begins.any() else windows
+        self._columns.update(series, self._sources.columns_of.densities(series), part)
+        self._window_pairs[series] = part.counts
+        self._first_pair[series] = part.time[part.starts]
+
+    def _reported_from(self, series: Int, windows: Columns) -> Int:
+        """Return the place of the first pair in each window that the report on its series is of."""
+        places = np.zeros(series.size, dtype=np.int64)
+        ends = windows.starts + windows.counts
+        for at, (row, start, end) in enumerate(
+            zip(series.tolist(), windows.starts, ends, strict=True)
+        ):
+            report = self._sources.report_of(row)
+            if report is not None:
+                place = report.verdict.begin_in(windows.time[start:end])
+                places[at] = min(place, end - start - 1)
+        return places
+
+    def _screen(self, series: Int, windows: Columns) -> Int:
+        """Note within what series are right whose alert neither fires nor is pending.
+
+        Return the place of the first pair in each window that shows it.
+        """
         self._calm[series], self._right[series], self._suspicious[series] = "", False, False
-        self._calm_pairs[series], self._right_since[series] = windows.counts, np.nan
+        self._right_since[series] = np.nan
+        begins = np.zeros(series.size, dtype=np.int64)
         places = np.flatnonzero(self._states[series] == OK)
         calm = series[places]
         since, rules = self._sources.detector.since_clear(calm), self._sources.rules
         if not calm.size:
-            return
+            return begins
         last = [
             last_pairs(windows, rules[row], at)
             for at, row in zip(places.tolist(), calm.tolist(), strict=True)
@@ -292,7 +333,8 @@ class SeriesStats:
             self._right_since[calm],
             self._suspicious[calm],
         ) = zip(*shown, strict=True)
-        self._calm_pairs[calm] = [each.n for each in pairs]
+        begins[places] = windows.counts[places] - [each.n for each in pairs]
+        return begins
 
 
 def recent_z(windows: Columns) -> Float:

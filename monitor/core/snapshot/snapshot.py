@@ -36,10 +36,9 @@ class Snapshot:
     of each in event order, NaN where there are fewer; ``intervals_only`` marks series that state no
     u; ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of evicted
     series, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
-    alert fires, and falls again after a false alarm. ``calm``, ``right``, ``calm_pairs`` and
-    ``right_since`` say within what each series is right while no alert of it fires or is pending
-    (:class:`.series_stats.SnapshotColumns`). ``additions`` are what extensions say of the series,
-    by their names
+    alert fires, and falls again after a false alarm. ``window_pairs``, ``first_pair``, ``calm``,
+    ``right`` and ``right_since`` are those of :class:`.series_stats.SnapshotColumns`.
+    ``additions`` are what extensions say of the series, by their names
     (:class:`monitor.core.snapshot.additions.OwnFindings`), ``helps`` the meaning of the statistics
     that they add.
     """
@@ -67,8 +66,8 @@ class Snapshot:
     lasting: Float | None = None
     calm: Any = None  # an array of texts, of which most are the same object
     right: Bool | None = None
-    calm_pairs: Int | None = None
     right_since: Float | None = None
+    first_pair: Float | None = None
     additions: Mapping[str, Any] = field(default_factory=dict)
     helps: Mapping[str, str] = field(default_factory=dict)
 
@@ -92,10 +91,12 @@ class Snapshot:
             return report.verdict
         is_right = self.right is not None and self.right[row] and self.states[row] == STATES[OK]
         state: State = IS_RIGHT if is_right else UNDECIDED
-        pairs = self.window_pairs if self.calm_pairs is None else self.calm_pairs
-        since = NAN if self.right_since is None else float(self.right_since[row])
-        words = self.sentences[row]
-        return Verdict(state, sentence=words, pairs=int(pairs[row]), right_since=since)
+        since, first = (
+            NAN if each is None else float(each[row])
+            for each in (self.right_since, self.first_pair)
+        )
+        words, pairs = self.sentences[row], int(self.window_pairs[row])
+        return Verdict(state, sentence=words, pairs=pairs, first=first, right_since=since)
 
 
 # -- the states of series -------------------------------------------------------------------------

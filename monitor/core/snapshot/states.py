@@ -167,8 +167,8 @@ class SeriesStates:
             lasting=shown.discounted,
             calm=shown.calm,
             right=shown.right,
-            calm_pairs=shown.calm_pairs,
             right_since=shown.right_since,
+            first_pair=shown.first_pair,
         )
 
     # -- inside -----------------------------------------------------------------------------

@@ -168,7 +168,9 @@ class _Fitted(NamedTuple):
     def within(self, row: int, *, part: bool) -> Bounds:
         """Return the bounds of one series; ``part``: earlier pairs are left out."""
         since = _since(self.side.pairs[row], part=part)
-        return self.bounds[row]._replace(since=since, constant_u=float(self.constants[row]))
+        constant = float(self.constants[row])
+        constant = constant if math.isfinite(constant) else NAN  # one object: verdicts are compared
+        return self.bounds[row]._replace(since=since, constant_u=constant)
 
 
 def _fitted(pairs: Sequence[Pairs]) -> Iterator[tuple[list[int], _Fitted]]:

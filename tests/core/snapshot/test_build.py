@@ -99,7 +99,8 @@ def same(one: Snapshot, other: Snapshot) -> None:
             told = f"{field.name} {name}"
             if isinstance(values, np.ndarray):
                 assert values.dtype == theirs[name].dtype, told
-                assert values.tobytes() == theirs[name].tobytes(), told
+                as_bits = np.ndarray.tolist if values.dtype == object else np.ndarray.tobytes
+                assert as_bits(values) == as_bits(theirs[name]), told
             else:
                 assert values == theirs[name], told
 

@@ -11,13 +11,13 @@ from monitor.core.steps import finish
 from tests.core.snapshot.test_build import Town, life, same
 
 
-def numbers(snapshot: Snapshot, row: int) -> tuple[object, ...]:
+def numbers(snapshot: Snapshot, row: int, *, is_reported: bool) -> tuple[object, ...]:
     """Return what is shown of one series that must be of one moment."""
-    columns = (snapshot.window_pairs, snapshot.last_pair, snapshot.last_reading, snapshot.evidence)
-    # A verdict, with its numbers, is of the moment it was made.
-    of_verdicts = {each.name for each in OF_VERDICTS}
-    windows = {*snapshot.statistics} - of_verdicts
-    shown = [*columns, *(snapshot.statistics[name] for name in sorted(windows))]
+    shown = [snapshot.last_pair, snapshot.last_reading, snapshot.evidence]
+    # A report, with its numbers and the pairs that it is from, is of the moment it was made.
+    if not is_reported:
+        windows = {*snapshot.statistics} - {each.name for each in OF_VERDICTS}
+        shown += [snapshot.window_pairs, *(snapshot.statistics[name] for name in sorted(windows))]
     return tuple(np.float64(column[row]).tobytes() for column in shown)
 
 
@@ -41,10 +41,15 @@ def test_in_steps_each_series_is_as_of_one_moment_of_the_work(between):
         snapshot = finish(steps)
         at += between
         for row in range(len(snapshot.names)):
-            known = {numbers(each, row) for each in moments if row < len(each.names)}
-            if known:
-                assert numbers(snapshot, row) in known
-            unlike += numbers(snapshot, row) != numbers(moments[-1], row)
+            is_reported = row in snapshot.reports
+            known = [
+                numbers(each, row, is_reported=is_reported)
+                for each in moments
+                if row < len(each.names)
+            ]
+            shown = numbers(snapshot, row, is_reported=is_reported)
+            assert shown in known or not known
+            unlike += shown != known[-1]
     assert unlike  # some did change after they were looked at
 
     sliced.take(batches[at], 0.0)
