@@ -24,7 +24,7 @@ from monitor.alerts.transition import (
 from monitor.core.detector.replay import AlertChange
 from monitor.core.formatting import finite
 from monitor.core.model import Bool
-from monitor.core.registry import SeriesKey, SeriesName
+from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import (
     FAULTS,
@@ -90,11 +90,14 @@ class _OtherName(NamedTuple):
     last_pair: float
 
 
+_Key = tuple[str, ...]  # sensor, quantity; of a reference its name, quantity and unit
+
+
 class Ledger:
     """State: the last transition of every alert that is pending or fires, by series and alert."""
 
     def __init__(self, active: Iterable[Transition] = (), last: int = 0) -> None:
-        self._active: Final[dict[SeriesKey, dict[str, Transition]]] = {}
+        self._active: Final[dict[_Key, dict[str, Transition]]] = {}
         self._seen = self._looked_at = _Seen()
         self._other_names: dict[int, _OtherName] = {}
         self._names_looked_at: dict[int, _OtherName] = {}
@@ -123,8 +126,7 @@ class Ledger:
         for row in self._other_names.keys() - set(others.tolist()):
             active[row] = [a for a, of in now.alerts.items() if of[row] and a != REFERENCE_SUSPECT]
         for row in sorted(active.keys() | pending | known):
-            sent = self._of(now.names[row])
-            own = {alert: of for alert, of in sent.items() if alert != REFERENCE_SUSPECT}
+            own = self._of(now.names[row])
             names = self._steady(row, own, active.get(row, []), now)
             comparison.compare(row, own, names, is_pending=row in pending)
         comparison.compare_references(
@@ -163,7 +165,7 @@ class Ledger:
 
     def _of(self, name: SeriesName) -> Mapping[str, Transition]:
         """Return the last transitions of one series' active alerts, by alert."""
-        return self._active.get(SeriesKey(name.sensor, name.quantity), {})
+        return self._active.get((name.sensor, name.quantity), {})
 
     def record(self, transitions: Iterable[Transition]) -> None:
         """Count ``transitions`` as sent, and the last comparison as finished."""
@@ -180,8 +182,9 @@ class Ledger:
                 del self._active[key]
 
 
-def _key(of: Transition) -> SeriesKey:
-    return SeriesKey(of.sensor, of.quantity)
+def _key(of: Transition) -> _Key:
+    name = of.sensor, of.quantity
+    return (*name, of.unit) if of.alert == REFERENCE_SUSPECT else name
 
 
 class _Comparison:
@@ -222,11 +225,13 @@ class _Comparison:
         ):
             self._end(row, gathering)
 
-    def compare_references(self, sent: Mapping[SeriesKey, Transition]) -> None:
+    def compare_references(self, sent: Mapping[_Key, Transition]) -> None:
         """Add the transitions of references that became suspect or no longer are."""
         now = self._view.snapshot
-        suspects = {SeriesKey(each.reference, each.quantity): each for each in now.suspects}
-        former = {SeriesKey(each.reference, each.quantity): each for each in now.former_suspects}
+        suspects, former = (
+            {(each.reference, each.quantity, each.unit): each for each in some}
+            for some in (now.suspects, now.former_suspects)
+        )
         for key, of in sent.items():
             if key not in suspects:
                 over = msgspec.structs.replace(of, estimate=None, lower=None, upper=None)

@@ -298,10 +298,12 @@ def reference_families(snapshot: Snapshot) -> Iterator[Family]:
         return
     off = [each for each in suspects if each.nature.kind == "offset"]
     numbers: dict[str, dict[tuple[str, ...], float]] = {
-        "monitor_reference_suspect": {(each.reference, each.quantity): 1.0 for each in suspects},
+        "monitor_reference_suspect": {
+            (each.reference, each.quantity, each.unit): 1.0 for each in suspects
+        },
         "monitor_reference_bias": {
-            (each.reference, each.quantity): each.estimate.value for each in off
+            (each.reference, each.quantity, each.unit): each.estimate.value for each in off
         },
     }
     for name, samples in numbers.items():
-        yield Family(name, "gauge", OTHERS[name], ("reference", "quantity"), samples)
+        yield Family(name, "gauge", OTHERS[name], ("reference", "quantity", "unit"), samples)

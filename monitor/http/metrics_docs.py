@@ -115,8 +115,8 @@ _LABELS: Final = {
     "monitor_fault_estimate": "sensor, quantity, fault",
     "monitor_fault_estimate_lower": "sensor, quantity, fault",
     "monitor_fault_estimate_upper": "sensor, quantity, fault",
-    "monitor_reference_suspect": "reference, quantity",
-    "monitor_reference_bias": "reference, quantity",
+    "monitor_reference_suspect": "reference, quantity, unit",
+    "monitor_reference_bias": "reference, quantity, unit",
     "monitor_series_info": "sensor, quantity, unit, group",
 }
 

@@ -21,6 +21,7 @@ from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.formatting import finite, instant
 from monitor.core.model import NAN
 from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.snapshot.state_sentences import DOUBTED
 from monitor.core.verdict import (
     FAULT,
     Pairs,
@@ -219,8 +220,9 @@ def findings_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) ->
         if each.reference is None:
             own[each.span.began.series] = each
     verdicts = [
-        _judgement(recorded, windows.take(np.array([row])), row, own.get(row), wrong.get(row))
+        _shared(_judgement(recorded, windows.take(np.array([row])), row, own.get(row), of), of)
         for row in range(len(recorded.names))
+        for of in [wrong.get(row, [])]
     ]
     return Findings(verdicts, incidents if recorded.timed else [])
 
@@ -230,23 +232,32 @@ def _judgement(
     one: Columns,
     row: int,
     last: Incident | None,
-    wrong: Sequence[Suspect] | None,
+    wrong: Sequence[Suspect],
 ) -> Verdict:
     """Return the verdict on a series at the end of its recording, given its ``last`` incident."""
     if last is not None and last.span.ended is None:
         return last.report.verdict
     held = one.value.size if last is None else one.value.size - last.end
     left_out = np.zeros(one.value.size, np.bool_)
-    for each in wrong or ():
+    wrong = [each for each in wrong if each.whose != "sensors"]
+    for each in wrong:
         left_out |= (one.time >= each.since) & (one.time <= each.until)
     if left_out.any():
         held -= int(left_out[one.value.size - held :].sum())
         one = one.select(np.flatnonzero(~left_out), np.zeros(1, dtype=np.int64))
     (report,) = fault_reports([Asked(one, "", None, None, dated_rules(recorded, row), held)])
     verdict = report.verdict
-    if left_out.any() and wrong:
+    if left_out.any():
         verdict = _in_doubt(verdict, int(left_out.sum()), wrong)
     return verdict
+
+
+def _shared(verdict: Verdict, wrong: Sequence[Suspect]) -> Verdict:
+    """Return a verdict that says if other sensors of its reference share the fault that lasts."""
+    shared = [each for each in wrong if each.whose == "sensors" and math.isinf(each.until)]
+    if not shared:
+        return verdict
+    return verdict._replace(sentence=f"{verdict.sentence} ({shared[-1].sentence})")
 
 
 def dated_rules(recorded: Recorded, row: int) -> SeriesRules:
@@ -259,5 +270,5 @@ def _in_doubt(verdict: Verdict, left_out: int, wrong: Sequence[Suspect]) -> Verd
     lasting = [each for each in wrong if math.isinf(each.until)]
     doubt = f"{counted(left_out)} left out: {(lasting or wrong)[-1].sentence}"
     if lasting and verdict.state != FAULT:
-        return verdict._replace(state=UNDECIDED, sentence=f"not known whether it is right; {doubt}")
+        return verdict._replace(state=UNDECIDED, sentence=f"{DOUBTED}; {doubt}")
     return verdict._replace(sentence=f"{verdict.sentence}; {doubt}")

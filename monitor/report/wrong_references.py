@@ -20,7 +20,10 @@ WrongReferences = dict[int, list[Suspect]]  # by the series whose faults they ex
 
 
 def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
-    """Return by series when its reference was wrong while it was right among the others."""
+    """Return by series when its reference was wrong while it was right among the others.
+
+    Errors that the sensors of a reference share are among them, for each of its sensors.
+    """
     suspects: WrongReferences = {}
     if not recorded.timed or len(recorded.names) < SENSORS_MIN:
         return suspects
@@ -41,15 +44,17 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
                 each.nature,
                 tuple(each.cleared.tolist()),
                 each.until,
+                each.whose,
             )
-            for row in suspect.cleared:
+            for row in suspect.rows if suspect.whose == "sensors" else suspect.cleared:
                 suspects.setdefault(row, []).append(suspect)
     return suspects
 
 
 def explaining(suspects: list[Suspect], time: float) -> Suspect | None:
     """Return the suspect that was wrong at a time (s UTC), if any."""
-    return next((each for each in suspects if each.since <= time <= each.until), None)
+    accused = (each for each in suspects if each.whose != "sensors")
+    return next((each for each in accused if each.since <= time <= each.until), None)
 
 
 def _suspicions(

@@ -181,6 +181,18 @@ def test_alerts_of_any_name_are_told_and_a_suspect_reference_once():
     ]
 
 
+def test_two_instruments_of_one_reference_that_are_suspect_at_once_have_an_alert_each():
+    sizes = {"%": Estimate(4.0, 3.0, 5.0), "g/m3": Estimate(1.4, 1.0, 1.8)}
+    suspects = [Suspect("S3", "rh", unit, size, 8.0, 9, 8, ()) for unit, size in sizes.items()]
+    ledger = Ledger()
+    begun = told(ledger, view(seen(["ok"] * 3, {}, suspects=tuple(suspects))))
+
+    assert {each.unit: each.estimate for each in begun} == {"%": 4.0, "g/m3": 1.4}
+    assert [each.unit for each in Ledger(ledger.active()).active()] == ["%", "g/m3"]
+    (over,) = told(ledger, view(seen(["ok"] * 3, {}, suspects=(suspects[1],))))
+    assert (over.unit, over.after, over.incident) == ("%", "resolved", begun[0].incident)
+
+
 @pytest.mark.parametrize(
     ("alert", "state", "after"),
     [

@@ -98,7 +98,7 @@ def golden() -> bytes:
             statistics=statistics,
             states=("firing", "unknown", "stale"),
             paged=np.array([True, False, True]),
-            suspects=(seen,),
+            suspects=(seen, seen._replace(unit="g", estimate=Estimate(2.5, 2.0, 3.0))),
             reports={0: judged("offset", size=Estimate(3.0, 2.0, 4.0))},
         )
     )

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from monitor.core.pairing.series_rules import SeriesRules
+from monitor.core.pairing.series_rules import SeriesRules, Systematic
 from monitor.extensions.corrected import corrections
 from monitor.report.recorded import read
 from monitor.report.scored import Scored
@@ -19,7 +19,7 @@ START, HOUR = 1_772_323_200.0, 3600.0
 SENSORS, ROUNDS = 20, 200
 
 
-def scored(tmp_path, value, reference):
+def scored(tmp_path, value, reference, common=None):
     """Return what a file of pairs with one reference is scored as."""
     path = tmp_path / "pairs.csv"
     with path.open("w", newline="", encoding="utf-8") as out:
@@ -30,7 +30,8 @@ def scored(tmp_path, value, reference):
             time = datetime.fromtimestamp(START + HOUR * at, UTC).isoformat()
             for i, each in enumerate(value[at]):
                 rows.writerow([time, f"s{i:02}", "o3", "ppb", float(each), 1.0, float(one), 0.2])
-    return Scored(read(path, SeriesRules(level=0.9)), 0.9)
+    rules = SeriesRules(level=0.9, systematic=Systematic(common=common))
+    return Scored(read(path, rules), 0.9)
 
 
 @pytest.mark.parametrize("kind", WRONG)
@@ -75,14 +76,38 @@ def test_a_reference_that_is_wrong_to_the_end_is_told_in_the_present(tmp_path):
     assert all(each.sentence.startswith("not known whether it is ri") for each in in_doubt)
 
 
+def six_high(seed):
+    """Return values of six sensors that are all 1.5 u high, and of their right reference."""
+    chance = np.random.default_rng([20261127, seed])
+    truth = 100.0 + 3.0 * chance.standard_normal(300)
+    value = truth[:, None] + 1.5 + chance.standard_normal((300, 6))
+    return value, truth + 0.2 * chance.standard_normal(300)
+
+
+def test_what_is_declared_of_sensors_decides_whose_their_common_offset_is(tmp_path):
+    theirs = scored(tmp_path, *six_high(1), common=0.9)
+
+    assert {each.fault for each in theirs.verdicts} == {"offset"}
+    for each in theirs.verdicts:
+        assert re.match(r"reads 1\.[3-7]\d* ppb high ", each.sentence)
+        assert each.sentence.endswith(
+            "(6 of the 6 sensors that met its reference share this fault)"
+        )
+    assert not any(each["explained"] for each in theirs.incidents)
+
+    of_reference = scored(tmp_path, *six_high(1), common=0.0)
+    assert not any(each.fault for each in of_reference.verdicts)
+    for each in of_reference.verdicts:
+        assert each.sentence.startswith("not known whether it is right; ")
+        assert re.search(r": its reference reads 1\.[3-7]\d* ppb low ", each.sentence)
+        assert each.sentence.endswith(" of the 6 sensors that met it agree with each other")
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_six_sensors_that_share_an_offset_are_not_right_and_neither_is_their_reference(
     tmp_path, seed
 ):
-    chance = np.random.default_rng([20261127, seed])
-    truth = 100.0 + 3.0 * chance.standard_normal(300)
-    value = truth[:, None] + 1.5 + chance.standard_normal((300, 6))
-    found = scored(tmp_path, value, truth + 0.2 * chance.standard_normal(300))
+    found = scored(tmp_path, *six_high(seed))
 
     assert "right" not in {each.state for each in found.verdicts}
     for each in found.verdicts:

@@ -48,7 +48,7 @@ class DetectorInputs:
 
     def is_declared(self, row: int) -> bool:
         """Return whether systematic effects are declared for a series."""
-        return any(self._rules[row].systematic)
+        return self._rules[row].systematic.is_declared
 
     def share(self, row: int, first: Records) -> float:
         """Return the systematic share of a series' uncertainty by its first row, 0 without one."""

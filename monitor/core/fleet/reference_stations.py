@@ -204,12 +204,13 @@ class ReferenceStations:
         self._found: dict[tuple[str, str, str], Suspect] = {}
 
     def suspects(self) -> tuple[Suspect, ...]:
-        """Return the references that look wrong."""
+        """Return the references that look wrong, and the errors that their sensors share."""
         return tuple(each for each in self._found.values() if np.isinf(each.until))
 
     def former(self) -> tuple[Suspect, ...]:
         """Return the references that looked wrong and may still explain alerts of sensors."""
-        return tuple(each for each in self._found.values() if np.isfinite(each.until))
+        former = (each for each in self._found.values() if np.isfinite(each.until))
+        return tuple(each for each in former if each.whose != "sensors")
 
     def steps(
         self,
@@ -324,6 +325,7 @@ def _examine(
         doubt.nature,
         cleared,
         doubt.until,
+        doubt.whose,
     )
 
 

@@ -11,7 +11,7 @@ a larger u among the others than it claims counts with the u it shows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import scipy
@@ -50,6 +50,9 @@ _OFFSET: Final = FAMILIES.index("offset")
 _VARIES: Final = ("offset", "understated", "outliers")  # families of a reference that errs
 _NOTHING_DECLARED: Final = Systematic()
 LONG: Final = 24  # rounds from which their autocorrelation can be estimated
+_ODDS: Final = 3.0  # from which one of two explanations is told alone
+
+Whose = Literal["", "reference", "sensors"]  # "": nothing declared decides it
 
 
 class Suspect(NamedTuple):
@@ -59,6 +62,7 @@ class Suspect(NamedTuple):
     ``rows`` are all series that it is a reference of; a reference without a name is "". ``nature``
     says whether it is off, noisy, stands still or has a gain; ``cleared`` are the rows that are
     right among the others. ``until`` (s UTC) is finite for a reference that no longer looks wrong.
+    ``whose`` the common error is by what is declared: one of the sensors accuses no reference.
     """
 
     reference: str
@@ -72,11 +76,15 @@ class Suspect(NamedTuple):
     nature: Nature = Nature("offset")
     cleared: tuple[int, ...] = ()
     until: float = np.inf
+    whose: Whose = ""
 
     @property
     def sentence(self) -> str:
         """Return "either reference S3 reads 1.4 ug/m3 high, since ..., or 8 of the 9 ..."."""
         who = f"reference {self.reference}" if self.reference else "its reference"
+        if self.whose == "sensors":
+            share = "share" if np.isinf(self.until) else "shared"
+            return f"{self.agree} of the {self.sensors} sensors that met {who} {share} this fault"
         claim = self.words.removeprefix("either ")
         return f"{who} {claim}" if claim == self.words else f"either {who} {claim}"
 
@@ -84,7 +92,8 @@ class Suspect(NamedTuple):
     def words(self) -> str:
         """Return the sentence without its subject: "either reads 1.4 ug/m3 high, since ...".
 
-        An offset or a gain that all sensors see may as well be theirs, so both explanations stand.
+        An offset or a gain that all sensors see may as well be theirs, so both explanations stand
+        unless what is declared decides.
         """
         is_over = np.isfinite(self.until)
         when = f"{'from' if is_over else 'since'} {date_time(self.since, TO_THE_MINUTE)}"
@@ -100,6 +109,8 @@ class Suspect(NamedTuple):
             way = direction(self.estimate.value, self.unit)
             claim = f"{'read' if is_over else 'reads'} {with_unit(size, self.unit)} {way}{between}"
         others = f"{self.agree} of the {self.sensors} sensors that met it"
+        if self.whose:
+            return f"{claim}, {when}: {others} {'agreed' if is_over else 'agree'} with each other"
         shares = "shared a fault" if is_over else f"share a fault: {_TODO}"
         return f"either {claim}, {when}, or {others} {shares}"
 
@@ -238,7 +249,7 @@ class Suspicion(NamedTuple):
 
     ``since`` when (s UTC), for how many ``sensors``, of which how many ``agree``, and what is wrong
     with it; ``cleared`` are the series that are right among the others; ``until`` is when it ended
-    (s UTC), inf if it has not.
+    (s UTC), inf if it has not; ``whose`` the error is by what is declared.
     """
 
     estimate: Estimate
@@ -248,6 +259,7 @@ class Suspicion(NamedTuple):
     nature: Nature
     cleared: Int
     until: float = np.inf
+    whose: Whose = ""
 
 
 def suspicion(
@@ -257,10 +269,33 @@ def suspicion(
 
     It is off, or its errors vary more than it and its sensors state. The u of a sensor is what it
     states, or what it shows among the others if that is more; ``systematic`` declares how far the
-    reference may be off for life.
+    reference may be off for life, and how far its sensors may err together.
     """
     if np.unique(pairs.series).size < SENSORS_MIN:
         return None
+    doubt = _suspicion(pairs, patience, systematic)
+    return doubt and doubt._replace(whose=_whose(doubt, pairs, systematic.common))
+
+
+def _whose(doubt: Suspicion, pairs: Meetings, common: float | None) -> Whose:
+    """Return whose a common error is, from the share of their u that sensors have in common.
+
+    An error of the declared size explains it with a likelihood that falls slowly (Cauchy): where
+    neither size reaches it, either may be at fault, and only the ratio of the two counts.
+    """
+    if common is None or doubt.nature.kind not in ("offset", "gain"):
+        return ""
+    late = pairs.time >= doubt.since
+    sensors = common * float(np.median(pairs.u[late]))
+    reference, error = float(np.median(pairs.u_shared[late])), doubt.estimate.value
+    by_sensors = sensors * (error * error + reference * reference)
+    by_reference = reference * (error * error + sensors * sensors)
+    if common == 0.0 or by_reference >= _ODDS * by_sensors:
+        return "reference"
+    return "sensors" if by_sensors >= _ODDS * by_reference else ""
+
+
+def _suspicion(pairs: Meetings, patience: float, systematic: Systematic) -> Suspicion | None:
     stated = pairs.u
     pairs = pairs._replace(u=as_shown(pairs))
     rounds = rounds_of(pairs)

@@ -64,6 +64,20 @@ class Systematic(NamedTuple):
     reference_share: Annotated[
         Share, doc("Of the reference: share of its stated u, instead of a value.")
     ] = 0.0
+    common: Annotated[
+        float | None,
+        Ge(0),
+        Le(1),
+        doc(
+            "Of sensors of one reference: share of their u that is one error of them all; null if "
+            "unknown."
+        ),
+    ] = None
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether any part of the errors is declared to be systematic."""
+        return any(self._replace(common=None))
 
     def of(self, u: Float, u_ref: Float) -> Float:
         """Return the systematic standard uncertainty of each error, at most 0.95 of all of it."""

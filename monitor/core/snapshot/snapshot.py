@@ -17,7 +17,7 @@ from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.registry import SeriesName
-from monitor.core.verdict import FAULTS, IS_RIGHT, UNDECIDED, Verdict
+from monitor.core.verdict import FAULT, FAULTS, IS_RIGHT, REFERENCE_SUSPECT, UNDECIDED, Verdict
 from monitor.core.verdict.pairs import Spread
 from monitor.core.verdict.verdict import State
 
@@ -85,11 +85,16 @@ class Snapshot:
         return "u" if of_members is None or np.isnan(of_members[row]) else "members"
 
     def verdict(self, row: int) -> Verdict:
-        """Return the verdict on one series; a calm one is right or not known yet."""
-        report = self.reports.get(row)
-        if report is not None:
+        """Return the verdict on one series; a calm one is right or not known yet.
+
+        Under a suspect reference none is right.
+        """
+        report, doubted = self.reports.get(row), self.alerts.get(REFERENCE_SUSPECT)
+        is_doubted = doubted is not None and bool(doubted[row])
+        if report is not None and (report.verdict.state == FAULT or not is_doubted):
             return report.verdict
-        is_right = self.right is not None and self.right[row] and self.states[row] == STATES[OK]
+        is_calm = not is_doubted and self.states[row] == STATES[OK]
+        is_right = is_calm and self.right is not None and self.right[row]
         state: State = IS_RIGHT if is_right else UNDECIDED
         since, first = (
             NAN if each is None else float(each[row])

@@ -16,12 +16,14 @@ from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.formatting import duration, probability, significant
 from monitor.core.model import Bool, Float, Int
 from monitor.core.scores.statistics import ASSUMED
+from monitor.core.verdict import FAULT
 from monitor.core.verdict.words import counted
 
 # -- sentences ------------------------------------------------------------------------------------
 
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
 BLURRED: Final = "calibration_u_ref_ratio"  # the statistic that a sentence depends on
+DOUBTED: Final = "not known whether it is right"  # under a suspect reference
 
 
 class Circumstances(NamedTuple):
@@ -72,7 +74,7 @@ def _of_series(
         return text if fault_report is None else f"{text}; before: {fault_report.verdict.sentence}"
     if state == "stale":
         return "has stopped sending usable readings"
-    text = _told(state, fault_report, pairs, about.calm)
+    text = _told(state, fault_report, pairs, about)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
         times = significant(blurred)
@@ -81,10 +83,13 @@ def _of_series(
     return f"{text} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else text
 
 
-def _told(state: str, fault_report: FaultReport | None, pairs: int, calm: str) -> str:
+def _told(state: str, fault_report: FaultReport | None, pairs: int, about: Circumstances) -> str:
+    if about.suspicion and (fault_report is None or fault_report.verdict.state != FAULT):
+        return DOUBTED
     if fault_report is not None:
         return fault_report.verdict.sentence
-    return calm if calm and state in ("ok", "unknown") else f"no fault found yet ({counted(pairs)})"
+    is_calm = about.calm and state in ("ok", "unknown")
+    return about.calm if is_calm else f"no fault found yet ({counted(pairs)})"
 
 
 def column(statistics: Mapping[str, Float], row: int) -> dict[str, float]:

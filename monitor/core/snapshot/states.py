@@ -119,9 +119,12 @@ class SeriesStates:
         )
         age = np.where(silent, COMPARED, age)
         firing = shown.states == FIRING
-        explained = excused(now.suspects, now.former, now.reports, firing)
+        suspects = tuple(each for each in now.suspects if each.whose != "sensors")
+        explained = excused(suspects, now.former, now.reports, firing)
+        users = explained.copy()
+        users[[row for each in suspects for row in each.rows]] = True
         yield from self._advise(now, changed, explained)
-        alerts = self._alerts(now, age, explained)
+        alerts = self._alerts(now, age, explained, users)
         faulty = np.logical_or.reduce([alerts[fault] for fault in FAULTS])
         withdrawn = silent | (age == LOST)
         yield
@@ -161,7 +164,7 @@ class SeriesStates:
             paged=call_out.call_list(
                 shown.discounted, faulty, ~silent & (shown.pairs > 0), self._rules
             ),
-            suspects=now.suspects,
+            suspects=suspects,
             former_suspects=now.former,
             profiles=self._profiles,
             lasting=shown.discounted,
@@ -224,11 +227,11 @@ class SeriesStates:
             yield
         self._explained = explained
 
-    def _alerts(self, now: StatesInput, age: Int, explained: Bool) -> dict[str, Bool]:
-        """Return for each alert except thresholds the series for which it is active."""
-        users = explained.copy()
-        for each in now.suspects:
-            users[list(each.rows)] = True
+    def _alerts(self, now: StatesInput, age: Int, explained: Bool, users: Bool) -> dict[str, Bool]:
+        """Return for each alert except thresholds the series for which it is active.
+
+        ``users`` have a suspect reference.
+        """
         of_faults = active(now.shown.states, self._faults)
         alerts = {fault: firing & ~explained for fault, firing in of_faults.items()}
         faulty = np.logical_or.reduce(list(alerts.values()))
@@ -302,7 +305,9 @@ def _circumstances(
         left = [row for row in each.cleared if now.shown.states[row] == FIRING]
         suspicion |= dict.fromkeys(left, each.sentence)
     for each in now.suspects:
-        suspicion |= dict.fromkeys(each.rows, each.sentence)
+        is_shared = each.whose == "sensors"
+        rows = [row for row in each.rows if row in now.reports] if is_shared else each.rows
+        suspicion |= dict.fromkeys(rows, each.sentence)
     return CircumstanceColumns(
         np.where(uncompared, now.shown.last_reading - now.shown.last_pair, 0.0),
         np.where(rejected, now.rejected, 0.0),

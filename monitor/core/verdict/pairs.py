@@ -76,7 +76,7 @@ class Pairs:
         """Return the pairs in ``rows``, which are of one series, whose settings are ``rules``."""
         systematic, pairing = rules.systematic, rules.pairing
         u, u_ref = columns.u[rows], columns.u_ref[rows]
-        fixed = systematic.of(u, u_ref) if any(systematic) else None
+        fixed = systematic.of(u, u_ref) if systematic.is_declared else None
         parts = (columns.time[rows], columns.value[rows], u, columns.reference[rows], u_ref)
         is_mean = PAIRING_RULES[pairing.mode].is_of_several
         spread = _spread(columns, rows)

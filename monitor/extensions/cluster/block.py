@@ -244,7 +244,7 @@ class Block:
                 None if root is None else (root.time, root.id, root.state),
                 last_reading,
                 heard,
-                (share, tuple(rules.systematic)) if any(rules.systematic) else None,
+                (share, tuple(rules.systematic)) if rules.systematic.is_declared else None,
             )
             for path, state, root, rules, share, last_reading, heard in zip(
                 network.detector.path[:count].tolist(),

@@ -212,7 +212,7 @@ class SeriesState(msgspec.Struct, array_like=True):
     root: tuple[float, int, bytes] | None
     last_reading: float
     heard: float
-    systematic: tuple[float, tuple[float, float, float, float]] | None = None
+    systematic: tuple[float, tuple[float | None, ...]] | None = None
 
 
 class BlockState(msgspec.Struct, array_like=True):

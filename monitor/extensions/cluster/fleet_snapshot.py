@@ -16,7 +16,7 @@ import numpy as np
 
 from monitor.core.fleet.common_errors import Nature
 from monitor.core.fleet.reference_stations import SeriesFacts, examined_reference, tail
-from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect
+from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect, Whose
 from monitor.core.model import Records
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
@@ -49,6 +49,7 @@ class Found(msgspec.Struct, array_like=True):
     nature: Nature = Nature("offset")
     cleared: list[Name] = []
     until: float = math.inf
+    whose: Whose = ""
 
     @property
     def key(self) -> Key:
@@ -115,12 +116,16 @@ class References:
                 del self._before[key]
 
     def suspects(self) -> list[Found]:
-        """Return the references that look wrong, in order of quantity and name."""
+        """Return the references that look wrong, in order of quantity and name.
+
+        Errors that their sensors share are among them.
+        """
         return [each for each in self._known() if math.isinf(each.until)]
 
     def former(self) -> list[Found]:
         """Return those that looked wrong, while alerts of some of their sensors may remain."""
-        return [each for each in self._known() if math.isfinite(each.until)]
+        former = (each for each in self._known() if math.isfinite(each.until))
+        return [each for each in former if each.whose != "sensors"]
 
     def note(self) -> bytes:
         """Return what a restarted driver needs to know."""
@@ -156,7 +161,7 @@ def _judged(key: Key, parts: dict[int, _Held]) -> Found | None:
         return None
     series.sort()
     cleared = [series[place] for place in verdict.cleared.tolist()]
-    about = verdict.nature, cleared, verdict.until
+    about = verdict.nature, cleared, verdict.until, verdict.whose
     return Found(key[:3], key[3], *verdict[:4], series, blocks, *about)
 
 
@@ -248,4 +253,5 @@ def suspect_of(suspect: Found, rows: Mapping[Name, Any]) -> Suspect:
         suspect.nature,
         tuple(sorted(rows[name] for name in suspect.cleared if name in rows)),
         suspect.until,
+        suspect.whose,
     )

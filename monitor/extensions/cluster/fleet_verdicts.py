@@ -111,6 +111,7 @@ class Fleet:
         self._stirred: list[int] = []
         self._verdicts: list[SeriesVerdict] = []
         self._suspects: list[Found] = []
+        self._users: set[Name] = set()  # series with a suspect reference
         self._former: list[Found] = []
         self._beyond: dict[str, Bool] = {}
 
@@ -127,6 +128,8 @@ class Fleet:
         self.references.judge(changed)
         self._suspects = self.references.suspects()
         self._former = self.references.former()
+        self._users = {name for each in self._accused() for name in each.series}
+        self._users |= self._left_over().keys()
         self._beyond = self._thresholds.judge(self._judged())
         return View(
             self._judge(),
@@ -144,11 +147,11 @@ class Fleet:
         for row in self._stirred:
             line, verdict = self._reports[row].line, self._verdicts[row]
             series[line.sensor, line.quantity] = verdict
-        return FleetVerdict(series, suspicions(self._suspects))
+        return FleetVerdict(series, suspicions(self._accused()))
 
     def suspects(self) -> list[Suspect]:
         """Return the suspect references."""
-        return [suspect_of(each, self._rows) for each in self._suspects]
+        return [suspect_of(each, self._rows) for each in self._accused()]
 
     def note(self) -> bytes:
         """Return what a restarted driver continues from."""
@@ -166,10 +169,8 @@ class Fleet:
             counts.update(dict.fromkeys((*alert_meanings(), *self._limits), 0))
             own = Counter(alert for each in self._verdicts for alert in each.alerts)
             counts.update({alert: own[alert] - counts[alert] for alert in (*FAULTS, *self._beyond)})
-            users = {name for each in self._suspects for name in each.series}
-            users |= self._left_over().keys()
-            known = sum(1 for name in users if self._is_faulty(name))
-            counts[REFERENCE_SUSPECT] = len(users) - known
+            known = sum(1 for name in self._users if self._is_faulty(name))
+            counts[REFERENCE_SUSPECT] = len(self._users) - known
         return counts
 
     def totals(self) -> Counter[str]:
@@ -204,7 +205,7 @@ class Fleet:
         }
         calm = [line for name, line in others.items() if name not in named]
         calm.sort(key=lambda line: (-line.evidence, line.sensor, line.quantity))
-        suspicion = suspicions(self._suspects)
+        suspicion = suspicions(self._accused())
         for line in calm[: self._worst]:
             about = suspicion.get((line.sensor, line.quantity), "")
             chosen.append((line, self._verdict(calm_report(line), about, (), explained=False)))
@@ -242,12 +243,17 @@ class Fleet:
 
     def _judge(self) -> Snapshot:
         """Judge every reported series with all that is known now."""
-        suspicion = self._left_over() | suspicions(self._suspects)
         fault_reports = {row: each.fault_report for row, each in enumerate(self._reports)}
         reports = {row: each for row, each in fault_reports.items() if each is not None}
+        shared = suspicions([each for each in self._suspects if each.whose == "sensors"])
+        suspicion = {
+            **{name: words for name, words in shared.items() if self._rows.get(name) in reports},
+            **self._left_over(),
+            **suspicions(self._accused()),
+        }
         suspects, former = (
             [suspect_of(each, self._rows) for each in some]
-            for some in (self._suspects, self._former)
+            for some in (self._accused(), self._former)
         )
         firing = np.array([each.firing for each in self._reports], dtype=np.bool_)
         explained = excused(suspects, former, reports, firing)
@@ -281,7 +287,8 @@ class Fleet:
         alerts = {*beyond, *line.alerts} - {*FAULTS, REFERENCE_SUSPECT}
         if report.firing and fault_report is not None and not explained:
             alerts.add(fault_report.alert)
-        if suspicion and not alerts.intersection(FAULTS):
+        is_user = (line.sensor, line.quantity) in self._users
+        if is_user and not alerts.intersection(FAULTS):
             alerts.add(REFERENCE_SUSPECT)
         about = Circumstances(
             report.uncompared_seconds,
@@ -323,6 +330,10 @@ class Fleet:
             self.total("counted") - int(eligible.sum()),
         )
 
+    def _accused(self) -> list[Found]:
+        """Return the suspects without the errors that sensors share."""
+        return [each for each in self._suspects if each.whose != "sensors"]
+
     def _is_faulty(self, name: Name) -> bool:
         row = self._rows.get(name)
         return row is not None and not set(FAULTS).isdisjoint(self._verdicts[row].alerts)
@@ -335,5 +346,5 @@ class Fleet:
     ) -> Snapshot:
         time = max((summary.time for summary in self._blocks.values()), default=0.0)
         alerts = (*alert_meanings(), *self._limits)
-        suspects = self._suspects, self._former
+        suspects = self._accused(), self._former
         return snapshot_of(time, lines, verdicts, alerts, *suspects, lasting)

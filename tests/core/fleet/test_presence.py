@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+import msgspec
 import numpy as np
 import pytest
 
 from monitor.core.fleet.presence import Refusals
 from monitor.core.model import Event, Reading, Reference
 from monitor.core.pairing.join_index import Concern
-from monitor.core.pairing.series_rules import Rules, SeriesRules
+from monitor.core.pairing.series_rules import Rules, SeriesRules, Systematic
 from monitor.core.registry import Limits, SeriesKey
 from monitor.core.snapshot.snapshot import COMPARED, LATE, LOST, compared
 from monitor.core.state.core_settings import CoreSettings
@@ -23,15 +26,16 @@ HOUR = 3600.0
 class Town:
     """Sensors beside stations, hour by hour."""
 
-    def __init__(self, stations: dict[str, str]) -> None:
-        """Take the station of each sensor."""
+    def __init__(self, stations: dict[str, str], common: float | None = None) -> None:
+        """Take the station of each sensor, and what is declared of their errors."""
         self.stations = stations
+        self.rules = RULES._replace(systematic=Systematic(common=common))
         self.store = InMemoryStore()
         self.network = self.started()
 
     def started(self) -> Network:
         plan = CoreSettings(
-            lambda _s, _q: RULES,
+            lambda _s, _q: self.rules,
             lambda sensor: [Concern(self.stations[sensor])],
             limits=Limits(100, 1000),
             window_pairs_max=200,
@@ -87,6 +91,64 @@ def test_a_reference_that_is_off_is_suspected_and_its_sensors_are_not():
     assert not snapshot.paged.any()
     assert found.sentence in snapshot.sentences[0]
     assert set(snapshot.advice) == {""}
+
+
+def six_high(common):
+    """Return what is said of six sensors that are all 1.5 u high, of a reference that is right."""
+    town = Town({f"s{at}": "A" for at in range(6)}, common)
+    off = dict.fromkeys(town.stations, 3.0)
+    town.take(town.hours(0, 30, 1) + town.hours(30, 110, 2, sensor_off=off))
+    return town, town.network.evaluate(0.0)
+
+
+def test_sensors_that_are_declared_to_err_alone_leave_the_fault_to_their_reference():
+    town, snapshot = six_high(0.0)
+    (found,) = snapshot.suspects
+
+    assert town.active("offset") == []
+    assert town.active("reference_suspect") == list(town.stations)
+    assert re.fullmatch(
+        r"reference A reads [23]\.\d+ ppb low \(.*\), since .* UTC: 6 of the 6 sensors that met it "
+        "agree with each other",
+        found.sentence,
+    )
+
+
+def test_sensors_that_are_declared_to_err_together_have_the_fault_themselves():
+    town, snapshot = six_high(0.9)
+
+    assert snapshot.suspects == ()
+    assert town.active("reference_suspect") == []
+    assert town.active("offset") == list(town.stations)
+    for sentence in snapshot.sentences:
+        assert re.match(r"reads [23]\.\d+ ppb high ", sentence)
+        assert sentence.endswith("(6 of the 6 sensors that met reference A share this fault)")
+    assert all(snapshot.advice)
+
+
+def test_under_a_reference_that_looks_wrong_no_sensor_is_called_right():
+    town, chance = Town(ONE), np.random.default_rng(5)
+    calm = town.hours(0, 120, 1)
+    town.take(calm)
+    before = town.network.evaluate(0.0)
+    right = {row for row in range(8) if before.verdict(row).state == "right"}
+    assert right
+
+    noisy = [
+        msgspec.structs.replace(each, value=each.value + 1.5 * chance.standard_normal())
+        if isinstance(each, Reference)
+        else each
+        for each in town.hours(120, 160, 3)
+    ]
+    town.take(noisy)
+    snapshot = town.network.evaluate(0.0)
+    (found,) = snapshot.suspects
+    ok = [row for row in range(8) if snapshot.states[row] == "ok"]
+
+    assert ok
+    for row in ok:
+        assert snapshot.sentences[row] == f"not known whether it is right ({found.sentence})"
+        assert snapshot.verdict(row).state == "undecided"
 
 
 def test_of_two_references_the_one_that_is_off_is_named_and_a_bad_sensor_stays_one():

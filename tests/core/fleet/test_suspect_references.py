@@ -152,3 +152,20 @@ def test_the_common_error_is_as_large_as_it_is_where_u_is_a_share_of_the_reading
         common.append(rounds_of(meetings).error.mean())
 
     assert np.mean(common) == pytest.approx(off, abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("common", "whose"), [(None, ""), (0.0, "reference"), (0.5, ""), (0.9, "sensors")]
+)
+def test_what_is_declared_decides_whether_sensors_or_their_reference_are_off(common, whose):
+    """Six sensors 1.5 u apart from a reference that states 0.2: nothing else can decide it."""
+    for seed in range(8):
+        met = as_met(rounds(6, 60, seed, 0.2) + 1.5, 0.2)
+        assert suspicion(met, 1000.0, Systematic(common=common)).whose == whose
+
+
+def test_a_reference_that_states_no_uncertainty_is_right_before_sensors_that_err_together():
+    met = as_met(rounds(6, 60, 1, 0.0) + 1.5, 0.0)
+
+    assert suspicion(met, 1000.0, Systematic(common=0.1)).whose == "sensors"
+    assert suspicion(met, 1000.0, Systematic(common=0.0)).whose == "reference"
