@@ -6,7 +6,7 @@ import logging
 from typing import Final, NamedTuple
 
 from monitor.alerts.outlet import GiveUpHours, RetrySeconds, SinkKind
-from monitor.alerts.transition import Transition
+from monitor.alerts.transition import Transition, log_fields
 from monitor.core.formatting import date_time
 
 _log: Final = logging.getLogger("monitor")
@@ -27,7 +27,8 @@ class LogSink:
         when = date_time(transition.time)
         level = logging.WARNING if transition.is_news else logging.INFO
         of = transition
-        _log.log(level, "%s  %s [%s: %s to %s, %s]", when, of, of.alert, of.before, of.after, of.id)
+        words = (when, of, of.alert, of.before, of.after, of.id)
+        _log.log(level, "%s  %s [%s: %s to %s, %s]", *words, extra=log_fields(of))
 
     def close(self) -> None:
         """Do nothing."""

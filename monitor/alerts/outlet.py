@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Protocol
 
 from annotated_types import Gt, Le, doc
 
-from monitor.alerts.transition import Transition
+from monitor.alerts.transition import Transition, log_fields
 from monitor.core.setting import Contradiction, no_contradictions
 
 # -- at work --------------------------------------------------------------------------------------
@@ -180,7 +180,8 @@ class Outlet:
                 self._give_up(transition, str(trouble))
                 return True
             if not attempt:
-                _log.warning("sink %s: %s; retrying", self.name, trouble)
+                text = "sink %s: %s; retrying"
+                _log.warning(text, self.name, trouble, extra=log_fields(transition))
             if not self._pause(attempt, trouble.seconds):
                 return False
             attempt += 1
@@ -197,14 +198,16 @@ class Outlet:
             return error
         except Exception:  # noqa: BLE001 - a fault of the sink costs time, not the sink its life
             self.failed += 1
-            _log.exception("sink %s: cannot deliver %s", self.name, transition.id)
+            text = "sink %s: cannot deliver %s"
+            _log.exception(text, self.name, transition.id, extra=log_fields(transition))
             return LaterError("an internal error")
         self.delivered += 1
         return None
 
     def _give_up(self, transition: Transition, why: str) -> None:
         self.dropped += 1
-        _log.error("sink %s: gave up on %s (%s): %s", self.name, transition.id, transition, why)
+        words = (self.name, transition.id, transition, why)
+        _log.error("sink %s: gave up on %s (%s): %s", *words, extra=log_fields(transition))
 
     def _pause(self, attempt: int, asked: float | None) -> bool:
         """Wait before the next attempt; False if stopped meanwhile."""

@@ -7,7 +7,7 @@ it is delivered.
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from typing_extensions import TypedDict
@@ -141,6 +141,13 @@ TransitionDocument = TypedDict(
         "advice": str,
     },
 )
+
+
+def log_fields(of: Transition) -> dict[str, dict[str, Any]]:
+    """Return the fields of a log line about a transition, beside its message (``extra``)."""
+    document = transition_document(of)
+    fields = {name: document[name] for name in ("sensor", "quantity", "alert", "estimate")}
+    return {"fields": fields | {"fault": of.alert if of.alert in FAULTS else None}}
 
 
 def transition_document(of: Transition) -> TransitionDocument:

@@ -194,7 +194,7 @@ def _instant(record: logging.LogRecord) -> str:
 
 
 class _Json(logging.Formatter):
-    """One object per line, which no message can break out of."""
+    """One object per line, which no message can break out of; it has a record's ``fields``."""
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {
@@ -202,6 +202,7 @@ class _Json(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **getattr(record, "fields", {}),
         }
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)

@@ -71,5 +71,6 @@ class SelfCheck:
                 "memory %s, journal %s); it is computed again; please report this",
                 *(sensor, quantity, ", ".join(compared.differing), compared.pairs),
                 *(compared.first, compared.last, compared.live, compared.journal),
+                extra={"fields": {"sensor": sensor, "quantity": quantity}},
             )
             self._network.renew(row)
