@@ -16,12 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import (
-    Collocation,
-    Event,
-    Reading,
-    Reference,
-)
+from monitor.core.model import Collocation, Event, Reading, Reference
 from monitor.core.pairing.observations import Durable, Observed
 from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints

@@ -22,12 +22,7 @@ from starlette.types import Scope
 
 from monitor.core.analysis.ranking import Profile
 from monitor.core.registry import SeriesKey
-from monitor.core.snapshot.details import (
-    Contenders,
-    Contest,
-    Detail,
-    Occasion,
-)
+from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.http.models import Problem
 from monitor.http.published import Page, Published
 from monitor.http.selection import FIGURE_ORDERS, ORDERS, ROWS, STATES, WORDS, SeriesQuery

@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response, StreamingResponse
+from prometheus_client.exposition import choose_encoder
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -37,7 +38,7 @@ from monitor.http.published import Page, Published
 from monitor.http.rankings import RankingCache
 from monitor.http.rendering import Renderer
 from monitor.http.telemetry import Figures, families
-from monitor.http.text_format import CONTENT_TYPE, render
+from monitor.http.text_format import CONTENT_TYPE, END, OPEN_CONTENT_TYPE, render
 
 _PARTS: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(:[0-9]*)?")
 _FOREIGN: Final = (
@@ -86,9 +87,9 @@ _STUCK: Final = "the main loop is stuck"
 class _Written(NamedTuple):
     """The text of one publication, in portions."""
 
-    snapshot: Snapshot | None = None
-    figures: Figures | None = None
-    portions: tuple[bytes, ...] = ()
+    snapshot: Snapshot
+    figures: Figures | None
+    portions: tuple[bytes, ...]
 
     def is_of(self, page: Page) -> bool:
         """Return whether it is the text of a page."""
@@ -102,24 +103,25 @@ class Scraping:
         self._exposition: Final = Exposition(essential=essential)
         self._process: Final = ProcessMetrics()
         self._turn: Final = asyncio.Lock()
-        self._plain = self._packed = _Written()
+        self._written: Final[dict[tuple[bool, bool], _Written]] = {}
 
-    async def answer(self, page: Page, *, packed: bool) -> StreamingResponse:
-        """Return the metrics of ``page``, gzipped if the reader accepts that."""
+    async def answer(self, page: Page, *, packed: bool, is_open: bool) -> StreamingResponse:
+        """Return the metrics of ``page``, as the reader accepts them: gzipped, in OpenMetrics."""
         async with self._turn:
-            if packed and not self._packed.is_of(page):
-                portions = [each async for each in _pack(self._portions(page))]
-                self._packed = _Written(page.snapshot, page.figures, tuple(portions))
-            if not packed and not self._plain.is_of(page):
-                portions = [each async for each in self._portions(page)]
-                self._plain = _Written(page.snapshot, page.figures, tuple(portions))
-            written = self._packed if packed else self._plain
+            written = self._written.get((packed, is_open))
+            if written is None or not written.is_of(page):
+                text = self._portions(page, is_open=is_open)
+                portions = [each async for each in (_pack(text) if packed else text)]
+                written = _Written(page.snapshot, page.figures, tuple(portions))
+                self._written[packed, is_open] = written
         headers = {"Content-Length": str(sum(map(len, written.portions)))}
+        headers["Vary"] = "Accept, Accept-Encoding"
         if packed:
-            headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        return StreamingResponse(_sent(written), headers=headers, media_type=CONTENT_TYPE)
+            headers["Content-Encoding"] = "gzip"
+        kind = OPEN_CONTENT_TYPE if is_open else CONTENT_TYPE
+        return StreamingResponse(_sent(written), headers=headers, media_type=kind)
 
-    async def _portions(self, page: Page) -> AsyncIterator[bytes]:
+    async def _portions(self, page: Page, *, is_open: bool) -> AsyncIterator[bytes]:
         """Yield the text; between the portions other tasks get their turn."""
         some: list[bytes] = []
         size = 0
@@ -133,7 +135,10 @@ class Scraping:
                     size = 0
             await asyncio.sleep(0)
         if page.figures is not None:
-            some += [render(families(page.figures)), self._process.render()]
+            some.append(render(families(page.figures), is_open=is_open))
+            some.append(self._process.render(is_open=is_open))
+        elif is_open:
+            some.append(END)
         yield b"".join(some)
 
 
@@ -162,7 +167,8 @@ def metrics_routes(shared: Published, *, essential: bool) -> APIRouter:
         if shared.stalled_seconds():  # what it says now may be wrong: a frozen page is no news
             return Response(f"{_STUCK}\n", 503, media_type="text/plain")
         packed = "gzip" in request.headers.get("accept-encoding", "")
-        return await scraping.answer(page, packed=packed)
+        _, kind = choose_encoder(request.headers.get("accept", ""))
+        return await scraping.answer(page, packed=packed, is_open="openmetrics" in kind)
 
     @router.get("/healthz")
     async def health() -> Response:
@@ -271,7 +277,7 @@ class Secured:
 
 def _add_refusals(app: FastAPI, renderer: Renderer) -> None:
     def refused(
-        request: Request, status: int, detail: str, headers: dict[str, str] | None
+        request: Request, status: int, detail: str, headers: dict[str, str] | None = None
     ) -> Response:
         if answers.is_for_programs(request.scope):
             return answers.refused_request(request.scope, status, detail, headers)
@@ -289,6 +295,5 @@ def _add_refusals(app: FastAPI, renderer: Renderer) -> None:
     @app.exception_handler(RequestValidationError)
     async def mistake(request: Request, error: RequestValidationError) -> Response:
         flaws = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
-        return refused(
-            request, 422, f"the address asks for something impossible: {'; '.join(flaws)}", None
-        )
+        detail = f"the address asks for something impossible: {'; '.join(flaws)}"
+        return refused(request, 422, detail)

@@ -30,10 +30,7 @@ from monitor.http.answers import (
 )
 from monitor.http.published import Published
 from monitor.http.rankings import Comparison, RankingCache, RankingTable, usual_quantity
-from monitor.http.selection import (
-    SeriesQuery,
-    select,
-)
+from monitor.http.selection import SeriesQuery, select
 
 ROWS_MAX: Final = 10_000
 
@@ -53,13 +50,6 @@ def described(
         if may_miss or status != 404
     }
     return {200: {"model": model, **more}, **refusals}
-
-
-def series_query(
-    state: str, group: str | None, text: str, sort: str, page: int, rows: int
-) -> SeriesQuery:
-    """Return the query of the interface."""
-    return SeriesQuery(state, group, text, sort.removeprefix("-"), sort.startswith("-"), page, rows)
 
 
 def known_parameters(request: Request) -> None:
@@ -83,7 +73,6 @@ def routes(shared: Published, rankings: RankingCache) -> APIRouter:
     router = APIRouter(prefix="/api/v1", dependencies=[Depends(known_parameters)])
     _add_series(router, shared)
     _add_detail(router, shared)
-    _add_fleet(router, shared)
     _add_ranking(router, shared, rankings)
     _add_comparison(router, shared, rankings)
     _add_troubles(router, shared)
@@ -103,7 +92,8 @@ def _add_series(router: APIRouter, shared: Published) -> None:
     ) -> Response:
         """Every series that fits: state, sentence and statistics."""
         now = shown_page(shared).snapshot
-        chosen = select(now, series_query(state, group, text, sort, page, rows))
+        order, descending = sort.removeprefix("-"), sort.startswith("-")
+        chosen = select(now, SeriesQuery(state, group, text, order, descending, page, rows))
         content = models.SeriesList(
             time=now.time,
             matching=chosen.matching,
@@ -189,24 +179,6 @@ def _add_detail(router: APIRouter, shared: Published) -> None:
         return json_answer(request, documents.occasion(await answers.occasion_answer(shared, key)))
 
 
-def _add_fleet(router: APIRouter, shared: Published) -> None:
-    @router.get("/alerts", responses=described(models.Alerts))
-    async def list_alerts(
-        request: Request,
-        history: Annotated[
-            int, Query(ge=0, le=1000, description="How many of the last changes to return as well.")
-        ] = 0,
-        sensor: Annotated[str, Query(max_length=128, description="Of one sensor only.")] = "",
-    ) -> Response:
-        """The alerts that fire now, and the last changes of alerts, the newest first."""
-        page = shown_page(shared)
-        firing = documents.alerts(page.snapshot)
-        content = models.Alerts(alerts=[each for each in firing if sensor in ("", each["sensor"])])
-        if history:
-            content["history"] = documents.history(page.history, history, sensor)
-        return json_answer(request, content)
-
-
 def _add_ranking(router: APIRouter, shared: Published, rankings: RankingCache) -> None:
     @router.get("/ranking", responses=described(RankingTable))
     async def get_ranking(
@@ -251,6 +223,22 @@ def _add_comparison(router: APIRouter, shared: Published, rankings: RankingCache
 
 
 def _add_troubles(router: APIRouter, shared: Published) -> None:
+    @router.get("/alerts", responses=described(models.Alerts))
+    async def list_alerts(
+        request: Request,
+        history: Annotated[
+            int, Query(ge=0, le=1000, description="How many of the last changes to return as well.")
+        ] = 0,
+        sensor: Annotated[str, Query(max_length=128, description="Of one sensor only.")] = "",
+    ) -> Response:
+        """The alerts that fire now, and the last changes of alerts, the newest first."""
+        page = shown_page(shared)
+        firing = documents.alerts(page.snapshot)
+        content = models.Alerts(alerts=[each for each in firing if sensor in ("", each["sensor"])])
+        if history:
+            content["history"] = documents.history(page.history, history, sensor)
+        return json_answer(request, content)
+
     @router.get("/deadletters", responses=described(models.DeadLetters))
     async def list_dead_letters(
         request: Request,

@@ -21,13 +21,7 @@ from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import STATE_MEANINGS, Snapshot
-from monitor.core.verdict import (
-    FAULT,
-    FAULTS,
-    REFERENCE_STALE,
-    REJECTED_SHARE,
-    fault_estimate,
-)
+from monitor.core.verdict import FAULT, FAULTS, REFERENCE_STALE, REJECTED_SHARE, fault_estimate
 from monitor.http.text_format import Family, escape, family_header, labelled, render
 
 

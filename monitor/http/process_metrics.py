@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 from prometheus_client import GC_COLLECTOR, CollectorRegistry, generate_latest
+from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.process_collector import ProcessCollector
 
 from monitor.http.text_format import CONTENT_TYPE, Family, render
@@ -26,9 +27,9 @@ class ProcessMetrics:
         if with_collector:
             self._registry.register(GC_COLLECTOR)
 
-    def render(self) -> bytes:
-        """Return the present metrics as text."""
-        return generate_latest(self._registry)
+    def render(self, *, is_open: bool = False) -> bytes:
+        """Return the present metrics as text; in OpenMetrics it ends the page."""
+        return (openmetrics.generate_latest if is_open else generate_latest)(self._registry)
 
 
 @contextmanager

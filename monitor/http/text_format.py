@@ -1,4 +1,7 @@
-"""Prometheus' text format 0.0.4: the one writer of everything on a /metrics page.
+"""Prometheus' text format 0.0.4 and OpenMetrics 1.0: the one writer of a /metrics page.
+
+They differ in the headers of counters, and in an end: series, all of them gauges, are one text.
+Units are comments in the former.
 
 The daemon's and the cluster's own figures are a few families of a few samples, written by
 :func:`render`. The series of :mod:`monitor.http.metrics` are a million samples of which few change
@@ -13,6 +16,9 @@ from typing import Final, Literal, NamedTuple
 
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+OPEN_CONTENT_TYPE: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+END: Final = b"# EOF\n"  # of OpenMetrics
+_UNITS: Final = ("seconds", "bytes", "ratio")
 Kind = Literal["counter", "gauge"]
 
 
@@ -67,14 +73,17 @@ def labelled(labels: Mapping[str, str]) -> str:
 
 def family_header(name: str, words: str, kind: Kind = "gauge") -> bytes:
     """Return the lines that begin a family."""
-    return f"# HELP {name} {words}\n# TYPE {name} {kind}\n".encode()
+    unit = name.removesuffix("_total").rpartition("_")[2]
+    of_unit = f"# UNIT {name} {unit}\n" if unit in _UNITS else ""
+    return f"# HELP {name} {words}\n# TYPE {name} {kind}\n{of_unit}".encode()
 
 
-def render(families: Iterable[Family]) -> bytes:
-    """Return families as text."""
+def render(families: Iterable[Family], *, is_open: bool = False) -> bytes:
+    """Return families as text; in OpenMetrics, ``is_open``, a counter's name lacks its suffix."""
     page: list[bytes] = []
     for each in families:
-        page.append(family_header(each.name, each.help, each.kind))
+        name = each.name.removesuffix("_total") if is_open else each.name
+        page.append(family_header(name, each.help, each.kind))
         for values, number in each.samples.items():
             labels = labelled(dict(zip(each.labels, values, strict=True)))
             braces = f"{{{labels}}}" if labels else ""

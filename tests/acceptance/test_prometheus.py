@@ -48,3 +48,5 @@ def test_samples_arrive_and_those_of_a_sensor_that_stops_are_withdrawn(
     states = prometheus.query('monitor_series_state{sensor="s"} == 1')
     assert [sample["metric"]["state"] for sample in states] == ["stale"]
     assert float(prometheus.query("monitor_messages_received_total")[0]["value"][1]) == 60
+    # As it prefers OpenMetrics, whose counters are named without their suffix.
+    assert prometheus.kinds()["monitor_messages_received"] == "counter"

@@ -49,6 +49,13 @@ class Prometheus:
         with urllib.request.urlopen(url, timeout=WAIT_SECONDS) as answer:
             return json.loads(answer.read())["data"]["result"]
 
+    def kinds(self) -> dict[str, str]:
+        """Return the kind of each metric, by the name that its family had where it was scraped."""
+        url = f"http://127.0.0.1:{self._port}/api/v1/metadata"
+        with urllib.request.urlopen(url, timeout=WAIT_SECONDS) as answer:
+            found = json.loads(answer.read())["data"]
+        return {name: of[0]["type"] for name, of in found.items()}
+
     def stop(self) -> None:
         """End it."""
         self._process.terminate()

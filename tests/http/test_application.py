@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from harness.http_service import get, page
+from prometheus_client import Metric
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.http.metrics import Exposition
+from monitor.http.telemetry import Figures
 
 
 def test_metrics_are_the_published_bytes_packed_or_not(service):
@@ -85,3 +91,39 @@ def test_every_answer_carries_the_policy_and_no_style_or_script_of_its_own(path,
         assert "<style" not in text
         assert not re.search(r"\son\w+=", text)
     assert get(service, path, "HEAD")[:2] == (status, b"")
+
+
+OPEN = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.4,*/*;q=0.1"
+
+
+@pytest.mark.parametrize("packed", ["gzip", "identity"])
+def test_who_accepts_openmetrics_gets_the_same_samples_in_it(packed, service):
+    figures = Figures(received=7, commit_seconds=0.5, public_url="http://x", settings_hash="y")
+    service.publish(replace(page(), figures=figures))
+    _, plain, plain_headers = get(service, "/metrics")
+    _, body, headers = get(service, "/metrics", Accept=OPEN, **{"Accept-Encoding": packed})
+    text = (gzip.decompress(body) if packed == "gzip" else body).decode()
+
+    assert plain_headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    assert headers["Content-Type"].startswith("application/openmetrics-text; version=1.0.0")
+    assert text.endswith("# EOF\n")
+    read = {each.name: each for each in openmetrics(text)}
+    assert read["monitor_messages_received"].type == "counter"
+    assert read["monitor_commit_seconds"].unit == "seconds"
+    assert read["monitor_score_interval_expected_ratio"].unit == "ratio"
+    assert samples(read.values()) == samples(text_string_to_metric_families(plain.decode()))
+
+
+def samples(families: Iterable[Metric]) -> set[tuple[str, tuple]]:
+    """Return names and labels of all samples, without numbers: those of the process move."""
+    return {
+        (sample.name, tuple(sample.labels.items()))
+        for family in families
+        for sample in family.samples
+    }
+
+
+def test_a_page_without_figures_of_the_daemon_ends_too(service):
+    service.publish(page())
+
+    assert get(service, "/metrics", Accept=OPEN)[1].endswith(b"# EOF\n")
