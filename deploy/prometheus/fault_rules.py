@@ -1,9 +1,8 @@
 """Writes into the files of alerts what follows from the table of faults (core/verdict/faults.py).
 
-Between the marks in alerts.yml stands one rule a fault, written anew, and SensorPage for each fault
-that may call somebody, with the same text. SensorThreshold leaves out the names that are alerts
-already, and Alertmanager keeps quiet what only a score says of a fault that has a name. Run it
-after a change of the table, then kubernetes/operator/rules.py:
+Between the marks in alerts.yml stands one rule a fault, written anew. SensorThreshold leaves out
+the names that are alerts already, and Alertmanager keeps quiet what only a score says of a fault
+that has a name. Run it after a change of the table, then kubernetes/operator/rules.py:
 ``python deploy/prometheus/fault_rules.py``. Everything else in the files is written by hand.
 """
 
@@ -14,7 +13,7 @@ from pathlib import Path
 from textwrap import fill, indent
 from typing import Final
 
-from monitor.core.verdict import FAULTS, Fault, alert_meanings
+from monitor.core.verdict import FAULTS, Fault, alert_meanings, many_of
 
 HERE: Final = Path(__file__).parent
 ALERTS: Final = HERE / "alerts.yml"
@@ -22,34 +21,31 @@ ALERTMANAGER: Final = HERE.parent / "alertmanager" / "alertmanager.yml"
 BEGIN: Final = "      # One rule a fault, written by fault_rules.py.\n"
 END: Final = "      # End of what fault_rules.py writes.\n"
 
+# A daemon that posts to Alertmanager itself does so in the words of its pages.
+_UNLESS: Final = (
+    'unless on (job, instance) last_over_time(monitor_sink_queue_length{{sink="alertmanager"}}[5m])'
+)
 # What was last seen bridges a restart of the daemon. With keep_firing_for an alert would go on
 # beside that of the name which the fault has got meanwhile.
 _ACTIVE: Final = 'last_over_time(monitor_alert_active{{alert="{label}"}}[5m]) == 1'
 _INFO: Final = """\
-    * on (job, instance, sensor, quantity) group_left (unit, group) (monitor_series_info
+    * on (job, instance, sensor, quantity) group_left (unit, group, site, severity)
+    (monitor_series_info
     or on (job, instance, sensor, quantity) last_over_time(monitor_series_info[5m]))"""
 _RULE: Final = f"""\
 - alert: {{rule}}
   expr: >-
-    ({_ACTIVE})
+    ({_ACTIVE}
+    {_UNLESS})
 {_INFO}
-  labels: {{{{severity: {{severity}}}}}}
-  annotations: &{{label}}
+  labels: {{{{severity: '{{{{{{{{ or $labels.severity "{{severity}}" }}}}}}}}', fault: {{label}}}}}}
+  annotations:
+    many: {{many}}
     summary: '{{summary}}'
     description: >-
 {{description}}
     page_url: {{page}}
     runbook_url: '{{base}}/docs/alerts#{{runbook}}'
-"""
-# The same alert once the evidence of the whole fleet calls somebody.
-_PAGE_RULE: Final = f"""\
-- alert: SensorPage
-  expr: >-
-    ({_ACTIVE}
-    and on (job, instance, sensor, quantity) last_over_time(monitor_alert_page[5m]) == 1)
-{_INFO}
-  labels: {{{{severity: critical, alert: {{label}}}}}}
-  annotations: *{{label}}
 """
 # Where people reach the daemon: what http.public_url says, else where Prometheus scrapes it.
 BASE: Final = (
@@ -97,6 +93,7 @@ def rule(label: str, fault: Fault) -> str:
         summary=f"{_OF}{_WHO}{_first_known(*fault.summaries)}{_SINCE}",
         base=BASE,
         page=PAGE,
+        many=many_of(label, None, ""),
         description=indent(fill(fault.description, 90), "      "),
         runbook=fault.runbook,
     )
@@ -117,6 +114,9 @@ def _number(value: re.Match[str]) -> str:
     """Return the template that shows a number of the alert's series in the form that is asked."""
     scale, name, form = value.groups(default="")
     shown = f'printf "{form}"' if form.startswith("%") else form
+    if form.endswith("3g"):  # which would show 1000 and more with an exponent
+        whole = form.replace(".3g", ".0f")
+        shown = f'printf (or (and (lt -999.5 .Value) (lt .Value 999.5) "{form}") "{whole}")'
     asked = _asked(scale, name)
     return f"{{{{ range print {asked} | query }}}}{{{{ .Value | {shown} }}}}{{{{ end }}}}"
 
@@ -132,7 +132,6 @@ def alerts(text: str) -> str:
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     rules = [rule(*each) for each in FAULTS.items()]
-    rules += [_PAGE_RULE.format(label=label) for label, of in FAULTS.items() if of.calls_people]
     text = before + BEGIN + indent("".join(rules), "      ") + END + after
     return re.sub(r'(?<=alert!~")[^"]+', "|".join(alert_meanings()), text)
 

@@ -4,7 +4,8 @@ Prometheus evaluates rules by itself; this room is for everyone else. After each
 `ledger` compares the snapshot with the transitions sent so far and returns the new ones
 (`transition`); `dispatch` makes them durable in the journal and hands them to one `outlet` per
 sink: a bounded queue and a thread that delivers in order, retries with growing pauses and jitter,
-and gives up after ``give_up_hours``. `sinks` is the registry: log, MQTT and webhook, a file each.
+and gives up after ``give_up_hours``. `sinks` is the registry: log, MQTT, webhook and
+Alertmanager, a file each; `posting` is the HTTP of the last two.
 
 Invariants:
 
@@ -14,6 +15,8 @@ Invariants:
   delivered: receivers may see an id twice (at least once), but none is lost while the journal
   keeps it (``sinks.history``).
 * A sink can hold up neither the data nor another sink.
+* Alertmanager forgets what is not said again: all that fires is repeated, as the page says it then,
+  with the ends of the last quarter of an hour.
 * All sinks except the log receive only `firing` and the transition that ends it.
 * A late or revised reference may show that an alert should never have fired; its end then says so
   (``corrected``).

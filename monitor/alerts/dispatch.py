@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from monitor.alerts.ledger import Ledger, View
+from monitor.alerts.ledger import Ledger, View, reworded
 from monitor.alerts.outlet import Outlet, SinkFigures
 from monitor.alerts.transition import (
     FIRING,
@@ -24,11 +24,13 @@ from monitor.alerts.transition import (
     Transition,
 )
 from monitor.core.detector.replay import AlertChange
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.journal.failures import JournalError, JournalFullError
 from monitor.journal.journal import JournalAlerts
 from monitor.journal.store import Notification
 
 STOP_SECONDS: Final = 2.0
+REPEATED_SECONDS: Final = 900.0  # how long an end is said again to sinks that repeat
 
 _log: Final = logging.getLogger("monitor")
 
@@ -54,6 +56,7 @@ class Dispatch:
         self._history: Final = deque(map(self._decode, self._log.newest(SHOWN)), SHOWN)
         self.history: tuple[Transition, ...] = tuple(self._history)
         self.transitions: Final[Counter[tuple[str, str]]] = Counter()
+        self._shown: tuple[Snapshot | None, list[Transition]] = (None, self._ledger.firing())
         for outlet in outlets:
             self._start(outlet)
 
@@ -79,6 +82,7 @@ class Dispatch:
             self._history.appendleft(each)
         if news:
             self.history = tuple(self._history)
+        self._shown = (view.snapshot, self._ledger.firing())
         for outlet in self._outlets:
             self._fill(outlet)
 
@@ -86,6 +90,19 @@ class Dispatch:
         """Keep what happened for the next :meth:`notify`, which tells of it."""
         self._changes.update((change.series, change) for change in view.changes)
         self._taken_back |= view.taken_back
+
+    def current(self) -> list[Transition]:
+        """Return what fires, as the newest page says it, and what ended lately; from any thread.
+
+        An alert whose labels changed since it fired ends under its old ones.
+        """
+        snapshot, firing = self._shown
+        if snapshot is None:
+            return firing
+        active, since = {_alert(of) for of in firing}, snapshot.time - REPEATED_SECONDS
+        ended = (of for of in self.history if of.before == FIRING and of.notified > since)
+        recent = {_alert(of): of for of in ended if _alert(of) not in active}
+        return [*recent.values(), *reworded(snapshot, firing)]
 
     def flush(self) -> None:
         """Record how far the sinks are, and queue the transitions that had no room before."""
@@ -128,10 +145,10 @@ class Dispatch:
         """Let an outlet continue where it was; a new one starts with the alerts that are firing."""
         done = self._done.get(outlet.name)
         if done is None:
-            firing = [each.seq for each in self._ledger.active() if each.after == FIRING]
+            firing = [each.seq for each in self._ledger.firing()]
             self._new[outlet.name] = frozenset(firing)
             done = min(firing, default=self._started_at + 1) - 1
-        outlet.start(done)
+        outlet.start(done, self.current)
 
     def _write(self, transitions: Iterable[Transition]) -> None:
         # A new outlet counts once it is past the history: else the next start would send all of it.
@@ -169,3 +186,7 @@ class Dispatch:
                 outlet.offer(each.seq, each)
             else:
                 outlet.offer(each.seq, each if each.seq in firing else None)
+
+
+def _alert(of: Transition) -> tuple[str, ...]:
+    return of.sensor, of.quantity, of.unit, of.alert

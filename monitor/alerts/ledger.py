@@ -9,7 +9,8 @@ sentence of a transition is the snapshot's, so it is what the page shows at that
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -105,10 +106,10 @@ class Ledger:
         for each in active:
             self._active.setdefault(_key(each), {})[each.alert] = each
 
-    def active(self) -> list[Transition]:
-        """Return the last transitions of all pending and firing alerts, in order."""
+    def firing(self) -> list[Transition]:
+        """Return the last transitions of all firing alerts, in order."""
         of_all = (each for alerts in self._active.values() for each in alerts.values())
-        return sorted(of_all, key=lambda each: each.seq)
+        return sorted((of for of in of_all if of.after == FIRING), key=lambda each: each.seq)
 
     def differences(self, view: View) -> list[Transition]:
         """Return the new transitions; they count as sent only after :meth:`record`."""
@@ -187,6 +188,19 @@ def _key(of: Transition) -> _Key:
     return (*name, of.unit) if of.alert == REFERENCE_SUSPECT else name
 
 
+def peers_of(snapshot: Snapshot) -> Counter[tuple[str, str]]:
+    """Return how many sensors there are by (group, site)."""
+    present = (of for row, of in enumerate(snapshot.names) if row not in snapshot.gone)
+    sensors = {(of.group, of.site, of.sensor) for of in present}
+    return Counter((group, site) for group, site, _ in sensors)
+
+
+def labels_of(name: SeriesName, peers: Mapping[tuple[str, str], int]) -> dict[str, Any]:
+    """Return what a transition says of a series' group."""
+    at = {"group": name.group, "site": name.site}
+    return {**at, "severity": name.severity, "peers": peers.get((name.group, name.site), 0)}
+
+
 class _Comparison:
     """Collects the transitions of one comparison."""
 
@@ -194,6 +208,7 @@ class _Comparison:
         self._view: Final = view
         self._seq = last
         self._latest: Final = {change.series: change.time for change in view.changes}
+        self._peers: Final[Counter[tuple[str, str]]] = Counter()
         self.found: Final[list[Transition]] = []
 
     def compare(
@@ -274,7 +289,7 @@ class _Comparison:
             sensor=name.sensor,
             quantity=name.quantity,
             unit=name.unit,
-            group=name.group,
+            **self._labels(row),
             alert=alert,
             advice="" if own is None else now.advice[row],
             since=None if own is None else finite(own.verdict.began),
@@ -296,6 +311,7 @@ class _Comparison:
         after = over if of.after == FIRING else "ok"
         ended = msgspec.structs.replace(
             of,
+            **self._labels(row),
             corrected=corrected,
             advice="",
             estimate=None,
@@ -305,6 +321,12 @@ class _Comparison:
         )
         sentence = now.sentences[row]
         self._write(ended, self._time(row), before=of.after, after=after, sentence=sentence)
+
+    def _labels(self, row: int) -> dict[str, Any]:
+        """Return what groups a series' alerts."""
+        if not self._peers:
+            self._peers.update(peers_of(self._view.snapshot))
+        return labels_of(self._view.snapshot.names[row], self._peers)
 
     def _write(
         self, of: Transition, time: float, *, before: str, after: str, sentence: str
@@ -330,3 +352,22 @@ class _Comparison:
         """Return the event time of a series' latest change, or of its last pair."""
         last = self._latest.get(row, float(self._view.snapshot.last_pair[row]))
         return last if math.isfinite(last) else self._view.snapshot.time
+
+
+def reworded(snapshot: Snapshot, firing: Collection[Transition]) -> Iterator[Transition]:
+    """Yield firing alerts with the snapshot's words and labels, and the ends of former labels."""
+    wanted, peers = {_key(of) for of in firing}, peers_of(snapshot)
+    keys: Iterator[_Key] = ((of.sensor, of.quantity) for of in snapshot.names)
+    rows = {key: row for row, key in enumerate(keys) if key in wanted}
+    for of in firing:
+        row = rows.get(_key(of))
+        if row is None or of.alert == REFERENCE_SUSPECT:
+            yield of
+            continue
+        labels = labels_of(snapshot.names[row], peers)
+        texts = {"sentence": snapshot.sentences[row], "advice": snapshot.advice[row]}
+        now = msgspec.structs.replace(of, **labels, **texts)
+        yield now
+        if (now.group, now.site, now.severity) != (of.group, of.site, of.severity):
+            ended = {"before": FIRING, "after": "resolved", "notified": snapshot.time}
+            yield msgspec.structs.replace(of, **ended)

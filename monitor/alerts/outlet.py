@@ -11,8 +11,8 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from annotated_types import Gt, Le, doc
 
@@ -70,6 +70,20 @@ class Sink(Protocol):
         """Release everything."""
 
 
+@runtime_checkable
+class RepeatingSink(Sink, Protocol):
+    """A sink whose receiver forgets what is not said again.
+
+    ``repeat`` is called by the same thread every ``repeat_seconds``, at the start, and after
+    deliveries that failed; it raises what ``deliver`` does.
+    """
+
+    repeat_seconds: float
+
+    def repeat(self, current: Sequence[Transition]) -> None:
+        """Say again what fires and what ended lately."""
+
+
 class Patience(Protocol):
     """How long deliveries are retried."""
 
@@ -112,11 +126,16 @@ class Outlet:
         self._changed: Final = threading.Condition()
         self._stopping = False
         self._ends_at = float("inf")
+        self._repeats: Final = sink if isinstance(sink, RepeatingSink) else None
+        self._repeat_at = float("inf") if self._repeats is None else self._monotonic()
+        self._repeat_trouble = ""
+        self._current: Callable[[], Sequence[Transition]] = tuple
         self._thread: Final = threading.Thread(target=self._run, name=f"sink {name}", daemon=True)
 
-    def start(self, done: int) -> None:
-        """Start delivering the transitions after ``done``."""
+    def start(self, done: int, current: Callable[[], Sequence[Transition]] = tuple) -> None:
+        """Start delivering the transitions after ``done``; ``current`` is what is repeated."""
         self.offered = self.done = done
+        self._current = current
         self._thread.start()
 
     @property
@@ -157,6 +176,10 @@ class Outlet:
 
     def _run(self) -> None:
         while self._wait_for_one():
+            if self._monotonic() >= self._repeat_at:
+                self._repeat()
+            if not self._queue:
+                continue
             seq, transition = self._queue[0]
             if transition is not None and not self._deliver(transition):
                 break
@@ -165,11 +188,32 @@ class Outlet:
         self._sink.close()
 
     def _wait_for_one(self) -> bool:
-        """Wait for something to deliver; False if the thread is to end."""
+        """Wait for something to deliver or repeat; False if the thread is to end."""
         with self._changed:
             while not self._queue and not self._stopping:
-                self._changed.wait()
+                left = self._repeat_at - self._monotonic()
+                if left <= 0.0:
+                    return True
+                self._changed.wait(min(left, threading.TIMEOUT_MAX))
         return bool(self._queue) and self._monotonic() < self._ends_at
+
+    def _repeat(self) -> None:
+        """Say again what fires; a failure is logged when it changes."""
+        if self._repeats is None:
+            return
+        trouble = ""
+        try:
+            self._repeats.repeat(self._current())
+        except (LaterError, RefusedError) as error:
+            trouble = str(error)
+        except Exception:  # noqa: BLE001 - as in _attempt
+            trouble = "an internal error"
+            _log.exception("sink %s: cannot repeat", self.name)
+        self.failed += bool(trouble)
+        if trouble != self._repeat_trouble:
+            _log.warning("sink %s: %s", self.name, trouble or "repeats what fires again")
+        self._repeat_trouble = trouble
+        self._repeat_at = self._monotonic() + self._repeats.repeat_seconds
 
     def _deliver(self, transition: Transition) -> bool:
         """Try until ``transition`` is delivered or given up; False if stopped meanwhile."""
@@ -187,6 +231,7 @@ class Outlet:
             attempt += 1
         if attempt:
             _log.info("sink %s: delivering again", self.name)
+            self._repeat_at = min(self._repeat_at, self._monotonic())
         return True
 
     def _attempt(self, transition: Transition) -> LaterError | RefusedError | None:

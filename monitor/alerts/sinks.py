@@ -9,9 +9,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from monitor.alerts.alertmanager import ALERTMANAGER
 from monitor.alerts.log_sink import LOG
 from monitor.alerts.mqtt_sink import MQTT
 from monitor.alerts.outlet import SinkKind
 from monitor.alerts.webhook_settings import WEBHOOK
 
-SINKS: Final[dict[str, SinkKind]] = {"log": LOG, "mqtt": MQTT, "webhook": WEBHOOK}
+SINKS: Final[dict[str, SinkKind]] = {
+    "log": LOG,
+    "mqtt": MQTT,
+    "webhook": WEBHOOK,
+    "alertmanager": ALERTMANAGER,
+}

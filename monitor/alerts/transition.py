@@ -28,11 +28,11 @@ PENDING: Final = "pending"
 FIRING: Final = "firing"
 SHOWN: Final = 1000  # how many of the last transitions pages and the API show
 ALERT: Final = f"One of {', '.join(alert_meanings())}, or the name of a threshold."
-# Sections of the runbook about what is no fault; another name is that of a threshold.
-_SECTIONS: Final = {
-    REFERENCE_STALE: "sensorreferencestale",
-    REFERENCE_SUSPECT: "monitorreferencesuspect",
-    REJECTED_SHARE: "sensorrejected",
+# Rules about what is no fault; another name is that of a threshold.
+_RULES: Final = {
+    REFERENCE_STALE: "SensorReferenceStale",
+    REFERENCE_SUSPECT: "MonitorReferenceSuspect",
+    REJECTED_SHARE: "SensorRejected",
 }
 
 
@@ -44,7 +44,8 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     change, ``notified`` when it was found, ``began`` when the alert began to fire, ``since`` when
     the fault did; all in s since 1970 UTC. ``incident`` is the id of the transition that began the
     alert. ``corrected`` marks the end of an alert that should never have fired: a late or revised
-    reference changed the past.
+    reference changed the past. ``severity`` is what settings mark, and ``peers`` is how many
+    sensors the group has at the site, 0 if unknown.
     """
 
     seq: int
@@ -69,6 +70,9 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     estimate_unit: str = ""
     evidence: float | None = None
     corrected: bool = False
+    site: str = ""
+    severity: str = ""
+    peers: int = 0
 
     @property
     def fires(self) -> bool:
@@ -94,11 +98,14 @@ def transition_id(seq: int, sensor: str, quantity: str, alert: str, after: str, 
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def severity_of(alert: str) -> str:
-    """Return the severity of an alert, as in its rule for Prometheus: warning at most, or info."""
-    if alert == REFERENCE_SUSPECT:
-        return "info"
-    return FAULTS[alert].severity if alert in FAULTS else "warning"
+def severity_of(of: Transition) -> str:
+    """Return the severity of an alert, as in its rule for Prometheus."""
+    return of.severity or (FAULTS[of.alert].severity if of.alert in FAULTS else "warning")
+
+
+def rule_name(alert: str) -> str:
+    """Return the name of the rule for Prometheus that passes an alert on."""
+    return FAULTS[alert].rule if alert in FAULTS else _RULES.get(alert, "SensorThreshold")
 
 
 def links(of: Transition, public_url: str) -> dict[str, str]:
@@ -110,10 +117,7 @@ def links(of: Transition, public_url: str) -> dict[str, str]:
         return {}
     is_reference = of.alert == REFERENCE_SUSPECT
     page = "/alerts" if is_reference else series_path(of.sensor, of.quantity)
-    if of.alert in FAULTS:
-        section = FAULTS[of.alert].runbook
-    else:
-        section = _SECTIONS.get(of.alert, "sensorthreshold")
+    section = rule_name(of.alert).lower()
     return {"page_url": public_url + page, "runbook_url": f"{public_url}/docs/alerts#{section}"}
 
 
@@ -129,7 +133,7 @@ TransitionDocument = TypedDict(
         "unit": str,
         "group": str,
         "alert": Annotated[str, About(ALERT)],
-        "severity": Annotated[str, About("warning, or info for a suspect reference.")],
+        "severity": Annotated[str, About(names=("warning", "critical"))],
         "from": Annotated[str, About(names=("ok", PENDING, FIRING))],
         "to": Annotated[str, About(names=("ok", PENDING, FIRING, "resolved", "unknown"))],
         "corrected": Annotated[bool, About("Withdrawn: the past has changed.")],
@@ -167,7 +171,7 @@ def transition_document(of: Transition) -> TransitionDocument:
         "unit": of.unit,
         "group": of.group,
         "alert": of.alert,
-        "severity": severity_of(of.alert),
+        "severity": severity_of(of),
         "from": of.before,
         "to": of.after,
         "corrected": of.corrected,

@@ -15,7 +15,7 @@ from monitor.core.setting import Check, Contradiction, File, Variable
 from monitor.mqtt.connection import is_loopback
 
 _BASE64_PREFIX: Final = "whsec_"
-_PLAIN_HTTP: Final = "is unencrypted http to another machine; write https, or set allow_http: true"
+PLAIN_HTTP: Final = "is unencrypted http to another machine; write https, or set allow_http: true"
 
 
 def _split(url: str) -> SplitResult:
@@ -30,7 +30,8 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def _url(url: str) -> str:
+def plain_url(url: str) -> str:
+    """Return an http or https URL without credentials; raises ValueError for anything else."""
     parts = _split(url)
     if parts.username is not None or parts.password is not None:
         fault = "contains a user name or password; give authorization_file or authorization_env"
@@ -42,7 +43,7 @@ class WebhookSettings(NamedTuple):
     """An HTTP POST of JSON for each transition (docs/alerts.md)."""
 
     url: Annotated[
-        Annotated[str, MaxLen(2048), Check(_url)] | None,
+        Annotated[str, MaxLen(2048), Check(plain_url)] | None,
         doc("URL to post to: https, or http on this machine; null if it is secret."),
     ] = None
     url_file: Annotated[File | None, doc("File that holds the URL, instead of url.")] = None
@@ -78,22 +79,22 @@ class WebhookSettings(NamedTuple):
 def _contradictions(settings: WebhookSettings) -> Iterator[Contradiction]:
     if settings.url is None and settings.url_file is None and settings.url_env is None:
         yield Contradiction(("url",), "is missing; give url, url_file or url_env")
-    if settings.url is not None and not _is_private(settings.url, settings):
-        yield Contradiction(("url",), _PLAIN_HTTP)
+    if settings.url is not None and not is_private(settings.url, allow_http=settings.allow_http):
+        yield Contradiction(("url",), PLAIN_HTTP)
 
 
-def _is_private(url: str, settings: WebhookSettings) -> bool:
+def is_private(url: str, *, allow_http: bool) -> bool:
     """Whether what is posted to ``url`` is encrypted, stays on this machine, or may be read."""
     parts = urlsplit(url)
-    return settings.allow_http or parts.scheme == "https" or is_loopback(parts.hostname or "")
+    return allow_http or parts.scheme == "https" or is_loopback(parts.hostname or "")
 
 
 def _secret_url(url: str, settings: WebhookSettings) -> str:
     parts = _split(url)
     if parts.username is not None or parts.password is not None:
         raise ValueError("is not a URL; write https://host/path")
-    if not _is_private(url, settings):
-        raise ValueError(_PLAIN_HTTP)
+    if not is_private(url, allow_http=settings.allow_http):
+        raise ValueError(PLAIN_HTTP)
     return url
 
 
@@ -107,14 +108,16 @@ def _signing_key(secret: str, _settings: WebhookSettings) -> bytes:
         raise ValueError("is not base64 after whsec_") from None
 
 
-def _header(value: str, _settings: WebhookSettings) -> str:
+def header_value(value: str, _settings: object) -> str:
+    """Return the value of a header; raises ValueError if it cannot be one."""
     if not (value.isascii() and value.isprintable()):
         raise ValueError("cannot be a header's value; use printable ASCII on one line")
     return value
 
 
 def _open(settings: WebhookSettings, context: SinkContext) -> Sink:
-    from monitor.alerts.webhook import Target, WebhookSink  # noqa: PLC0415 - loads an HTTP client
+    from monitor.alerts.posting import Target  # noqa: PLC0415 - loads an HTTP client
+    from monitor.alerts.webhook import WebhookSink  # noqa: PLC0415
 
     secrets = context.secrets
     return WebhookSink(
@@ -134,5 +137,5 @@ WEBHOOK: Final = SinkKind(
     WebhookSettings,
     _open,
     contradictions=_contradictions,
-    secrets={"url": _secret_url, "secret": _signing_key, "authorization": _header},
+    secrets={"url": _secret_url, "secret": _signing_key, "authorization": header_value},
 )

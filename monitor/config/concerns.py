@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
@@ -29,11 +29,17 @@ _ROWS_MAX: Final = 1_000_000
 ConcernsOf = Callable[[str], tuple[Concern, ...]]
 
 
-def concerns_of(settings: Settings) -> ConcernsOf:
-    """Return a function from a sensor to the references that apply to it; raises SettingsError."""
+def places_by_sensor(settings: Settings) -> dict[str, Place]:
+    """Return the place of each sensor that has one; raises SettingsError."""
     places = {place.sensor: place for place in settings.places}
     if settings.places_file is not None:
         places.update((place.sensor, place) for place in read_places(Path(settings.places_file)))
+    return places
+
+
+def concerns_of(settings: Settings, places: Mapping[str, Place] | None = None) -> ConcernsOf:
+    """Return a function from a sensor to the references that apply to it; raises SettingsError."""
+    places = places_by_sensor(settings) if places is None else places
     areas = settings.areas
 
     @lru_cache(maxsize=100_000)

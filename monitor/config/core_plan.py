@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from monitor import __version__
-from monitor.config.concerns import concerns_of
+from monitor.config.concerns import concerns_of, places_by_sensor
 from monitor.config.document import placed_mistake
 from monitor.config.kinds import Section
 from monitor.config.mistakes import SettingsError, listed
 from monitor.config.parts import Group, Overridable
 from monitor.config.sections import Alerts, Pairing, Series, rule_of
 from monitor.config.settings import Settings
-from monitor.config.sources import Source, named_sources
+from monitor.config.sources import Place, Source, named_sources
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import Limits
 from monitor.decode.formats.sparkplug_births import Births
@@ -68,6 +68,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         reference_stale_seconds=alerts.reference_stale_hours * 3600.0,
         rejected_share=alerts.rejected_share,
         tolerance=alerts.tolerance,
+        severity="" if alerts.severity == "warning" else alerts.severity,
         asks=_asks(alerts),
         systematic=scoring.u_systematic,
         pairing=_pairing_rules(_merged(settings.pairing, layers), scoring.level),
@@ -186,6 +187,16 @@ def with_units(stated: RulesOf, unit_of: Callable[[str, str], str]) -> RulesOf:
     return rules
 
 
+def _with_sites(stated: RulesOf, places: Mapping[str, Place]) -> RulesOf:
+    """Return the rules of series with the sites of their sensors."""
+
+    def rules(sensor: str, quantity: str) -> SeriesRules:
+        place = places.get(sensor)
+        return stated(sensor, quantity)._replace(site=(place and place.site) or "")
+
+    return rules
+
+
 def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
     """Return the network's plan; raises SettingsError where the file of places is wrong.
 
@@ -195,13 +206,16 @@ def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
         CoreSettings,
     )
 
+    places = places_by_sensor(settings)
     rules: RulesOf = partial(rules_of, settings)
+    if any(place.site for place in places.values()):
+        rules = _with_sites(rules, places)
     layers = (*settings.groups, *settings.overrides)
     sizes = [getattr(layer.windows, "pairs", None) or 0 for layer in layers]
     return CoreSettings(
         program=__version__,
         rules_of=rules if units is None else with_units(rules, units.unit_of),
-        concerns_of=concerns_of(settings),
+        concerns_of=concerns_of(settings, places),
         match_on=frozenset(settings.pairing.match_on),
         limits=Limits(
             settings.series.max,

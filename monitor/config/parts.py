@@ -88,7 +88,7 @@ class ScoringPart(Part):
     """Settings of `scoring` for some series."""
 
 
-@some_of(Alerts, "patience", "reference_stale_hours", "tolerance", "rejected_share")
+@some_of(Alerts, "patience", "reference_stale_hours", "tolerance", "rejected_share", "severity")
 class AlertsPart(Part):
     """Settings of `alerts` for some series."""
 

@@ -190,6 +190,10 @@ class Alerts(Section):
         gt=0,
         le=1,
     )
+    severity: Literal["warning", "critical"] = setting(
+        "warning",
+        "Severity of the sensors' alerts; critical calls somebody at once (docs/alerts.md).",
+    )
 
 
 class Series(Section):

@@ -26,12 +26,14 @@ class SeriesKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeriesName:
-    """A series with its unit and group, as it is shown."""
+    """A series as it is shown: its unit, group and site, and the severity that settings mark."""
 
     sensor: str
     quantity: str
     unit: str = ""
     group: str = ""
+    site: str = ""
+    severity: str = ""
 
 
 class Limits(NamedTuple):

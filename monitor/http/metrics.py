@@ -61,7 +61,8 @@ OTHERS: Final[dict[str, str]] = {
     "monitor_reference_bias": (
         "By how much a reference that looks off reads high, in the unit of the quantity."
     ),
-    "monitor_series_info": "What a series is: its unit and group; always 1.",
+    "monitor_series_info": "What a series is: its unit and group; site, and severity "
+    "where it is critical, as settings give them; always 1.",
 }
 # Those of the above that alerting rules and a first look need: `http.metrics: essential`.
 ESSENTIAL: Final = frozenset(
@@ -207,7 +208,9 @@ class Exposition:
         self._names = names
         for name in names[known:]:
             labels = labelled({"sensor": name.sensor, "quantity": name.quantity})
-            info = f"{labels},{labelled({'unit': name.unit, 'group': name.group})}"
+            shown = {"unit": name.unit, "group": name.group}
+            shown |= {key: of for key in ("site", "severity") if (of := getattr(name, key))}
+            info = f"{labels},{labelled(shown)}"
             self._labels.append(labels.encode())
             self._infos.append(f"monitor_series_info{{{info}}} 1\n".encode())
 

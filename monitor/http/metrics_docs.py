@@ -117,7 +117,7 @@ _LABELS: Final = {
     "monitor_fault_estimate_upper": "sensor, quantity, fault",
     "monitor_reference_suspect": "reference, quantity, unit",
     "monitor_reference_bias": "reference, quantity, unit",
-    "monitor_series_info": "sensor, quantity, unit, group",
+    "monitor_series_info": "sensor, quantity, unit, group, site, severity",
 }
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from harness.programs import until
 from harness.transitions import CALM
 
-from monitor.alerts.dispatch import Dispatch
+from monitor.alerts.dispatch import REPEATED_SECONDS, Dispatch
 from monitor.alerts.outlet import LaterError, Outlet
-from monitor.alerts.transition import Transition
+from monitor.alerts.transition import Transition, severity_of
 from monitor.core.detector.replay import AlertChange
 from monitor.journal import Journal, JournalAlerts, JournalFullError
 from tests.alerts.test_ledger import seen, view
@@ -153,3 +154,36 @@ def test_a_sink_that_is_new_hears_of_what_fires_already_and_one_too_far_behind_l
     assert [each.seq for each in sink.heard] == list(range(183, 283))
     assert dispatch.figures()["new"].dropped == 20
     dispatch.close()
+
+
+def test_what_is_said_again_has_the_words_of_the_newest_page_and_the_ends_of_late(alerts):
+    dispatch, both = Dispatch(alerts), seen(["firing"] * 2, {"offset": [0, 1]})
+    names = tuple(replace(name, group="g") for name in both.names)
+    dispatch.notify(view(replace(both, names=names)))
+    later = replace(seen(["firing", "ok"], {"offset": [0]}), names=names)
+    dispatch.notify(view(replace(later, sentences=("reads 4 kg heavy", "is right"))))
+
+    said = {(of.sensor, of.after): (of.sentence, of.peers) for of in dispatch.current()}
+    assert said == {
+        ("node-00000", "firing"): ("reads 4 kg heavy", 2),
+        ("node-00001", "resolved"): ("is right", 2),
+    }
+    long_after = replace(later, time=later.time + REPEATED_SECONDS + 1.0)
+    dispatch.notify(view(long_after))
+    assert [of.after for of in dispatch.current()] == ["firing"]
+    dispatch.close()
+    assert [of.after for of in Dispatch(alerts).current()] == ["firing"]  # after a restart
+
+
+def test_an_alert_whose_labels_change_ends_under_its_old_ones(alerts):
+    now = seen(["firing"], {"offset": [0]})
+    marked = replace(now, names=(replace(now.names[0], severity="critical", site="dock"),))
+    dispatch = Dispatch(alerts)
+    dispatch.notify(view(now))
+    dispatch.notify(view(marked))
+
+    labels = {(of.after, severity_of(of), of.site) for of in dispatch.current()}
+    assert labels == {("firing", "critical", "dock"), ("resolved", "warning", "")}
+    dispatch.notify(view(replace(marked, alerts=seen(["ok"], {}).alerts, states=("ok",))))
+    (over,) = dispatch.current()
+    assert (over.after, severity_of(over), over.site) == ("resolved", "critical", "dock")

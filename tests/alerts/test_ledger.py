@@ -188,7 +188,7 @@ def test_two_instruments_of_one_reference_that_are_suspect_at_once_have_an_alert
     begun = told(ledger, view(seen(["ok"] * 3, {}, suspects=tuple(suspects))))
 
     assert {each.unit: each.estimate for each in begun} == {"%": 4.0, "g/m3": 1.4}
-    assert [each.unit for each in Ledger(ledger.active()).active()] == ["%", "g/m3"]
+    assert [each.unit for each in Ledger(ledger.firing()).firing()] == ["%", "g/m3"]
     (over,) = told(ledger, view(seen(["ok"] * 3, {}, suspects=(suspects[1],))))
     assert (over.unit, over.after, over.incident) == ("%", "resolved", begun[0].incident)
 

@@ -17,8 +17,9 @@ from harness.receiver import Answer, Receiver
 from harness.transitions import CALM, transition
 
 from monitor.alerts.outlet import LaterError, Outlet, RefusedError
+from monitor.alerts.posting import Target
 from monitor.alerts.transition import transition_document
-from monitor.alerts.webhook import Target, WebhookSink, retry_after
+from monitor.alerts.webhook import WebhookSink
 
 NOW = 1_780_000_000.0
 
@@ -118,24 +119,6 @@ def test_what_is_refused_for_good_and_that_redirects_are_not_followed(receiver, 
     with pytest.raises(RefusedError, match=str(status)):
         told(WebhookSink(Target(receiver.url())), transition(1))
     assert [post.path for post in receiver.posts] == ["/hook"]
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("0", 0.0),
-        (" 120 ", 120.0),
-        ("9" * 30, 999_999_999.0),
-        ("Thu, 28 May 2026 20:27:20 GMT", 600.0),
-        ("Wed, 01 Jan 2020 00:00:00 GMT", 0.0),
-        ("soon", None),
-        ("", None),
-        ("-5", None),
-        ("\N{SUPERSCRIPT TWO}", None),
-    ],
-)
-def test_the_pause_that_a_server_asks_for(text, seconds):
-    assert retry_after(text, 1_779_999_440.0) == seconds
 
 
 def test_a_server_that_stalls_or_drips_costs_one_bounded_attempt(receiver):

@@ -15,11 +15,13 @@ import pytest
 from harness.programs import WAIT_SECONDS, answers, free_port, until
 from harness.transitions import transition
 
-from monitor.alerts.webhook import Target, WebhookSink, body
+from monitor.alerts.posting import Target
+from monitor.alerts.webhook import WebhookSink, body
 from monitor.config import parse
 from monitor.config.credentials import resolve_sink_secrets
 
-PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
+PROJECT = Path(__file__).parents[2]
+PAGE = (PROJECT / "docs" / "alerts.md").read_text(encoding="utf-8")
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
@@ -29,9 +31,8 @@ def block(language: str, at: int = 0) -> str:
 
 @pytest.fixture
 def port(tmp_path: Path):
-    """Return where the page's receiver listens; what it prints is in ``told``."""
-    program, found = tmp_path / "receiver.py", free_port()
-    program.write_text(block("python"))
+    """Return where the shipped receiver listens; what it prints is in ``told``."""
+    program, found = PROJECT / "deploy" / "webhook_receiver.py", free_port()
     environment = {**os.environ, "SECRET": SECRET, "PORT": str(found)}
     with (tmp_path / "told").open("wb") as told:
         process = subprocess.Popen(
@@ -73,6 +74,6 @@ def test_the_body_on_the_page_has_the_fields_of_the_body():
     assert list(shown["estimate"]) == list(sent["estimate"])
 
 
-@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize("at", [0, 1, 2])
 def test_the_settings_on_the_page_are_settings(at):
     assert parse(block("yaml", at).encode(), "page").sinks.history == 10_000

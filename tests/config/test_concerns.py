@@ -7,6 +7,7 @@ import pytest
 from monitor.cli import main
 from monitor.config import SettingsError, parse
 from monitor.config.concerns import concerns_of, great_circle_km, read_places
+from monitor.config.core_plan import plan_of
 from monitor.core.pairing.join_index import Concern
 
 AREAS = """
@@ -116,3 +117,11 @@ def test_what_does_not_go_together_is_said(text, says):
 def test_concerns_are_remembered_by_value():
     of = concerns_of(parse(AREAS.encode(), "f"))
     assert of("n09") == (Concern("S1", distance_km=0.5),)
+
+
+def test_series_have_the_site_of_their_sensor_and_the_severity_that_settings_mark():
+    groups = "groups: [{name: pier, sensors: ['m*'], alerts: {severity: critical}}]"
+    rules = plan_of(parse((AREAS + groups).encode(), "f")).rules_of
+
+    marks = [(of.group, of.site, of.severity) for of in (rules(s, "x") for s in ("n01", "m02"))]
+    assert marks == [("", "harbour", ""), ("pier", "", "critical")]

@@ -39,7 +39,15 @@ _EMPTY = [f"{name}: []" for name in ("areas", "thresholds", "covariates", "group
 def examples_taken_in(text: str) -> str:
     """Return default.yaml with its example lines in place of what they are examples of."""
     kept = [line for line in text.splitlines() if line not in _EMPTY]
-    for nothing in ("tls", "mqtt", "webhook", "prefix", "home_assistant", "publish"):
+    for nothing in (
+        "tls",
+        "mqtt",
+        "webhook",
+        "alertmanager",
+        "prefix",
+        "home_assistant",
+        "publish",
+    ):
         kept.remove(f"  {nothing}: null")
     return "\n".join(re.sub(r"^#(?! \S|$)", "", line) for line in kept)
 

@@ -113,8 +113,8 @@ class Broker:
 class Alertmanager:
     """The shipped Alertmanager, which does not wait before it tells; ``told`` is what it told."""
 
-    def __init__(self, folder: Path) -> None:
-        self.port = free_port()
+    def __init__(self, folder: Path, port: int) -> None:
+        self.port = port
         self.told: list[dict] = []
         self._receiver = ThreadingHTTPServer((HOST, 0), _receiving(self.told))
         self._thread = threading.Thread(target=self._receiver.serve_forever)
@@ -125,7 +125,10 @@ class Alertmanager:
             ("http://127.0.0.1:8099/", url),
             ("group_wait: 30s", "group_wait: 1s"),
             ("group_wait: 10s", "group_wait: 1s"),
+            ("group_wait: 15m", "group_wait: 1s"),
             ("group_interval: 5m", "group_interval: 1s"),
+            ("group_interval: 24h", "group_interval: 1s"),
+            ("/etc/alertmanager/", f"{DEPLOY}/alertmanager/"),
         )
         command = [need("prometheus-alertmanager")]
         command += [f"--config.file={written(folder, 'alertmanager.yml', settings)}"]
@@ -186,13 +189,14 @@ class Installation:
         self.secrets = Secrets(folder / "secrets", *SENSORS)
         self.broker = Broker(folder / "broker", self.secrets)
         stack.callback(self.broker.stop)
-        self.daemon = ShippedDaemon(folder / "daemon", self.broker.port, self.secrets)
+        port = free_port()
+        alertmanager = f"{HOST}:{port}"
+        self.daemon = ShippedDaemon(folder / "daemon", self.broker.port, self.secrets, alertmanager)
         stack.callback(self.daemon.kill)
         self.daemon.start()
-        self.alertmanager = Alertmanager(folder / "alertmanager")
+        self.alertmanager = Alertmanager(folder / "alertmanager", port)
         stack.callback(self.alertmanager.stop)
         target = self.daemon.url.removeprefix("http://")
-        alertmanager = f"{HOST}:{self.alertmanager.port}"
         self.prometheus = shipped_prometheus(folder / "prometheus", target, alertmanager)
         stack.callback(self.prometheus.stop)
         self.fleet = CartFleet(np.random.default_rng(1), time.time() - 300.0, 2.0)
@@ -213,7 +217,7 @@ class Installation:
 class ShippedDaemon(Daemon):
     """The daemon with the settings of compose.yaml."""
 
-    def __init__(self, folder: Path, port: int, secrets: Secrets) -> None:
+    def __init__(self, folder: Path, port: int, secrets: Secrets, alertmanager: str) -> None:
         super().__init__(folder, port)
         settings = shipped(
             "compose/monitor.yaml",
@@ -224,6 +228,7 @@ class ShippedDaemon(Daemon):
             ("/var/lib/monitor/", f"{folder}/"),
             ("host: 0.0.0.0", f"host: {HOST}"),
             ("port: 9108", "port: 0"),
+            ("alertmanager:9093", alertmanager),
         )
         written(folder, "settings.yaml", settings + MORE)
 

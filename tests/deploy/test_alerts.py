@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -61,24 +62,8 @@ def test_the_rules_of_the_faults_are_what_the_script_makes_of_the_table(fault_ru
     assert fault_rules.inhibitions(quiet) == quiet
 
 
-def test_a_page_has_the_text_of_its_fault_and_an_overstated_uncertainty_calls_nobody():
-    pages = {
-        re.search(r'alert="(\w+)"', rule["expr"])[1]: rule
-        for rule in EVERY
-        if "monitor_alert_page" in rule["expr"]
-    }
-
-    assert {*FAULTS} - {*pages} == {"overstated"}
-    for label, rule in pages.items():
-        assert (rule["alert"], rule["labels"]) == (
-            "SensorPage",
-            {"severity": "critical", "alert": label},
-        )
-        assert rule["annotations"] == RULES[FAULTS[label].rule]["annotations"]
-
-
 def test_no_alert_keeps_quiet_the_one_that_names_the_fault():
-    """But for those by which the fault is the reference's, and MonitorDrift, which says more."""
+    """But for those by which the fault is the reference's."""
     named = {fault.rule for fault in FAULTS.values()}
     sources = {
         name
@@ -87,17 +72,16 @@ def test_no_alert_keeps_quiet_the_one_that_names_the_fault():
         for name in names_of(rule["source_matchers"])
     }
 
-    assert sources == {"SensorReferenceSuspect", "MonitorSensorsAgree", "MonitorDrift"}
+    assert sources == {"SensorReferenceSuspect", "MonitorSensorsAgree"}
 
 
-def test_an_alert_of_a_sensor_names_no_setting_and_shows_no_number_as_a_question_mark():
+def test_an_alert_names_no_setting_and_shows_no_number_as_a_question_mark():
     keys = re.findall(r"^## `(\w+)", (PROJECT / "docs" / "settings.md").read_text(), re.MULTILINE)
     assert len(keys) > 10
     for rule in EVERY:
         text = "".join(rule["annotations"].values())
         assert "}}?" not in text
-        if rule["alert"].startswith("Sensor"):
-            assert not re.search(rf"\b(?:{'|'.join(keys)})[.]\w+", text)
+        assert not re.search(rf"\b(?:{'|'.join(keys)})[.]\w+", text)
 
 
 def test_every_fault_has_a_rule_that_passes_its_alert_on():
@@ -106,7 +90,19 @@ def test_every_fault_has_a_rule_that_passes_its_alert_on():
         for fault in FAULTS.values()
     }
 
-    assert passed_on == {label: {"severity": each.severity} for label, each in FAULTS.items()}
+    assert passed_on == {
+        label: {"severity": f'{{{{ or $labels.severity "{of.severity}" }}}}', "fault": label}
+        for label, of in FAULTS.items()
+    }
+
+
+def test_critical_is_the_daemon_and_what_a_person_marked():
+    critical = {name for name, rule in RULES.items() if rule["labels"]["severity"] == "critical"}
+
+    assert critical == {
+        *("MonitorDown", "MonitorAbsent", "MonitorNotConnected", "MonitorJournalNotWritable"),
+        *("MonitorSessionLost", "MonitorFleetSilent", "MonitorReferencesMissing"),
+    }
 
 
 def test_refusals_that_are_no_fault_count_neither_here_nor_in_the_daemon():
@@ -172,15 +168,13 @@ def test_an_alert_says_whom_what_and_where_to_read_on(rule):
     annotations = rule["annotations"]
 
     wanted = {"summary", "description", "runbook_url"}
-    assert set(annotations) - {"page_url"} == wanted
+    assert set(annotations) - {"page_url", "many"} == wanted
     of_a_series = "$labels.sensor }}" in annotations["summary"]
     assert ("page_url" in annotations) is of_a_series
-    assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+    assert re.search("critical|warning|info", rule["labels"]["severity"])
     assert "{{" in annotations["summary"] or rule["alert"] == "MonitorAbsent"
     assert annotations["description"].endswith(".")
     section = rule["alert"].lower()
-    if section == "sensorpage":
-        section = FAULTS[rule["labels"]["alert"]].rule.lower()
     link = annotations["runbook_url"].removesuffix("{{ end }}")  # of MonitorAbsent: if one is known
     assert link.endswith(f"/docs/alerts#{section}")
     assert link.startswith("{{ with ")
@@ -220,9 +214,12 @@ def test_the_page_silences_all_alerts_of_a_sensor_whatever_they_are_called():
 def test_amtool_accepts_the_configuration_and_would_not_accept_another(tmp_path):
     shipped = DEPLOY / "alertmanager" / "alertmanager.yml"
     wrong = tmp_path / "wrong.yml"
-    wrong.write_text(changed(shipped.read_text(), ("receiver: people", "receiver: nobody")))
+    here = changed(shipped.read_text(), ("/etc/alertmanager/", f"{shipped.parent}/"))
+    wrong.write_text(changed(here, ("receiver: people", "receiver: nobody")))
+    (tmp_path / "right.yml").write_text(here)
 
-    assert run(need("amtool"), "check-config", shipped).returncode == 0
+    done = run(need("amtool"), "check-config", tmp_path / "right.yml")
+    assert (done.returncode, "1 templates" in done.stdout) == (0, True), done.stdout
     assert run(need("amtool"), "check-config", wrong).returncode != 0
 
 
@@ -246,7 +243,12 @@ def labels_of(name: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("labels", "receiver"),
-    [("alertname=SensorOffset severity=warning", "people"), ("severity=critical", "people")],
+    [
+        ("alertname=SensorOffset severity=warning sensor=a", "sensors"),
+        ("alertname=SensorOffset severity=critical sensor=a", "sensors"),
+        ("alertname=MonitorDown severity=critical", "people"),
+        ("alertname=MonitorRejected severity=warning", "people"),
+    ],
 )
 def test_amtool_routes_everything_to_somebody(labels, receiver):
     shipped = DEPLOY / "alertmanager" / "alertmanager.yml"
@@ -254,3 +256,74 @@ def test_amtool_routes_everything_to_somebody(labels, receiver):
     done = run(need("amtool"), *command)
 
     assert done.stdout.strip() == receiver
+
+
+def test_only_the_daemon_is_repeated_within_hours_and_sensors_come_once_a_day():
+    route = alertmanager()["route"]
+    marked, sensors, daemon = route["routes"]
+
+    assert [each.get("repeat_interval") for each in (marked, daemon)] == [None, "2h"]
+    assert (route["repeat_interval"], sensors["group_interval"]) == ("24h", "24h")
+    assert marked["group_by"] == sensors["group_by"] == ["group", "site"]
+
+
+# -- the text of a notification -------------------------------------------------------------------
+
+
+def alert(sensor: str, many: str, status: str = "firing", of: str = "30") -> dict:
+    labels = {"alertname": "SensorX", "sensor": sensor, "group": "harbour", "site": "dock"}
+    annotations = {"summary": f"{sensor} (mass) is wrong", "many": many, "of": of}
+    annotations = {name: text for name, text in annotations.items() if text}
+    return {"status": status, "labels": labels, "annotations": annotations}
+
+
+def rendered(folder: Path, alerts: list[dict], **common: str) -> str:
+    """Return the shipped text of a notification, as amtool renders it."""
+    data = {"receiver": "r", "status": "firing", "externalURL": "", "commonAnnotations": {}}
+    data |= {"alerts": alerts, "groupLabels": common, "commonLabels": common}
+    (folder / "data.json").write_text(json.dumps(data), encoding="utf-8")
+    done = run(
+        *(need("amtool"), "template", "render"),
+        f"--template.glob={DEPLOY}/alertmanager/*.tmpl",
+        '--template.text={{ template "monitor.text" . }}',
+        f"--template.data={folder}/data.json",
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_notification_leads_with_counts_of_sensors_not_of_alerts(tmp_path):
+    alerts = [alert(f"s{at}", "read high") for at in range(9)]
+    alerts += [alert(f"t{at}", "understate") for at in range(3)]
+    alerts += [alert("t0", "lack references"), alert("x", "drift", "resolved")]
+    first, *lines = rendered(tmp_path, alerts, group="harbour").splitlines()
+
+    assert first == (
+        "12 of harbour's 30 sensors need work: 9 read high, 3 understate, 1 lack references; 1 over"
+    )
+    assert lines[:2] == ["s0 (mass) is wrong", "s1 (mass) is wrong"]
+    assert len(lines) == 13
+
+
+@pytest.mark.parametrize(
+    ("alerts", "common", "expected"),
+    [
+        ([alert("a", "drift")], {"group": "g", "site": "s"}, "1 of g, s's 30 sensors need work: "),
+        ([alert("a", "drift")], {}, "1 of 30 sensors need work: 1 drift\n"),
+        ([alert("a", "drift", of="")] * 2, {}, "1 sensor needs work: 2 drift\n"),
+        ([alert("a", "", of="")], {"group": "g"}, "1 sensor needs work\n"),
+        ([alert("a", "drift", "resolved")] * 2, {}, "2 over"),
+    ],
+)
+def test_a_notification_says_what_is_known(tmp_path, alerts, common, expected):
+    assert rendered(tmp_path, alerts, **common).startswith(expected)
+
+
+def test_a_notification_is_at_most_1024_letters_long(tmp_path):
+    names = [f"{at} \N{PILE OF POO} {'x' * 20}" for at in range(300)]
+    alerts = [alert(name, f"do {at % 60}" + "y" * 20) for at, name in enumerate(names)]
+    text = rendered(tmp_path, alerts, group="h" * 128, site="s" * 128)
+
+    assert 900 < len(text.encode()) <= 1024
+    shown = text.count("is wrong")
+    assert text.endswith(f"... and {300 - shown} more")

@@ -111,25 +111,3 @@ def test_each_rule_of_the_card_fires_on_its_streams_and_on_no_other(page, tmp_pa
     )
 
     assert "SUCCESS" in found, found
-
-
-def test_an_overstated_uncertainty_is_a_warning_even_on_the_list_of_whom_to_call_for(
-    page, tmp_path
-):
-    assert (
-        'monitor_alert_active{sensor="overstated",quantity="mass",alert="overstated"} 1\n' in page
-    )
-    of = '{job="monitor",instance="m",sensor="overstated",quantity="mass"}'
-    given = [each for each in held(page) if each["series"] != f"monitor_alert_page{of}"]
-    given.append({"series": f"monitor_alert_page{of}", "values": "1x180"})
-    found = told(
-        tmp_path,
-        given,
-        {
-            "expr": 'count by (severity) (ALERTS{sensor="overstated", alertstate="firing"})',
-            "eval_time": "2h",
-            "exp_samples": [{"labels": '{severity="warning"}', "value": 1}],
-        },
-    )
-
-    assert "SUCCESS" in found, found

@@ -80,20 +80,31 @@ def test_every_reading_and_reference_went_through_under_its_own_account(watched)
     assert "monitor_tls_peer_not_after_seconds" in values
 
 
-def test_faults_are_told_in_one_notification_a_kind_with_the_way_to_the_runbook(watched):
+def test_faults_are_told_in_one_notification_in_the_pages_words_with_the_way_to_the_runbook(
+    watched,
+):
     manager = watched.alertmanager
 
     def told() -> dict[str, dict]:
-        pages = [each for each in manager.told if each["groupLabels"]["alertname"] == "SensorPage"]
-        alerts = pages[-1]["alerts"] if pages else ()
-        return {alert["labels"]["sensor"]: alert for alert in alerts}
+        digests = [each for each in manager.told if each["receiver"] == "sensors"]
+        alerts = digests[-1]["alerts"] if digests else ()
+        return {
+            alert["labels"]["sensor"]: alert
+            for alert in alerts
+            if alert["labels"]["alertname"] == "SensorOffset"
+        }
 
     until("the offset is told", lambda: "cart-03" in told())
     alert = told()["cart-03"]
     assert {cart.sensor for cart in CARTS if cart.fault(0, 1).alert} >= told().keys()
-    assert alert["labels"]["unit"] == "kg"
-    said = r"cart-03 \(mass\) reads too high or too low: \+\d+(\.\d+)? kg \(\+.* to \+"
+    assert alert["labels"]["severity"] == "warning"
+    assert (alert["annotations"]["many"], alert["annotations"]["of"]) == (
+        "read heavy",
+        str(len(CARTS)),
+    )
+    said = r"cart-03 \(mass\) reads \d+(\.\d+)? kg heavy \(.* to .*\)"
     assert re.match(said, alert["annotations"]["summary"])
+    assert alert["annotations"]["sentence"] in alert["annotations"]["summary"]
     links = [alert["annotations"][name] for name in ("page_url", "runbook_url")]
     ends = ("/series/cart-03/mass", "/docs/alerts#sensoroffset")
     assert links == [f"http://127.0.0.1:9108{end}" for end in ends]  # what compose opens

@@ -125,10 +125,13 @@ class SeriesRules(NamedTuple):
 
     ``tolerance`` is the largest allowed error, in its unit; None: its typical standard uncertainty.
     ``asks`` are the keys of extensions that are on for it, such as ``due``. ``timed``: the times of
-    its pairs are real; without them nothing is dated.
+    its pairs are real; without them nothing is dated. ``severity`` is that of its alerts, empty for
+    the alert's own.
     """
 
     group: str = ""
+    site: str = ""
+    severity: str = ""
     unit: str = ""
     density: Literal["auto", "normal", "tophat"] = "auto"
     level: float = STATED_LEVEL

@@ -415,7 +415,8 @@ class Network:
         self._without_series.discard(key.sensor)
         rules = self._rules_of(*key)
         self.rules.append(rules)
-        self._unnamed.append(SeriesName(key.sensor, key.quantity, rules.unit, rules.group))
+        shown = (rules.unit, rules.group, rules.site, rules.severity)
+        self._unnamed.append(SeriesName(*key, *shown))
         self.liveness.mark_new(row)
         self._pipeline.open(row, digest(key.sensor), rules.patience)
 

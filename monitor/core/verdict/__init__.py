@@ -55,6 +55,7 @@ from monitor.core.verdict.faults import (
     estimate_unit,
     fault_estimate,
     fault_estimate_unit,
+    many_of,
     noun_of,
     shows,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "judge",
     "judge_all",
     "judge_whole",
+    "many_of",
     "noun_of",
     "screened",
     "shows",

@@ -29,26 +29,26 @@ LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has too
 class Fault:
     """A fault; the labels of ``FAULTS`` are the names of the alerts.
 
-    ``noun`` is its name in a sentence; ``means`` follows "it", the sensor, in tables. ``words``
-    follow the sensor's name, in the tense of the given verbs. ``shows`` says whether the intervals
-    of a verdict exclude that there is no such fault; ``look`` is what to do where no adjustment has
-    proved itself. A fault that ``mirrors`` one of the reference is blamed on the reference where
-    several sensors agree on it. ``has_error_now``: the error is about the same from pair to pair,
-    whatever the measurand does.
+    ``noun`` is its name in a sentence; ``means`` follows "it", the sensor, in tables; ``many``
+    follows a number of sensors. ``words`` follow the sensor's name, in the tense of the given
+    verbs. ``shows`` says whether the intervals of a verdict exclude that there is no such fault;
+    ``look`` is what to do where no adjustment has proved itself. A fault that ``mirrors`` one of
+    the reference is blamed on the reference where several sensors agree on it. ``has_error_now``:
+    the error is about the same from pair to pair, whatever the measurand does.
 
     ``estimate`` is how large the fault is, ``estimate_means`` what that number says, and
     ``estimate_unit`` its unit, in which ``{unit}`` stands for the series' unit.
 
     ``rule`` is the alert's name in Prometheus, from which the anchor in docs/alerts.md is made, and
-    ``description`` its text; ``calls_people``: the evidence of the whole fleet may page somebody.
-    ``summaries`` follow the sensor's name and quantity there: the first of which all numbers are
-    known. In them ``{estimate:%+.3g}`` stands for the number in a form of Prometheus' templates,
-    ``{lower:...}`` and ``{upper:...}`` for the ends of its interval, ``{error_now:...}`` for the
-    error now; ``1/`` or ``100*`` before a name changes the scale.
+    ``description`` its text. ``summaries`` follow the sensor's name and quantity there: the first
+    of which all numbers are known. In them ``{estimate:%+.3g}`` stands for the number in a form of
+    Prometheus' templates, ``{lower:...}`` and ``{upper:...}`` for the ends of its interval,
+    ``{error_now:...}`` for the error now; ``1/`` or ``100*`` before a name changes the scale.
     """
 
     noun: str
     means: str
+    many: str
     words: Callable[[Verdict, str, Verbs], str]
     shows: Callable[[Verdict], bool] = lambda _found: True
     look: str = "check the sensor"
@@ -59,7 +59,6 @@ class Fault:
     has_error_now: bool = True
     rule: str
     severity: str = "warning"
-    calls_people: bool = True
     summaries: tuple[str, ...]
     description: str
 
@@ -88,6 +87,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "offset": Fault(
         noun="offset",
         means="it reads too high or too low on average",
+        many="read {direction}",
         words=words.offset,
         shows=_is_level,
         estimate_means="by how much it reads high, below 0 if it reads low",
@@ -102,6 +102,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "understated": Fault(
         noun="understated uncertainty",
         means="its errors are larger than its uncertainty says",
+        many="understate",
         words=words.understated,
         shows=_is_factor,
         estimate_means="the factor by which its uncertainty must be multiplied to be right",
@@ -118,12 +119,12 @@ FAULTS: Final[dict[str, Fault]] = {
     "overstated": Fault(
         noun="overstated uncertainty",
         means="its errors are smaller than its uncertainty says",
+        many="overstate",
         words=words.overstated,
         shows=_is_factor,
         estimate_means="the factor by which its uncertainty must be multiplied to be right, so "
         "0.25 where the sentence says 4; absent where only its upper end is known",
         rule="SensorOverstated",
-        calls_people=False,
         summaries=(
             (
                 "overstates its uncertainty by a factor of "
@@ -137,6 +138,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "outliers": Fault(
         noun="outliers",
         means="a few errors are far larger than all others",
+        many="have outliers",
         words=words.outliers,
         shows=lambda verdict: verdict.size.lower > LEAST_FAR,
         look="look at the readings that are far off, which may be misread, mismatched or disturbed",
@@ -154,6 +156,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "drift": Fault(
         noun="drift",
         means="its error keeps moving in one direction",
+        many="drift",
         words=words.drift,
         shows=_is_drift,
         look="find what moves it, or calibrate it more often",
@@ -176,6 +179,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "stuck": Fault(
         noun="stuck value",
         means="it repeats a value while the measurand moves",
+        many="are stuck",
         words=words.stuck,
         has_error_now=False,
         look="check the sensor, whose value does not move while the reference does",
@@ -188,6 +192,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "gain": Fault(
         noun="gain error",
         means="its error changes with the measured value",
+        many="have a wrong gain",
         words=words.gain,
         shows=_is_factor,
         estimate_means="its gain, where 1 is right",
@@ -204,6 +209,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "lag": Fault(
         noun="lag",
         means="it follows what it measures too late",
+        many="are late",
         words=words.lag,
         has_error_now=False,
         look="check its filter, its place and its clock against the reference's",
@@ -218,6 +224,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "sign": Fault(
         noun="wrong sign",
         means="its value falls when what it measures rises",
+        many="have the wrong sign",
         words=words.sign,
         has_error_now=False,
         look="check its wiring and its scaling",
@@ -229,6 +236,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "clipped": Fault(
         noun="clipped range",
         means="it stands at an end of its range",
+        many="are clipped",
         words=words.at_limit,
         has_error_now=False,
         look="look at its range, its supply and where its signal saturates; refuse that value",
@@ -242,6 +250,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "spells": Fault(
         noun="spells",
         means="it is off in spells",
+        many="are off in spells",
         words=words.spells,
         has_error_now=False,
         look="look for a loose contact, a door or a machine that comes and goes with it",
@@ -258,6 +267,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "daily": Fault(
         noun="daily error",
         means="its error goes with the hour of the day",
+        many="are off once a day",
         words=words.daily,
         has_error_now=False,
         look="look at what has a day, such as temperature, sun or supply",
@@ -275,6 +285,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "step": Fault(
         noun="step",
         means="it is off on one side of a level",
+        many="are off beyond a level",
         words=words.beyond_level,
         has_error_now=False,
         look="look at what changes at that level, such as a range, a filter or condensation",
@@ -292,6 +303,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "sensitivity": Fault(
         noun="moving gain",
         means="its gain moves",
+        many="change their gain",
         words=words.sensitivity,
         shows=lambda verdict: verdict.slope_per_day.excludes(0.0),
         has_error_now=False,
@@ -311,6 +323,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "unrelated": Fault(
         noun="unrelated readings",
         means="its readings have nothing to do with its references",
+        many="are unrelated to their references",
         words=words.unrelated,
         has_error_now=False,
         look="check whether key, subject and place pair it with references of the same thing",
@@ -331,6 +344,11 @@ CIRCUMSTANCES: Final[dict[str, str]] = {
     REFERENCE_SUSPECT: "several sensors disagree with one reference in the same way",
     REJECTED_SHARE: "too many of its messages could not be used",
 }
+_MANY: Final[dict[str, str]] = {
+    REFERENCE_STALE: "lack references",
+    REFERENCE_SUSPECT: "are references that look wrong",
+    REJECTED_SHARE: "send what cannot be used",
+}
 
 
 def shows(verdict: Verdict) -> bool:
@@ -349,6 +367,13 @@ def fault_estimate_unit(verdict: Verdict, unit: str) -> str:
         FAULTS[verdict.fault].estimate_unit.format(unit=unit) if verdict.state == FAULT else ""
     )
     return f"1{unit_text}" if unit_text.startswith("/") else unit_text
+
+
+def many_of(alert: str, estimate: float | None, unit: str) -> str:
+    """Return what sensors with an alert do, after their number: "read high"."""
+    way = "wrong" if estimate is None else words.direction(estimate, unit)
+    text = FAULTS[alert].many if alert in FAULTS else _MANY.get(alert, f"are beyond {alert}")
+    return text.format(direction=way)
 
 
 def noun_of(alert: str) -> str:
