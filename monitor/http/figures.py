@@ -31,34 +31,38 @@ class Figure(NamedTuple):
 
 
 def figures(
-    detail: Detail, score: str, fired: Sequence[float] = (), *, timed: bool = True
+    detail: Detail, score: str, fired: Sequence[float] = (), begin: int = 0, *, timed: bool = True
 ) -> list[Figure]:
     """Return the plots of a series that has pairs.
 
     ``score`` is the one that counts first; ``fired`` are the times at which an alert began, s UTC.
-    Pairs that are not ``timed`` have numbers in place of times.
+    The sentence speaks of the pairs from the one at ``begin`` on: plots over time fade the others,
+    all other plots leave them out. Pairs that are not ``timed`` have numbers in place of times.
     """
     c, unit = detail.pairs, detail.name.unit
     if c is None:
         return []
     since = _NAN if detail.fault_report is None else detail.fault_report.verdict.began
     per = f"1/{unit or 1}" if score.startswith("quadratic") else unit
-    scale = float(compute(c, ["scale_optimal"])["scale_optimal"][0])
-    marks = plots.Marks(detail.events, since, tuple(fired))
-    fit = f"{signal_plots.fitted_in_words(c, unit)} {_FIT}"
+    marks = plots.Marks(detail.events, since, tuple(fired), float(c.time[begin]) if begin else _NAN)
+    own = c.rows(slice(begin, None)) if begin else c
+    scale = float(compute(own, ["scale_optimal"])["scale_optimal"][0])
+    fit = f"{signal_plots.fitted_in_words(own, unit)} {_FIT}"
     drawings = {
         ("Signal and references.", _SIGNAL): signal_plots.signal(c, unit, marks, timed=timed),
-        ("Value against reference.", fit): signal_plots.against_reference(c, unit),
+        ("Value against reference.", fit): signal_plots.against_reference(own, unit),
         **(_drift(detail) if timed else {}),
         ("Error over time.", _ERRORS): plots.errors(c, unit, marks, timed=timed),
-        ("z in order.", _CHART): plots.levey_jennings(c),
-        (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(c, score, per, timed=timed),
-        ("Coverage by level.", _COVERAGE): plots.coverage_by_level(c),
-        ("Characteristics curve.", _UCC): ucc_plots.ucc_plot(
-            ucc_plots.characteristics(c, scale), unit
+        ("z in order.", _CHART): plots.levey_jennings(own),
+        (f"Rolling {WORDS[score]}.", _ROLLING): plots.rolling_score(
+            c, score, per, marks.first, timed=timed
         ),
-        ("ZMS along u.", _BINNED): plots.zms_plot(c, unit),
-        ("Where references fell.", _PIT): plots.pit(c),
+        ("Coverage by level.", _COVERAGE): plots.coverage_by_level(own),
+        ("Characteristics curve.", _UCC): ucc_plots.ucc_plot(
+            ucc_plots.characteristics(own, scale), unit
+        ),
+        ("ZMS along u.", _BINNED): plots.zms_plot(own, unit),
+        ("Where references fell.", _PIT): plots.pit(own),
     }
     return [
         # Drawn by this package, which escapes every word in them.

@@ -170,6 +170,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
         fired = [each.time for each in told_of if each.fires]
         profile = now.profiles[row] if now.profiles else "balanced"
         (line,) = lines(now, [row])
+        begin, of_window = rendering.spoken_from(now, row, detail)
         values: dict[str, Any] = {
             "name": detail.name,
             "entry": entry,
@@ -178,9 +179,10 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "line": line,
             "detail": detail,
             "shown": PAIRS_MAX,
-            "figures": figures(detail, score_of(profile, detail.density), fired),
+            "begin": begin,
+            "figures": figures(detail, score_of(profile, detail.density), fired, begin),
             "pairs": documents.pairs(detail, PAIRS_SHOWN),
-            "statistics": rendering.statistics(now, row),
+            "statistics": rendering.statistics(now, row, of_window),
             "letters": rendering.dead_letters(shared, sensor),
             "history": rendering.alert_history(page, HistoryFilter(), sensor, quantity),
             "api": f"/api/v1{series_path(sensor, quantity)}",

@@ -34,11 +34,15 @@ _FAR: Final = 4.0  # a point this many spreads away does not stretch the axis
 
 
 class Marks(NamedTuple):
-    """A sensor's past: its events, and when its fault began (s UTC; NaN: none)."""
+    """A sensor's past: its events, and when its fault began (s UTC; NaN: none).
+
+    Pairs from before ``first`` are faded: the sentence does not speak of them.
+    """
 
     events: Sequence[Event] = ()
     since: float = float("nan")
     fired: tuple[float, ...] = ()
+    first: float = float("nan")
 
 
 def empty(message: str) -> str:
@@ -65,7 +69,8 @@ def errors(c: Columns, unit: str, marks: Marks, *, timed: bool = True) -> str:
 
 
 def marked(chart: Chart, marks: Marks) -> None:
-    """Add what happened to the sensor as vertical lines."""
+    """Fade what is older than the sentence; add what happened to the sensor as vertical lines."""
+    chart.fade(marks.first)
     for event in marks.events:
         chart.moment(event.time, "epoch", event.event)
     chart.moment(marks.since, "fault", "fault since")
@@ -90,7 +95,9 @@ def levey_jennings(c: Columns) -> str:
     return chart.render()
 
 
-def rolling_score(c: Columns, score: str, unit: str, *, timed: bool = True) -> str:
+def rolling_score(
+    c: Columns, score: str, unit: str, first: float = float("nan"), *, timed: bool = True
+) -> str:
     """Return the mean of a score over the last pairs, beside the mean that the claims predict."""
     entry = SCORES[score]
     if c.value.size < ROLLING or entry.expected is None:
@@ -101,6 +108,7 @@ def rolling_score(c: Columns, score: str, unit: str, *, timed: bool = True) -> s
     chart = Chart(f"mean of the last {ROLLING} scores over time", time_axis(c, timed=timed), y)
     chart.line(time, expected, "expected")
     chart.line(time, observed, "seen")
+    chart.fade(first)
     return chart.render()
 
 

@@ -11,6 +11,7 @@ does not count. An alert that took another name began once, under its last name,
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -26,10 +27,11 @@ from markupsafe import Markup, escape
 from monitor import __version__
 from monitor.alerts.transition import SHOWN, Transition
 from monitor.core.analysis.ranking import WORDS
-from monitor.core.formatting import date_time, finite, instant, series_path
+from monitor.core.formatting import date_time, instant, series_path
 from monitor.core.registry import SeriesKey
 from monitor.core.scores.proper_scores import Density
-from monitor.core.snapshot.details import Occasion
+from monitor.core.snapshot.details import Detail, Occasion
+from monitor.core.snapshot.series_stats import StatisticColumns
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import documents, models, plots
 from monitor.http.figures import Figure, score_figures, zeta_figure
@@ -154,16 +156,39 @@ def after_name(sentence: str) -> str:
     return f"is {sentence}" if sentence.startswith("as right") else sentence
 
 
-def statistics(now: Snapshot, row: int) -> list[tuple[str, str, str]]:
-    """Return the metrics of one series: name, number, meaning."""
-    rows = []
-    for metric, (name, meaning) in metrics_of(now).items():
-        value = finite(statistic(now, name)[row])
-        rows.append((metric, "absent" if value is None else _told(metric, value), meaning))
-    return rows
+def spoken_from(now: Snapshot, row: int, detail: Detail) -> tuple[int, Mapping[str, float]]:
+    """Return the place of the first pair that figures and sentence are of.
+
+    Where that is not the window's first one, also the live statistics of the whole window.
+    """
+    if detail.pairs is None or now.first_pair is None:
+        return 0, {}
+    begin = int(np.searchsorted(detail.pairs.time, now.first_pair[row]))
+    if not 0 < begin < detail.pairs.time.size:
+        return 0, {}
+    of_window = StatisticColumns(1, ())
+    of_window.update(np.zeros(1, dtype=np.int64), [detail.density], detail.pairs)
+    return begin, {name: float(column[0]) for name, column in of_window.columns()}
+
+
+def statistics(
+    now: Snapshot, row: int, of_window: Mapping[str, float]
+) -> list[tuple[str, str, str, str]]:
+    """Return the metrics of one series: name, number, that of its whole window, meaning."""
+    return [
+        (
+            metric,
+            _told(metric, float(statistic(now, name)[row])),
+            _told(metric, of_window[name]) if name in of_window else "",
+            meaning,
+        )
+        for metric, (name, meaning) in metrics_of(now).items()
+    ]
 
 
 def _told(metric: str, value: float) -> str:
+    if not math.isfinite(value):
+        return "absent"
     is_time = metric.endswith("_timestamp_seconds")
     return f"{date_time(value)} UTC" if is_time else f"{value:.5g}"
 

@@ -201,6 +201,12 @@ class Chart:
         rows = [TOP + 11 + 17 * row for row in range(4)]
         self._word(label, [(side[0], row, side[1]) for row in rows for side in sides], kind)
 
+    def fade(self, x: float) -> None:
+        """Fade everything to the left of ``x`` that has been added so far."""
+        if self._x.low < x <= self._x.high:
+            ends, whole = np.array([self._x.low, x]), np.ones(2)
+            self.area(ends, self._y.low * whole, self._y.high * whole, "faded")
+
     def mark(self, x: float, y: float, kind: str, label: str) -> None:
         """Add one large dot with a label."""
         for a, b in self._points(np.array([x]), np.array([y])):

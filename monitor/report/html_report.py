@@ -204,7 +204,7 @@ def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
         ),
         trials=trials(one, source.density),
         figures=(
-            *figures(detail, leading, timed=recorded.timed),
+            *figures(detail, leading, begin=judged.begin_in(last.time), timed=recorded.timed),
             block_figure(one, leading, name.unit, timed=recorded.timed),
         ),
         drawn=last.value.size,
