@@ -32,6 +32,7 @@ _PART_LEFT: Final = 0.6  # the same as a share of those without a lag
 _SEEN: Final = 8  # pairs beyond a lag that must show it: a wrong reference looks late at first
 _FURTHEST: Final = 48  # pairs by which values may be late
 _CLEARER: Final = 0.01  # correlation by which a lag of more than LAGS must be clearer
+_BY_CHANCE: Final = 5.0  # standard errors of a correlation, the best of many lags
 _AS_MUCH: Final = 0.1  # correlation by which a longer lag must be clearer, as of the next day
 _MEMORY: Final = 12  # pairs
 _SHARES: Final = (0.25, 0.4, 0.6)  # weight of the newest reference in first-order sensors
@@ -138,6 +139,7 @@ def _far_lags(p: Side, cut: Cut) -> Int:
     together = np.fft.irfft(spectrum, both)[:, :most]
     together[np.arange(most) > (p.n // 3)[:, None]] = -1.0
     near, best = together[:, : LAGS + 1].max(axis=1), together.max(axis=1)
+    near = np.maximum(near, _BY_CHANCE / np.sqrt(p.n))
     peaks = together >= np.maximum(near, best - _AS_MUCH)[:, None] + _CLEARER
     peaks[:, 1:] &= together[:, 1:] > together[:, :-1]
     peaks[:, :-1] &= together[:, :-1] >= together[:, 1:]
