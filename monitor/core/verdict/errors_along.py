@@ -62,11 +62,18 @@ def explanation(everything: Errors, mask: Bool, least: float) -> Explained | Non
     spells = None if is_complete else spells_of(everything)
     if spells is not None:  # which leaves no pair out, unlike the others
         options.append(spells._replace(cost=spells.cost - out))
+    options = [each for each in options if _shows(each)]
     best = min(options, key=lambda each: each.cost, default=None)
     if best is None or not best.cost < least:
         return None
     gain = math.inf if best.fault == _MOVES else _gain(near)
     return best if best.cost < min(gain, _late(everything, mask)) else None
+
+
+def _shows(explained: Explained) -> bool:
+    """Whether the intervals exclude that the error has no such shape."""
+    of_shape = explained.size if explained.fault == "step" else explained.swing
+    return not of_shape.is_known or of_shape.excludes(0.0)
 
 
 def _with_beginning(
@@ -114,7 +121,11 @@ def _cycle(e: Errors, hours: Float, waves: int) -> Fit | None:
     swing = t_interval(0.5 * float(np.ptp(curve)), float(se[1:].max()), df)
     place = float(_GRID[curve.argmax()])
     cost = _cost(e, off, float(number.size))
-    return Explained("daily", cost, swing.times(e.unit), level.times(e.unit), place=place), off
+    swing, level = swing.times(e.unit), level.times(e.unit)
+    daily = Explained("daily", cost, swing, level, place=place, swing=swing)
+    # A level that is most of the error gives it its name, and the day stands beside it.
+    leads = level.excludes(0.0) and abs(number[0]) > float(curve.std())
+    return (daily._replace(fault="offset", size=level) if leads else daily), off
 
 
 def _waves(hours: Float, waves: int) -> list[Float]:

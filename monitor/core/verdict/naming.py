@@ -134,6 +134,7 @@ def fields_explained(explained: Explained) -> _Fields:
         pivot=place,
         is_above=explained.is_above,
         slope_per_day=explained.slope_per_day,
+        swing=explained.swing,
     )
 
 
@@ -142,6 +143,7 @@ class _Fields(TypedDict):
     pivot: float
     is_above: bool
     slope_per_day: Estimate
+    swing: Estimate
 
 
 def level_beside(fault: str, size: Estimate, p: Pairs, level: Estimate) -> Estimate:
@@ -206,10 +208,12 @@ def _is_outliers(e: Evidence) -> bool:
 
 
 def _level_or_spread(e: Evidence) -> Name:
-    """Return a level if it alone explains more than a spread alone, else the spread."""
+    """Return a level if it explains more than a spread alone or is most of the error."""
     wide, factor = e.best[RIGHT + WIDE], e.spread.factor
     explains = min(e.best[LEVEL:WIDE]) < wide
-    if explains or (min(e.best[kind] for kind in _OFF) < wide and not factor.excludes(1.0)):
+    explains |= min(e.best[kind] for kind in _OFF) < wide and not factor.excludes(1.0)
+    most = max(factor.value, 1.0) * e.errors.unit
+    if explains or (e.level.excludes(0.0) and abs(e.level.value) > most):
         return Name("drift" if _is_drift(e) else "offset", e.level, e.since, e.segment)
     fault = "understated" if factor.value > 1.0 else "overstated"
     return Name(fault, on_stated(e.parts, factor), e.since, e.segment)

@@ -65,6 +65,7 @@ class Explained(NamedTuple):
     """A fault with its cost: its size, the error that belongs to it, its first pair, its place.
 
     ``place`` is a level or an hour; ``is_above``: the fault is on the upper side of a level.
+    ``swing`` is half that of an error in a day.
     """
 
     fault: str
@@ -75,6 +76,7 @@ class Explained(NamedTuple):
     place: float = NAN
     is_above: bool = True
     slope_per_day: Estimate = NOTHING
+    swing: Estimate = NOTHING
 
 
 def limit_of(e: Errors) -> Explained | None:

@@ -62,7 +62,8 @@ def with_words(
             last=last,
             is_older=verdict.began < float(p.time[0]),
         )
-    verdict = verdict._replace(typical=typical, delay=_delay(verdict, p))
+    leads = _level_leads(verdict, p)
+    verdict = verdict._replace(typical=typical, delay=_delay(verdict, p), level_leads=leads)
     apart = "" if verdict.bounds is None else _apart(p)
     text, doing = (
         sentence(verdict, p.n, unit, apart, fired=fired),
@@ -72,6 +73,14 @@ def with_words(
     if mistake is not None:
         text, doing = f"{text}: {mistake.question}", f"if so, {mistake.mend}; else {doing}"
     return verdict._replace(sentence=text, advice=doing)
+
+
+def _level_leads(verdict: Verdict, p: Pairs) -> bool:
+    """Return whether the level beside a gain is more of the error than the gain is."""
+    if verdict.fault != "gain":
+        return False
+    spread = float(p.reference[verdict.segment :].std())
+    return abs(verdict.level.value) > abs(verdict.gain.value - 1.0) * spread
 
 
 def _delay(verdict: Verdict, p: Pairs) -> float:
@@ -216,8 +225,10 @@ def _told(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
     text = FAULTS[verdict.fault].words(verdict, unit, verbs)
     if verdict.fault == "offset" and verdict.explained > 0.0:
         text = f"{text}, beyond {words.declared(verdict, unit)}"
-    beside = _beside(verdict, unit, verbs)
-    return f"{text} and {beside}" if beside else text
+    parts = [text, *_beside(verdict, unit, verbs)]
+    if verdict.level_leads:
+        parts.reverse()
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def day(time: float) -> str:
@@ -231,20 +242,23 @@ def _bare(day: str) -> str:
     return day.removesuffix(" UTC")
 
 
-def _beside(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
-    """Return what else is clear: a wrong uncertainty beside a level, a level beside it."""
+def _beside(verdict: Verdict, unit: str, verbs: words.Verbs) -> list[str]:
+    """Return what else is clear: a wrong uncertainty or a day beside a level, a level beside it."""
+    beside = []
     if verdict.fault in ("offset", "drift") and verdict.is_scale_off:
         in_words = words.understated if verdict.scale.lower > 1.0 else words.overstated
-        return in_words(verdict, unit, verbs)
-    may_be_off = verdict.fault in ("understated", "overstated", "gain", "lag")
+        beside.append(in_words(verdict, unit, verbs))
+    if verdict.fault == "offset" and verdict.swing.is_known:
+        beside.append(words.daily(verdict, unit, verbs))
+    may_be_off = verdict.fault in ("understated", "overstated", "gain", "lag", "daily")
     least = max(_LEVEL_RIGHT * verdict.typical, verdict.explained)
     if (
         may_be_off
         and verdict.level.is_beyond(verdict.explained)
         and abs(verdict.level.value) > least
     ):
-        return words.offset(verdict, unit, verbs)
-    return ""
+        beside.append(words.offset(verdict, unit, verbs))
+    return beside
 
 
 def advice(verdict: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str:

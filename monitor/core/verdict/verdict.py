@@ -323,6 +323,8 @@ class Verdict(NamedTuple):
     ``delay`` is the usual time of the pairs by which it is late, s; NaN if it is not known.
     ``pivot`` is the level about which a gain turns, where a step is or values are clipped, or the
     hour (UTC) at which a daily error is highest; ``is_above``: a step or limit holds above it.
+    ``swing`` is half that of an error that goes with the hour, by itself or beside an offset.
+    ``level_leads``: the level beside a gain is more of the error than the gain is.
     ``u_follows``: an error by chance changes the u that is stated with it (:mod:`.weights`).
     ``bounds``: within what it is right; None for a fault, and while an alert fires.
     """
@@ -336,6 +338,8 @@ class Verdict(NamedTuple):
     gain: Estimate = NOTHING
     pivot: float = NAN
     is_above: bool = True
+    swing: Estimate = NOTHING
+    level_leads: bool = False
     error_model: ErrorModel = UNDECIDED
     healthy: Slopes = NO_SLOPES
     since: int = 0

@@ -459,7 +459,9 @@ def _wrong(s: _Suspect, every: Float) -> tuple[str, Estimate, bool]:
     far = np.abs(s.left) > FAR
     dependent = float(inflation_of_squares(s.fits.rho[0]))
     far_share = share(float(far.sum()) / dependent, s.left.size / dependent)
-    if level.is_beyond(most) and not (is_wide and every[RIGHT + WIDE] < every[LEVEL]):
+    is_most = abs(level.value) > max(factor.value, 1.0)
+    is_spread = is_wide and every[RIGHT + WIDE] < every[LEVEL]
+    if level.is_beyond(most) and (is_most or not is_spread):
         return "offset", level.times(s.unit), level.widened(_SURE).is_beyond(most)
     if s.spread.outliers > 1.0 and far_share.lower > FAR_HONEST:
         return "outliers", far_share, True

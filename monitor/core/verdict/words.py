@@ -433,7 +433,7 @@ def spells(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
 
 def daily(verdict: Verdict, unit: str, verbs: Verbs = NOW) -> str:
     """Return "has an error that goes with the hour of the day: +-4 kg (3 to 5), highest ..."."""
-    size, between = estimated(verdict.size, 0.0)
+    size, between = estimated(verdict.swing, 0.0)
     hour = f"{round(verdict.pivot) % 24:02d}:00 UTC"
     text = f"{verbs.has} an error that {verbs.goes} with the hour of the day"
     return f"{text}: +-{with_unit(size, unit)}{between}, highest about {hour}"

@@ -49,6 +49,46 @@ def test_an_error_with_a_daily_cycle_is_told_with_its_hour(shape, highest, begin
         assert each.remedy.kind == "none"
 
 
+def test_a_level_that_is_most_of_the_error_is_told_first_and_the_day_beside_it():
+    """The level is what advice can mend."""
+    found = []
+    for seed in range(6):
+        p = sensor(seed, N, slow=0.8)
+        found += both(by_hour(dataclasses.replace(p, value=p.value - 12.0), 6.0, 3.0))
+
+    assert [each.fault for each in found].count("offset") >= 11, [each.sentence for each in found]
+    named = [each for each in found if each.fault == "offset"]
+    pattern = r"reads 1\d.* kg light .* and has an error that goes with the hour of the day: \+-"
+    assert all(re.match(pattern, each.sentence) for each in named), [e.sentence for e in named]
+    assert sum(each.level.lower <= -12.0 <= each.level.upper for each in named) >= 10
+    assert all(each.advice.startswith("add 1") for each in named), [e.advice for e in named]
+
+
+def test_a_level_that_is_less_than_the_day_stands_beside_it():
+    p = sensor(2, N, slow=0.8)
+    found = both(by_hour(dataclasses.replace(p, value=p.value + 2.0), 8.0, 3.0))
+
+    for each in found:
+        assert each.fault == "daily"
+        assert " and reads " in each.sentence
+
+
+def test_a_shape_whose_interval_holds_nothing_is_no_name():
+    """Errors that wander, more on some days than on others, pass for a daily cycle."""
+    n, found = 500, []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        p = sensor(seed, n, slow=0.95)
+        wander = 8.0 * autoregressive(random.standard_normal(n), 0.8)
+        of_day = (6.0 + 12.0 * random.standard_normal(n // 24 + 1))[np.arange(n) // 24]
+        day = of_day * np.cos(p.time / 43_200.0 * np.pi)
+        found += both(dataclasses.replace(p, value=p.value + wander + day - 40.0))
+
+    shapes = [each for each in found if each.fault in ("daily", "step") or each.swing.is_known]
+    for each in shapes:
+        assert (each.size if each.fault == "step" else each.swing).excludes(0.0), each.sentence
+
+
 def test_a_cycle_without_times_has_no_hour():
     p = dataclasses.replace(by_hour(sensor(1, N), 6.0, 15.0), timed=False)
 

@@ -106,6 +106,20 @@ def test_an_offset_beside_a_wrong_uncertainty_is_told_with_it():
     assert re.search(r"reads [\d.]+ V high", verdict.sentence), verdict.sentence
 
 
+def test_a_level_that_is_most_of_the_error_comes_before_a_gain_and_a_wrong_uncertainty():
+    p = sensor(3, 400)
+    gain, wide = (
+        whole(replace(p, value=p.value + 20.0 + error), unit="kg")
+        for error in (0.3 * (p.reference - 50.0), 1.8 * p.error)
+    )
+
+    assert gain.fault == "gain"
+    level = r"reads (19|20|21)\S* kg heavy \(.*\) and "
+    assert re.match(level + r"has an error that changes with the level: gain 1\.3", gain.sentence)
+    assert wide.fault == "offset"
+    assert re.match(level + "understates its uncertainty by a factor of ", wide.sentence)
+
+
 def test_the_sentence_says_what_it_does_not_know():
     p = sensor(7, 12)
 
