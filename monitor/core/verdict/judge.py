@@ -159,7 +159,7 @@ def judged(
         each._replace(changed=_changed(starts, kinds, fit, each, p))
         for each, starts, kinds, fit, p in rows
     ]
-    return verdicts, [_held(*each) for each in zip(cut.starts, verdicts, strict=True)]
+    return verdicts, [_held(*each) for each in zip(cut.starts, cut.kinds, verdicts, strict=True)]
 
 
 def _changed(starts: list[int], kinds: list[int], fit: Float, verdict: Verdict, p: Pairs) -> float:
@@ -369,9 +369,15 @@ def _gains(p: Side, rivals: list[Rival], before: list[Slopes]) -> list[tuple[Riv
     return gains
 
 
-def _held(starts: list[int], verdict: Verdict) -> int:
-    """Return the most pairs for which an earlier state of the incident held before it changed."""
-    inside = [each for each in starts if verdict.since <= each <= verdict.segment]
+def _held(starts: list[int], kinds: list[int], verdict: Verdict) -> int:
+    """Return the most pairs for which an earlier state of the incident held before it changed.
+
+    States before the sensor was right for long do not count: a fault that comes back begins anew.
+    """
+    pieces = zip(kinds[:-1], itertools.pairwise(starts), strict=True)
+    over = [end for kind, (at, end) in pieces if kind == RIGHT and end - at >= OF_A_FORM]
+    since = max([verdict.since, *over])
+    inside = [each for each in starts if since <= each <= verdict.segment]
     return max((later - each for each, later in itertools.pairwise(inside)), default=0)
 
 

@@ -243,6 +243,18 @@ def test_a_fault_that_comes_and_goes_gets_no_number():
     assert sum(v.remedy is None or math.isnan(v.remedy.add) for v, _ in found) >= 8
 
 
+def test_a_level_that_comes_back_after_a_long_calm_is_taken_off_as_soon_as_a_new_one():
+    def twice(value, *_):
+        at = np.arange(value.size)
+        return value + 10.0 * ((at < 130) | (at >= 280))
+
+    both = [sensor(seed, 310, fault=twice) for seed in SEEDS]
+    again = [judge(p, alarm=10).remedy.kind for p in both]
+    new = [judge(p.rows(slice(150, None)), alarm=140).remedy.kind for p in both]
+
+    assert again.count("add") >= new.count("add") - 1 >= 7
+
+
 def test_few_pairs_after_the_alarm_give_no_advice():
     p = sensor(2, 130, fault=since(ONSET, lambda value, _: value + 10.0))
     verdict = judge(p.rows(slice(0, 108)), alarm=105)

@@ -24,6 +24,8 @@ def errors(kind: str) -> np.ndarray:
         return normal + at / 500.0
     if kind == "jumps":
         return normal + 5.0 * (at // 700 % 2)
+    if kind == "spells":
+        return normal + 5.0 * (at // 100 % 2)
     if kind == "understated":
         return 2.0 * normal
     if kind == "t4":
@@ -50,7 +52,7 @@ def runs(within: np.ndarray) -> np.ndarray:
     return (sums[RUN:] - sums[:-RUN]) / RUN
 
 
-@pytest.mark.parametrize("kind", ["honest", "drift", "jumps", "understated", "t4", "ar"])
+@pytest.mark.parametrize("kind", ["honest", "drift", "jumps", "spells", "understated", "t4", "ar"])
 def test_intervals_hold_90_percent_over_any_1000_pairs_and_the_crps_is_no_worse(tmp_path, kind):
     (found,) = corrections(read(write(tmp_path / "pairs.csv", kind), SeriesRules()), 0.9)
 
@@ -58,7 +60,7 @@ def test_intervals_hold_90_percent_over_any_1000_pairs_and_the_crps_is_no_worse(
     assert held.min() >= 0.88
     assert held.max() <= 0.92
     assert found.crps <= 1.02 * found.crps_as_sent
-    if kind in ("drift", "jumps"):
+    if kind in ("drift", "jumps", "spells"):
         assert found.crps <= 0.6 * found.crps_as_sent
     if kind in ("honest", "ar"):
         assert len(found.corrected.adopted.steps) == 1
