@@ -300,4 +300,7 @@ class Log(Section):
     level: Literal["debug", "info", "warning", "error"] = setting(
         "info", "Lowest level that is logged."
     )
-    format: Literal["text", "json"] = setting("text", "text for people, json for machines.")
+    format: Literal["text", "json"] = setting(
+        "text",
+        "text for people; json with members sensor, quantity, alert, fault and estimate too.",
+    )
