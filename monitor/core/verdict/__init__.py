@@ -57,6 +57,7 @@ from monitor.core.verdict.faults import (
     fault_estimate_unit,
     many_of,
     noun_of,
+    quality_of,
     shows,
 )
 from monitor.core.verdict.judge import judge, judge_all
@@ -99,6 +100,7 @@ __all__ = [
     "judge_whole",
     "many_of",
     "noun_of",
+    "quality_of",
     "screened",
     "shows",
 ]

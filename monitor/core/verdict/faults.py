@@ -19,7 +19,8 @@ from typing import Final
 
 from monitor.core.model import NAN
 from monitor.core.verdict import words
-from monitor.core.verdict.verdict import FAULT, NOTHING, Estimate, Verdict
+from monitor.core.verdict.quality import FAILED, GOOD, INACCURATE, SUSPECT, UNCHECKED, Quality
+from monitor.core.verdict.verdict import FAULT, IS_RIGHT, NOTHING, Estimate, Verdict
 from monitor.core.verdict.words import Verbs
 
 LEAST_FAR: Final = 0.001  # share of outliers that an honest sensor has too
@@ -37,7 +38,8 @@ class Fault:
     the error is about the same from pair to pair, whatever the measurand does.
 
     ``estimate`` is how large the fault is, ``estimate_means`` what that number says, and
-    ``estimate_unit`` its unit, in which ``{unit}`` stands for the series' unit.
+    ``estimate_unit`` its unit, in which ``{unit}`` stands for the series' unit. ``quality`` is that
+    of the readings of a sensor that has the fault.
 
     ``rule`` is the alert's name in Prometheus, from which the anchor in docs/alerts.md is made, and
     ``description`` its text. ``summaries`` follow the sensor's name and quantity there: the first
@@ -57,6 +59,7 @@ class Fault:
     estimate_unit: str = ""
     mirrors: bool = False
     has_error_now: bool = True
+    quality: Quality
     rule: str
     severity: str = "warning"
     summaries: tuple[str, ...]
@@ -93,6 +96,7 @@ FAULTS: Final[dict[str, Fault]] = {
         estimate_means="by how much it reads high, below 0 if it reads low",
         estimate_unit="{unit}",
         mirrors=True,
+        quality=INACCURATE,
         rule="SensorOffset",
         summaries=(
             ("reads too high or too low: {estimate:%+.3g} {unit} ({lower:%+.3g} to {upper:%+.3g})"),
@@ -106,6 +110,7 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.understated,
         shows=_is_factor,
         estimate_means="the factor by which its uncertainty must be multiplied to be right",
+        quality=SUSPECT,
         rule="SensorUnderstated",
         summaries=(
             (
@@ -124,6 +129,7 @@ FAULTS: Final[dict[str, Fault]] = {
         shows=_is_factor,
         estimate_means="the factor by which its uncertainty must be multiplied to be right, so "
         "0.25 where the sentence says 4; absent where only its upper end is known",
+        quality=GOOD,  # its readings are better than it says
         rule="SensorOverstated",
         summaries=(
             (
@@ -143,6 +149,7 @@ FAULTS: Final[dict[str, Fault]] = {
         shows=lambda verdict: verdict.size.lower > LEAST_FAR,
         look="look at the readings that are far off, which may be misread, mismatched or disturbed",
         estimate_means="the share of its pairs that are more than 4 standard uncertainties off",
+        quality=SUSPECT,
         rule="SensorOutliers",
         summaries=(
             (
@@ -164,6 +171,7 @@ FAULTS: Final[dict[str, Fault]] = {
         estimate_means="the change of its error a day; `monitor_error_now` is the error",
         estimate_unit="{unit}/d",
         mirrors=True,
+        quality=INACCURATE,
         rule="SensorDrift",
         summaries=(
             (
@@ -185,6 +193,7 @@ FAULTS: Final[dict[str, Fault]] = {
         look="check the sensor, whose value does not move while the reference does",
         estimate_means="the value that it repeats",
         estimate_unit="{unit}",
+        quality=FAILED,
         rule="SensorStuck",
         summaries=("is stuck at {estimate:%.7g} {unit}",),
         description="The measurand changes, but the reading does not.",
@@ -196,6 +205,7 @@ FAULTS: Final[dict[str, Fault]] = {
         words=words.gain,
         shows=_is_factor,
         estimate_means="its gain, where 1 is right",
+        quality=INACCURATE,
         rule="SensorGain",
         summaries=(
             (
@@ -216,6 +226,7 @@ FAULTS: Final[dict[str, Fault]] = {
         estimate=lambda verdict: Estimate(verdict.delay, NAN, NAN),
         estimate_means="how late it is; absent where it follows too slowly instead",
         estimate_unit="s",
+        quality=INACCURATE,
         rule="SensorLag",
         summaries=("is late by {estimate:humanizeDuration}", "follows what it measures too slowly"),
         description="Its error follows the rate at which the reference changes: it responds too "
@@ -229,6 +240,7 @@ FAULTS: Final[dict[str, Fault]] = {
         has_error_now=False,
         look="check its wiring and its scaling",
         estimate_means="none",
+        quality=FAILED,
         rule="SensorSign",
         summaries=("has the wrong sign",),
         description="Its value falls when the reference rises.",
@@ -242,6 +254,7 @@ FAULTS: Final[dict[str, Fault]] = {
         look="look at its range, its supply and where its signal saturates; refuse that value",
         estimate_means="the value at which it stands",
         estimate_unit="{unit}",
+        quality=INACCURATE,
         rule="SensorClipped",
         summaries=("stands at {estimate:%.7g} {unit} whatever is beyond it",),
         description="Its value does not pass a limit that the reference passes; on this side of it "
@@ -255,6 +268,7 @@ FAULTS: Final[dict[str, Fault]] = {
         has_error_now=False,
         look="look for a loose contact, a door or a machine that comes and goes with it",
         estimate_means="the share of its pairs that are off",
+        quality=INACCURATE,
         rule="SensorSpells",
         summaries=(
             (
@@ -273,6 +287,7 @@ FAULTS: Final[dict[str, Fault]] = {
         look="look at what has a day, such as temperature, sun or supply",
         estimate_means="half the swing of its error in a day",
         estimate_unit="{unit}",
+        quality=INACCURATE,
         rule="SensorDaily",
         summaries=(
             (
@@ -291,6 +306,7 @@ FAULTS: Final[dict[str, Fault]] = {
         look="look at what changes at that level, such as a range, a filter or condensation",
         estimate_means="by how much it reads high there, below 0 if low",
         estimate_unit="{unit}",
+        quality=INACCURATE,
         rule="SensorStep",
         summaries=(
             (
@@ -311,6 +327,7 @@ FAULTS: Final[dict[str, Fault]] = {
         estimate=lambda verdict: verdict.slope_per_day.times(1.0 / verdict.pivot),
         estimate_means="the change of its gain a day",
         estimate_unit="/d",
+        quality=INACCURATE,
         rule="SensorSensitivity",
         summaries=(
             (
@@ -328,6 +345,7 @@ FAULTS: Final[dict[str, Fault]] = {
         has_error_now=False,
         look="check whether key, subject and place pair it with references of the same thing",
         estimate_means="none",
+        quality=FAILED,
         rule="SensorUnrelated",
         summaries=("has readings that have nothing to do with its references",),
         description="Its values show no relation to its references, at no lag: wrong key, wrong "
@@ -367,6 +385,13 @@ def fault_estimate_unit(verdict: Verdict, unit: str) -> str:
         FAULTS[verdict.fault].estimate_unit.format(unit=unit) if verdict.state == FAULT else ""
     )
     return f"1{unit_text}" if unit_text.startswith("/") else unit_text
+
+
+def quality_of(verdict: Verdict) -> Quality:
+    """Return the quality of a series' readings, as they are sent."""
+    if verdict.state == FAULT:
+        return FAULTS[verdict.fault].quality
+    return GOOD if verdict.state == IS_RIGHT else UNCHECKED
 
 
 def many_of(alert: str, estimate: float | None, unit: str) -> str:

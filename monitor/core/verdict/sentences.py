@@ -20,6 +20,7 @@ from monitor.core.verdict.faults import (
     estimate_unit,
     fault_estimate,
     fault_estimate_unit,
+    quality_of,
     shows,
 )
 from monitor.core.verdict.likely_mistakes import likely_mistake
@@ -369,6 +370,7 @@ def document(verdict: Verdict, unit: str) -> verdict_document.Verdict:
     return verdict_document.Verdict(
         state=verdict.state,
         fault=verdict.fault if is_fault else None,
+        quality=quality_of(verdict),
         sentence=verdict.sentence,
         advice=verdict.advice,
         error_model=verdict.error_model,

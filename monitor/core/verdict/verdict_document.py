@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from monitor.core.setting import About, Number
 from monitor.core.verdict.faults import FAULTS
+from monitor.core.verdict.quality import Quality
 from monitor.core.verdict.verdict import ErrorModel, RemedyKind, State
 
 
@@ -42,6 +43,7 @@ class Verdict(TypedDict):
 
     state: State
     fault: Annotated[str | None, About(names=(*FAULTS, None))]
+    quality: Quality
     sentence: str
     advice: str
     error_model: Annotated[

@@ -15,6 +15,7 @@ import msgspec
 
 from monitor.core.formatting import finite, instant
 from monitor.core.registry import SeriesName
+from monitor.core.verdict.quality import Quality
 from monitor.http.text_format import Family, counter, gauge
 from monitor.mqtt.publish import BrokerPublisher, PublishError
 from monitor.mqtt.publishing_thread import PublishingThread
@@ -55,7 +56,7 @@ class CorrectedReading(NamedTuple):
     """A corrected reading, in its series' unit; ``time`` in s UTC.
 
     ``lower`` and ``upper`` hold the reference with probability ``p``; ``is_compared`` says whether
-    the series has had any pair yet.
+    the series has had any pair yet, ``quality`` what its newest verdict says of readings as sent.
     """
 
     name: SeriesName
@@ -66,6 +67,7 @@ class CorrectedReading(NamedTuple):
     upper: float
     p: float
     is_compared: bool
+    quality: Quality
 
 
 def corrected_message(reading: CorrectedReading) -> bytes:
@@ -79,6 +81,7 @@ def corrected_message(reading: CorrectedReading) -> bytes:
         "p": reading.p,
         "unit": reading.name.unit,
         "compared": reading.is_compared,
+        "quality": reading.quality,
     }
     stated = {name: each for name, each in fields.items() if each is not None and each != ""}
     return msgspec.json.encode(stated)

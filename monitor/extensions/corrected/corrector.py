@@ -20,7 +20,8 @@ from monitor.core.snapshot.additions import Added, OwnFindings, with_addition
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
 from monitor.core.verdict import Remedy
-from monitor.core.verdict.faults import FAULTS
+from monitor.core.verdict.faults import FAULTS, quality_of
+from monitor.core.verdict.quality import UNCHECKED, Quality
 from monitor.core.verdict.verdict import NO_REMEDY
 from monitor.daemon.listeners import Addendum, Listener, ListenerContext, OpenBroker, Taken
 from monitor.extensions.corrected.corrected_readings import (
@@ -183,6 +184,7 @@ class Corrector(Listener):
         level = self.corrections.level
         value, u = now.intercept + now.slope * values, now.scale * us
         half = now.factor * u
+        qualities = {row: self._quality(row) for row in set(rows.tolist())}
         listed = zip(
             rows.tolist(),
             *(each.tolist() for each in (times, value, u, value - half, value + half)),
@@ -190,6 +192,12 @@ class Corrector(Listener):
             strict=True,
         )
         return [
-            CorrectedReading(names[row], time, corrected, u, lower, upper, level, is_known)
+            CorrectedReading(
+                *(names[row], time, corrected, u, lower, upper, level, is_known), qualities[row]
+            )
             for row, time, corrected, u, lower, upper, is_known in listed
         ]
+
+    def _quality(self, row: int) -> Quality:
+        now = self._snapshot
+        return UNCHECKED if now is None or row >= len(now.names) else quality_of(now.verdict(row))

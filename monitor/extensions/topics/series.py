@@ -63,6 +63,7 @@ class _Documents:
             "sentence": fields["sentence"],
             "advice": fields["advice"],
             "fault": fields["verdict"]["fault"],
+            "quality": fields["verdict"]["quality"],
             "since": fields["verdict"]["since"],
             "bias": {
                 "value": finite(self._bias[row]),

@@ -11,6 +11,7 @@ from harness.daemon import Daemon
 from harness.programs import WAIT_SECONDS, until
 
 from monitor.core.registry import SeriesName
+from monitor.core.verdict.quality import INACCURATE, UNCHECKED
 from monitor.extensions.corrected.corrected_readings import (
     WAITING_MAX,
     CorrectedReading,
@@ -54,6 +55,7 @@ def test_readings_are_published_corrected_and_alike_after_a_kill(daemon, mosquit
         reading(port, 0)
         first = until("a reading comes through", lambda: came(seen, 0))
         assert (first["value"], first["compared"]) == (16.0, False)
+        assert first["quality"]["qartod"] == 2
 
         send(port, "off", 60, 6.0)
         shown = lambda: daemon.json("/api/v1/series/off/x")  # noqa: E731
@@ -66,6 +68,8 @@ def test_readings_are_published_corrected_and_alike_after_a_kill(daemon, mosquit
         assert abs(fixed["value"] - 10.0) < 1.0
         assert fixed["lower"] < 10.0 < fixed["upper"]
         assert (fixed["unit"], fixed["p"], fixed["compared"]) == ("K", 0.9, True)
+        assert fixed["quality"] == shown()["verdict"]["quality"]
+        assert fixed["quality"]["qartod"] == 3
         until("its coverage is told", lambda: 0.5 < daemon.value(COVERAGE) <= 1.0)
         until("it counts", lambda: daemon.value("monitor_corrected_readings_total") >= 102)
         assert daemon.value("monitor_corrected_readings_dropped_total") == 0
@@ -82,9 +86,10 @@ def test_readings_are_published_corrected_and_alike_after_a_kill(daemon, mosquit
 
 def test_a_message_is_one_that_a_native_source_reads():
     name = SeriesName("cart", "mass", "kg")
-    found = json.loads(
-        corrected_message(CorrectedReading(name, 1.5, 3.0, 1.0, 1.0, 5.0, 0.9, is_compared=True))
+    plain = CorrectedReading(
+        name, 1.5, 3.0, 1.0, 1.0, 5.0, 0.9, is_compared=True, quality=INACCURATE
     )
+    found = json.loads(corrected_message(plain))
 
     assert found == {
         "time": "1970-01-01T00:00:01.500000Z",
@@ -95,11 +100,10 @@ def test_a_message_is_one_that_a_native_source_reads():
         "p": 0.9,
         "unit": "kg",
         "compared": True,
+        "quality": {"qartod": 3, "lwm2m": 2, "opc_ua": "UncertainSensorNotAccurate"},
     }
     nan = float("nan")
-    bare = json.loads(
-        corrected_message(CorrectedReading(name, 1.5, 3.0, nan, nan, nan, 0.9, is_compared=False))
-    )
+    bare = json.loads(corrected_message(plain._replace(u=nan, lower=nan, upper=nan)))
     assert not {"u", "lower", "upper"} & bare.keys()
 
 
@@ -109,7 +113,7 @@ def test_readings_that_wait_too_long_are_dropped_and_counted():
 
     topics = CorrectedTopics("{sensor}/{quantity}", away)
     name = SeriesName("a", "x")
-    one = CorrectedReading(name, 0.0, 1.0, 1.0, 0.0, 2.0, 0.9, is_compared=False)
+    one = CorrectedReading(name, 0.0, 1.0, 1.0, 0.0, 2.0, 0.9, is_compared=False, quality=UNCHECKED)
 
     topics.offer([one] * (WAITING_MAX + 7))
 

@@ -114,6 +114,7 @@ def test_every_series_has_the_interfaces_numbers_retained(daemon, mosquitto):
             bias = numbers.get("error_now")
             assert kept["bias"]["value"] == (numbers["calibration_bias"] if bias is None else bias)
         assert told("site/m/verdict/off/x")["fault"] == "offset"
+        assert told("site/m/verdict/off/x")["quality"]["opc_ua"] == "UncertainSensorNotAccurate"
         assert told("site/m/verdict/off/x")["bias"]["lower"] > 4.0
         assert seen.now["site/m/status"] == b"online"
     assert daemon.value("monitor_verdict_connected") == 1.0
