@@ -58,6 +58,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "bad_field": _FIELDS,
     "missing_field": _FIELDS,
     "no_reading": "docs/formats.md#no-reading",
+    "overload": "docs/formats.md#display",
     "retained": "docs/formats.md#retained-messages",
     "naive_time": _FIELDS,
     "future": "docs/operations.md#a-time-is-in-the-future",

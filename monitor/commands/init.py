@@ -27,6 +27,7 @@ DEVICES: Final = {
     "zigbee2mqtt": "Zigbee devices through Zigbee2MQTT",
     "esphome": "nodes with ESPHome",
     "lorawan": "LoRaWAN through The Things Stack or ChirpStack",
+    "scales": "scales and balances that send the lines of their display",
     "sensorthings": "OGC SensorThings, as FROST publishes it",
 }
 STARTERS: Final = {**TRADES, **DEVICES}

@@ -65,6 +65,7 @@ REASONS: Final[Mapping[str, str]] = {
         "the sensor says that it has no value: null, nan, unknown, an error value or an empty "
         "payload"
     ),
+    "overload": "the display says that the load is beyond its range, above or below",
     RETAINED: "the broker had kept the message, and nothing in it says how old it is",
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",
     "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
@@ -89,7 +90,7 @@ REASONS: Final[Mapping[str, str]] = {
     "unexpected": "the decoder failed in a way it should not; please report this payload",
 }
 # Reasons that are no fault of the sensor: no alert counts them.
-NO_FAULT: Final = frozenset(("maintenance", "no_reading", "quality", RETAINED))
+NO_FAULT: Final = frozenset(("maintenance", "no_reading", "overload", "quality", RETAINED))
 
 
 # Places of refusals that concern no part of the payload.

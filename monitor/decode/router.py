@@ -26,6 +26,7 @@ from monitor.decode.checks import Rejected
 from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats import (
     csv_lines,
+    display,
     lineprotocol,
     mapped_json,
     messagepack,
@@ -52,6 +53,7 @@ DECODERS: Final[Mapping[str, Decoder]] = {
     "senml": senml.decode,
     "lineprotocol": lineprotocol.decode,
     "csv": csv_lines.decode,
+    "display": display.decode,
     "msgpack": messagepack.decode,
     "sparkplug": sparkplug.decode,
 }

@@ -51,6 +51,7 @@ MESSAGES: Final[Mapping[str, Messages]] = {
     "lineprotocol": Messages("own", "lp/s", seeds.LINES, "lineprotocol", seeds.LINE_TOKENS, None),
     "csv-cells": Messages("own", "csv/s", seeds.CELLS, *_CELLS),
     "csv-head": Messages("weighing", "wow/otago/r1/p1/line", seeds.HEAD, *_CELLS),
+    "display": Messages("own", "display/s", seeds.DISPLAY, "display", seeds.DISPLAY_TOKENS, None),
     "msgpack-columns": Messages("own", "msgpack/s", seeds.COLUMNS, *_MSGPACK),
     "msgpack-rows": Messages("own", "rows/s", seeds.ROWS, *_MSGPACK),
     "sparkplug-data": Messages("own", "spBv1.0/g/DDATA/e/s", seeds.DATA, *_SPARKPLUG),

@@ -54,6 +54,9 @@ SETTINGS: Final = b"""sources:
 - {topic: "csv/{sensor}", kind: reading, decoder: csv,
    map: {columns: [t, v, "", sd], delimiter: ";", time: t,
          series: [{quantity: q, value: v, u: sd, assumed: "0.1 * abs(value)"}]}}
+- {topic: "display/{sensor}", kind: reading, decoder: display,
+   map: {time: arrival, where: {stable: [true]}, defaults: {stable: true, unit: kg},
+         series: [{quantity: mass, value: value, unit_path: unit, u: 0.01}]}}
 - {topic: "msgpack/{sensor}", kind: reading, decoder: msgpack,
    map: {columnar: $, time: t, key: k, defaults: {k: ""}, series: [{quantity: q, value: v, u: u}]}}
 - {topic: "rows/{sensor}", kind: reading, decoder: msgpack,
@@ -156,6 +159,10 @@ LINES: Final = (
     f"wow,eid=982,ok=yes kg=512.5,u=11 {T}000000000\n# note\nwow,ok=yes kg=1i,u=1\n".encode(),
     b'w\\ o\\,w,ok=yes,b\\=c=d\\ e kg=1e3,u=2u,s="a \\"b\\" \\\\ c",f=t,g=FALSE 1\nx kg=1',
 )
+DISPLAY: Final = (
+    b"ST,NT,+  1.234kg\r\nUS,GS,+  0.820kg\r\n", b"S S     12.34 kg", b"+ 0000.0003",
+    b"OL,+9999999E+19",
+)  # fmt: skip
 CELLS: Final = (
     b'2026-03-01T06:00Z;10;x;0.5\r\n2026-03-01T06:01Z; 20 ;"y;""z""";\n1;2\n',
     f"\ufeff{T};-1e3;;1".encode(),
@@ -342,6 +349,10 @@ LINE_TOKENS: Final = (
     b"\n",
     b"\r", b"#", b"\x00", b"kg=1", b",ok=yes", b"a" * 9000, b"9" * 30 + b"i", b"-1u",
     b" 99999999999999999999",
+)  # fmt: skip
+DISPLAY_TOKENS: Final = (
+    *PLAIN, b"ST,", b"US,", b"OL", b"S S ", b"S D ", b"S +", b"GS,", b"NT", b"+ ", b"-", b"kg",
+    b" g", b"?", b"\xb0C", b"\x02", b"1,234.5", b"9" * 400, b"1e400", b"----", b"\r\n", b"Err",
 )  # fmt: skip
 CELL_TOKENS: Final = (
     *PLAIN, b'"', b'""', b";", b";;", b",", b"\r", b"\n", b"\x00", b"\x0b", b"\x1c", b"\xc2\x85",

@@ -45,6 +45,8 @@ SETTINGS = """sources:
 - {topic: "csv/{sensor}", kind: reading, decoder: csv,
    map: {columns: [t, v, "", sd], delimiter: ";", time: t,
          series: [{value: v, u: sd, assumed: "0.1 * abs(value)"}]}}
+- {topic: "display/{sensor}", kind: reading, decoder: display,
+   map: {time: arrival, series: [{value: value, u: 1}]}}
 - {topic: "msgpack/{sensor}", kind: reading, decoder: msgpack,
    map: {columnar: $, time: t, series: [{value: v, u: u}]}}
 - {topic: "spBv1.0/{group}/{message}/{edge}/{sensor}", kind: reading, decoder: sparkplug,
@@ -60,6 +62,7 @@ TOPICS = {
     "senml": "senml/s/q",
     "lineprotocol": "lp/s",
     "csv": "csv/s",
+    "display": "display/s",
     "msgpack": "msgpack/s",
     "sparkplug": "spBv1.0/g/DDATA/e/s",
 }
@@ -242,7 +245,7 @@ def test_a_format_whose_messages_mean_something_else_later_says_so():
                 depend.add(each.decoder)
                 assert FUZZED.needs_packet(each.topic), each.decoder
 
-    assert depend == {"senml", "lineprotocol"}
+    assert depend == {"senml", "lineprotocol", "display"}
 
 
 # -- a message counts once ------------------------------------------------------------------------
