@@ -64,6 +64,7 @@ def _service(settings: Settings) -> Service:
         connections_max=http.max_connections,
         header_timeout_seconds=http.header_timeout_seconds,
         access=access,
+        root_path=http.root_path,
         host_names=http.host_names if is_loopback(http.host) or http.host_names else None,
         essential_metrics=http.metrics == "essential",
         loaded=freeze,

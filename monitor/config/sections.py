@@ -242,6 +242,7 @@ class Journal(Section):
 
 
 _PUBLIC_URL: Final = r"^(https?://[!-~]*[^/ ])?$"
+_ROOT_PATH: Final = r"^(/[A-Za-z0-9._~-]+)*$"
 
 
 class Http(Section):
@@ -258,6 +259,10 @@ class Http(Section):
         "",
         "Address at which people reach the pages, such as https://monitor.example; alerts link "
         "there.",
+    )
+    root_path: Annotated[str, Field(max_length=256, pattern=_ROOT_PATH)] = setting(
+        "",
+        "Path below which a reverse proxy shows the pages, such as /monitor; links begin with it.",
     )
     allow_remote: bool = setting(
         default=False,

@@ -207,6 +207,7 @@ def application(
     streams_max: int,
     *,
     essential_metrics: bool = False,
+    root_path: str = "",
     extensions: Sequence[Extension] = (),
 ) -> FastAPI:
     """Return the application that shows the last published page, with the pages of extensions."""
@@ -219,7 +220,7 @@ def application(
         docs_url=None,
         redoc_url=None,
     )
-    renderer = Renderer([link for each in extensions for link in each.menu])
+    renderer = Renderer([link for each in extensions for link in each.menu], root_path)
     app.include_router(metrics_routes(shared, essential=essential_metrics))
     rankings = RankingCache()
     app.include_router(interface.routes(shared, rankings))
@@ -228,7 +229,7 @@ def application(
         app.include_router(routes(shared, renderer))
     app.include_router(manual_pages.manual_routes(renderer))
     app.include_router(server_sent_events.stream_routes(shared, renderer, streams_max))
-    app.add_middleware(Secured)
+    app.add_middleware(Secured, root_path)
     _add_refusals(app, renderer)
     return app
 
@@ -247,10 +248,14 @@ class _Application(FastAPI):
 
 
 class Secured:
-    """Gives every answer the headers of ``SECURITY``, and answers HEAD as GET without a body."""
+    """Gives every answer the headers of ``SECURITY``, and answers HEAD as GET without a body.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Every path is below ``root_path``, whether or not the proxy has cut that off.
+    """
+
+    def __init__(self, app: ASGIApp, root_path: str = "") -> None:
         self._app: Final = app
+        self._root_path: Final = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -258,7 +263,12 @@ class Secured:
             await self._app(scope, receive, send)
             return
         # The server omits the body, because it knows the method of the request.
-        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        path = f"{scope['path']}/" if scope["path"] == self._root_path else scope["path"]
+        if not path.startswith(f"{self._root_path}/"):
+            path = self._root_path + path
+        # Redirects, and the servers in the description of the interface, follow root_path.
+        asked = {**scope, "method": method, "path": path, "root_path": self._root_path}
 
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":

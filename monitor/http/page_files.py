@@ -12,6 +12,7 @@ _FOLDER: Final = Path(__file__).parent
 # The files that browsers ask for, and their media types.
 STATIC: Final = {
     "monitor.css": "text/css",
+    "icon.svg": "image/svg+xml",
     "monitor.js": "text/javascript",
     "plots.js": "text/javascript",
 }

@@ -51,6 +51,7 @@ from monitor.http.selection import (
 
 _NAMED: Final = re.compile(r"\bdocs/([a-z0-9/-]+)\.md(#[a-z0-9-]+)?")
 
+_OURS: Final = re.compile(r'\b(href|src|action)="/')  # in what comes from outside, " is escaped
 _SAVING: Final = re.compile(r" \(mean (?:CRPS|interval score) [^)]*\)")
 
 
@@ -302,7 +303,7 @@ MENU: Final = (
 
 
 class Rendered(NamedTuple):
-    """A part of the fleet: lines by key in their order, and the content above them.
+    """A part of the fleet: lines by key in their order, and the content above them, not yet rooted.
 
     ``mark`` names the lines: the same mark, the same lines.
     """
@@ -332,8 +333,12 @@ def address(query: SeriesQuery) -> str:
 class Renderer:
     """Renders pages; one for the service's thread."""
 
-    def __init__(self, menu: Sequence[tuple[str, str]] = ()) -> None:
-        """``menu`` are addresses and words of pages that extensions add."""
+    def __init__(self, menu: Sequence[tuple[str, str]] = (), root_path: str = "") -> None:
+        """``menu`` are addresses and words of pages that extensions add.
+
+        Every link leads below ``root_path``, where a reverse proxy shows the pages.
+        """
+        self._root_path: Final = root_path
         self._templates: Final = templates()
         self.static: Final = {name: static_file(name) for name in STATIC}
         marks = {
@@ -345,6 +350,7 @@ class Renderer:
             words=WORDS,
             version=__version__,
             marks=marks,
+            root_path=root_path,
             address=address,
             usual=SeriesQuery(),
             moment=date_time,
@@ -367,7 +373,11 @@ class Renderer:
 
     def text(self, template: str, values: Mapping[str, Any]) -> str:
         """Return a rendered template."""
-        return self._templates.get_template(template).render(values)
+        return self.rooted(self._templates.get_template(template).render(values))
+
+    def rooted(self, text: str) -> str:
+        """Return a rendered text with its links below the path where a proxy shows the pages."""
+        return _OURS.sub(rf'\1="{self._root_path}/', text) if self._root_path else text
 
     def fleet(self, page: Page, query: SeriesQuery) -> Rendered:
         """Return a part of the fleet, rendered at the first request for it."""
@@ -390,4 +400,5 @@ class Renderer:
         above["changes"] = self._changes
         rows = {each.key: template.render(each=each, figures=query.figures) for each in listed}
         mark = hashlib.blake2b("".join(rows.values()).encode(), digest_size=12).hexdigest()
-        return Rendered(rows, self.text("summary.html", above), chosen, mark)
+        summary = self._templates.get_template("summary.html").render(above)
+        return Rendered(rows, summary, chosen, mark)

@@ -123,8 +123,9 @@ async def _fleet(
         if not sent and shown.mark == mark:
             sent = shown.rows
         changed = {key: row for key, row in shown.rows.items() if sent.get(key) != row}
-        content: dict[str, object] = {"time": _told(page), "summary": shown.summary}
-        content["rows"] = changed
+        content: dict[str, object] = {"time": _told(page)}
+        content["summary"] = renderer.rooted(shown.summary)
+        content["rows"] = {key: renderer.rooted(row) for key, row in changed.items()}
         content["mark"] = shown.mark
         content["title"] = fleet_title(shown.selection)
         pairing = await unpaired(shared, page)

@@ -42,6 +42,7 @@ class Service:
         header_timeout_seconds: float = 5.0,
         access: Access = OPEN,
         host_names: tuple[str, ...] | None = None,
+        root_path: str = "",
         essential_metrics: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
         loaded: Callable[[], None] = lambda: None,
@@ -50,7 +51,7 @@ class Service:
         """``loaded`` is called in the service's thread, once everything for answers is imported.
 
         Host in requests may be an address, localhost or one of ``host_names``; anything if it is
-        None. ``extensions`` have pages of their own.
+        None. A proxy shows the pages below ``root_path``. ``extensions`` have pages of their own.
         """
         self._host: Final = host
         self._port: Final = port
@@ -59,6 +60,7 @@ class Service:
         self._header_timeout_seconds: Final = header_timeout_seconds
         self._access: Final = access
         self._host_names: Final = host_names
+        self._root_path: Final = root_path
         self._essential_metrics: Final = essential_metrics
         self._loaded: Final = loaded
         self._extensions: Final = extensions
@@ -134,6 +136,7 @@ class Service:
             self.published,
             self.connections_max // 8,
             essential_metrics=self._essential_metrics,
+            root_path=self._root_path,
             extensions=self._extensions,
         )
         if self._access.users:

@@ -29,7 +29,7 @@ def test_no_setting_that_names_a_file_is_left_where_it_is():
         re.findall(r'"([a-z_]*(?:_file|path|config|results|checkpoint))": {', json.dumps(schema))
     )
 
-    assert names - {"unit_path", "websocket_path"} == {
+    assert names - {"unit_path", "websocket_path", "root_path"} == {
         *("password_file", "ca_file", "cert_file", "key_file", "path", "places_file", "url_file"),
         *("secret_file", "authorization_file", "web_config", "properties_file", "checkpoint"),
         "results",

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import html
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
-from harness.http_service import get, page
+from harness.http_service import answers, get, page, stream
+from harness.programs import until
+from harness.yard import Yard
 from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 
+from monitor.extensions import all_extensions
 from monitor.http.metrics import Exposition
+from monitor.http.service import Service
 from monitor.http.telemetry import Figures
 
 
@@ -127,3 +133,46 @@ def test_a_page_without_figures_of_the_daemon_ends_too(service):
     service.publish(page())
 
     assert get(service, "/metrics", Accept=OPEN)[1].endswith(b"# EOF\n")
+
+
+def test_every_link_leads_below_the_path_of_the_proxy_which_may_cut_it_off():
+    shown = [each for each in all_extensions() if each.routes]
+    service = Service("127.0.0.1", 0, root_path="/docs/watch", extensions=shown)
+    service.start()
+    until("the service answers", lambda: answers(service))
+    yard = Yard(service)
+    yard.work(150.0)
+    yard.run(0.1)
+    waiting, read = ["/"], set()
+    try:
+        while waiting:
+            path = waiting.pop()
+            if path in read:
+                continue
+            read.add(path)
+            status, body, headers = get(service, f"/docs/watch{path}")
+            cut = get(service, path)
+            assert status == cut[0] == 200, path
+            if not headers["Content-Type"].startswith("text/html"):
+                continue
+            text = body.decode()
+            assert "/static/monitor.css" in text
+            links = re.findall(r'(?:href|src|action)="(/[^"]*)"', text)
+            assert [link for link in links if not link.startswith("/docs/watch/")] == []
+            links = [html.unescape(link).removeprefix("/docs/watch") for link in links]
+            if path == "/" or path.startswith("/series/cart-03"):
+                plain = (link.partition("#")[0] for link in links)
+                waiting += [link for link in plain if not re.search("sort=|^/events/", link)]
+        first = next(stream(service, "/docs/watch/live/fleet"))
+        described = json.loads(get(service, "/docs/watch/api/v1/openapi.json")[1])
+        refused = get(service, "/docs/watch/api/v1/nothing")
+    finally:
+        yard.stop()
+        service.stop()
+
+    assert {"/alerts", "/docs", "/budget", "/series/cart-03/mass", "/metrics"} <= read
+    assert all('href="/docs/watch/series/' in row for row in first["rows"].values())
+    assert 'href="/docs/watch/' in first["summary"]
+    assert described["servers"] == [{"url": "/docs/watch"}]
+    assert refused[0] == 404
+    assert refused[2]["Content-Type"] == "application/problem+json"

@@ -178,7 +178,7 @@
 
   function listen() {
     const wanted = kind() === "fleet" ? `/live/fleet${location.search}` : "/live/page";
-    const address = kind() && !document.hidden ? wanted : "";
+    const address = kind() && !document.hidden ? document.body.dataset.root + wanted : "";
     if (stream && listening === address && stream.readyState === EventSource.OPEN) return;
     if (stream) stream.close();
     stream = null;
