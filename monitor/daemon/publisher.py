@@ -100,6 +100,7 @@ class Publisher:
         self._worked_seconds = 0.0
         self._publish_seconds = 0.0
         self._letters: tuple[DeadLetter, ...] = ()
+        self._refused_sensors: dict[str, DeadLetter] = {}
         self._letters_read = -1
         self._doctor: dict[str, Any] = {}
         self._doctor_due = -float("inf")
@@ -211,6 +212,7 @@ class Publisher:
             or ("" if connection.connected else connection.status)
             or parts.clock.doubt,
             dead_letters=self._refused(),
+            refused=self._refused_sensors,
             doctor=self._examined(now),
             notices=tuple(notices_of(parts, now)),
             details=answers.details,
@@ -232,6 +234,9 @@ class Publisher:
         refused = sum(counts.rejected.values()) + sum(counts.records_rejected.values())
         if refused != self._letters_read:
             self._letters = tuple(self._parts.journal.dead_letters(DEAD_LETTERS_SHOWN))
+            sensor_of = self._parts.intake.sensor_of
+            by_sensor = {sensor_of(each.topic): each for each in reversed(self._letters)}
+            self._refused_sensors = {name: each for name, each in by_sensor.items() if name}
             # While the journal is full, a rejected message is counted but not in it yet.
             self._letters_read = -1 if self._trouble else refused
         return self._letters

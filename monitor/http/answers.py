@@ -23,9 +23,18 @@ from starlette.types import Scope
 from monitor.core.analysis.ranking import Profile
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
+from monitor.core.verdict import FAULTS
 from monitor.http.models import Problem
 from monitor.http.published import Page, Published
-from monitor.http.selection import FIGURE_ORDERS, ORDERS, ROWS, STATES, WORDS, SeriesQuery
+from monitor.http.selection import (
+    FIGURE_ORDERS,
+    ORDERS,
+    ROWS,
+    STATE_WORDS,
+    STATES,
+    WORDS,
+    SeriesQuery,
+)
 
 HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
@@ -61,11 +70,14 @@ MissNumber = Annotated[
 PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 RowsNumber = Annotated[int, Query(ge=1, le=ROWS_SHOWN_MAX)]
 FiguresText = Annotated[Literal["", "all"], Query(description="all: with all figures.")]
+ShownText = Annotated[str, Query(pattern=rf"^({'|'.join(STATE_WORDS)})?$")]
+FaultText = Annotated[str, Query(pattern=rf"^({'|'.join(FAULTS)})?$")]
 GroupName = Annotated[str, Query(max_length=128)]
 
 
 def page_query(  # a query as the page's form sends it: an empty group is any group
-    state: StateText = "",
+    state: ShownText = "",
+    fault: FaultText = "",
     group: GroupName = "",
     text: WordsText = "",
     sort: SortText = "state",
@@ -76,7 +88,7 @@ def page_query(  # a query as the page's form sends it: an empty group is any gr
     """Return the query of the page's form; who sorts by a figure sees the figures."""
     descending, order = sort.startswith("-"), sort.removeprefix("-")
     shown = bool(figures) or order in FIGURE_ORDERS
-    return SeriesQuery(state, group or None, text, order, descending, page, rows, shown)
+    return SeriesQuery("", group or None, text, order, descending, page, rows, shown, state, fault)
 
 
 PageQuery = Annotated[SeriesQuery, Depends(page_query)]

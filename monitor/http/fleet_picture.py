@@ -19,13 +19,14 @@ from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import svg
 from monitor.http.plots import NAMED_MAX, empty, robust_axis
-from monitor.http.selection import state_word, statistic
+from monitor.http.selection import shown_states, state_word, statistic
 from monitor.http.svg import Chart
 
 DOTS_MAX: Final = 2000
 _SPREADS: Final = (1.0 / 64.0, 64.0)  # values beyond lie at the edge
 _RADIUS: Final = {"firing": 6.0, "pending": 5.5}
 _SMALL: Final = 4.0
+_LINKED: Final = 150  # of those above the fleet's list, the most urgent
 
 
 class Dot(NamedTuple):
@@ -43,10 +44,11 @@ def fleet_dots(now: Snapshot, rows: Sequence[int]) -> list[Dot]:
     """Return the dots of some series of a snapshot."""
     offset = statistic(now, "calibration_z_mean")
     spread = spread_of(offset, statistic(now, "calibration_zms"))
+    shown = shown_states(now)
     return [
         dot(
             now.names[row],
-            (now.states[row], now.sentences[row]),
+            (shown[row], now.sentences[row]),
             (float(offset[row]), float(spread[row])),
             series_path(now.names[row].sensor, now.names[row].quantity),
         )
@@ -67,10 +69,11 @@ def dot(name: SeriesName, known: tuple[str, str], at: tuple[float, float], href:
     return Dot(name, title, href, state, *at)
 
 
-def fleet_picture(shown: Sequence[Dot]) -> str:
+def fleet_picture(shown: Sequence[Dot], *, is_brief: bool = False) -> str:
     """Return the drawing; sensors that need attention lie on top, named where there is room.
 
-    A sensor with several dots is named with the quantity of each.
+    A sensor with several dots is named with the quantity of each. A brief drawing is lower, and has
+    titles and links only for sensors that need attention.
     """
     known = [each for each in shown if np.isfinite(each.offset) and np.isfinite(each.spread)]
     if not known:
@@ -81,18 +84,20 @@ def fleet_picture(shown: Sequence[Dot]) -> str:
     across = robust_axis(np.append(offset, [-2.0, 2.0]), "offset: mean error in its own u")
     low, high = min(-1.0, float(spread.min())), max(1.0, float(spread.max()))
     up = svg.powers(2.0**low, 2.0**high, "spread in its own u")
-    chart = Chart("offset and spread of every sensor", across, up, 400.0)
+    chart = Chart("offset and spread of every sensor", across, up, 260.0 if is_brief else 400.0)
     chart.level(0.0, "zero", "as stated")
     chart.moment(0.0, "zero")
-    for each, x, y in zip(known, offset.tolist(), spread.tolist(), strict=True):
+    plain = len(known) - min(_LINKED, sum(each.state in _RADIUS for each in known))
+    plain = plain if is_brief else 0
+    for state in dict.fromkeys(each.state for each in known[:plain]):
+        alike = [at for at, each in enumerate(known[:plain]) if each.state == state]
+        chart.dots(offset[alike], spread[alike], state)
+    places = list(zip(known, offset.tolist(), spread.tolist(), strict=True))
+    for each, x, y in places[plain:]:
         chart.link(
             x, y, f"dot {each.state}", (each.href, each.title, _RADIUS.get(each.state, _SMALL))
         )
-    called = [
-        (each, x, y)
-        for each, x, y in zip(known, offset.tolist(), spread.tolist(), strict=True)
-        if each.state == "firing" or len(known) <= NAMED_MAX
-    ]
+    called = [each for each in places if each[0].state == "firing" or len(known) <= NAMED_MAX]
     for each, x, y in called:
         chart.keep_free(x, y, _radius(each))
     dots = Counter(each.name.sensor for each in known)

@@ -17,6 +17,7 @@ from monitor.http.selection import (
     leading,
     of_leading,
     score_ratio,
+    shown_states,
     statistic,
 )
 
@@ -77,11 +78,13 @@ def lines(now: Snapshot, rows: Iterable[int]) -> Iterator[Line]:
     columns["evidence"] = evidence_shown(now)
     columns["ratio"] = score_ratio(now)
     columns["score"] = of_leading(now, "mean")
+    shown = shown_states(now)
     for row in rows:
-        yield _line(now, row, {word: float(values[row]) for word, values in columns.items()})
+        numbers = {word: float(values[row]) for word, values in columns.items()}
+        yield _line(now, row, shown[row], numbers)
 
 
-def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
+def _line(now: Snapshot, row: int, state: str, of: Mapping[str, float]) -> Line:
     name = now.names[row]
     score = leading(now, row)
     last, pairs = float(now.last_pair[row]), int(now.window_pairs[row])
@@ -91,7 +94,7 @@ def _line(now: Snapshot, row: int, of: Mapping[str, float]) -> Line:
         sensor=name.sensor,
         quantity=name.quantity,
         group=name.group,
-        state=now.states[row],
+        state=state,
         sentence=now.sentences[row],
         advice=now.advice[row],
         pairs=pairs,

@@ -20,6 +20,7 @@ from monitor.core.analysis.side_by_side import MISS
 from monitor.core.formatting import series_path
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, Contest
+from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import answers, documents, rendering
 from monitor.http.answers import (
     GroupName,
@@ -42,6 +43,7 @@ from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.rendering import PAIRS_SHOWN, HistoryFilter, Renderer
 from monitor.http.selection import (
     FIGURE_ORDERS,
+    STATE_WORDS,
     STATES,
     Selection,
     SeriesQuery,
@@ -70,7 +72,7 @@ _COLUMNS: Final = (
     ("pairs", "pairs", "Pairs in the window"),
     (
         "",
-        "last errors",
+        "trend",
         "The last twenty errors over their uncertainty; the band is \N{PLUS-MINUS SIGN}2",
     ),
     ("last_pair", "last checked", "Event time of the last pair with a reference, UTC"),
@@ -81,7 +83,10 @@ _LARGEST_FIRST: Final = frozenset(
 
 
 _UNPAIRED_SHOWN: Final = 5
-_NOTHING: Final = Selection(np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), ())
+_LISTED_MOST: Final = 50
+_NOTHING: Final = Selection(
+    np.zeros(0, np.int64), 1, 1, 0, dict.fromkeys(STATES, 0), (), dict.fromkeys(STATE_WORDS, 0)
+)
 
 
 def page_routes(shared: Published, renderer: Renderer, rankings: RankingCache) -> APIRouter:
@@ -109,12 +114,12 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
         shown = renderer.fleet(page, query)
         rows = "".join(shown.rows.values())
         unpaired = await answers.unpaired(shared, page) or ()
-        warnings = rendering.warnings_mark(page.notices, unpaired)
+        warnings = rendering.warnings_mark(page.notices, unpaired, shown.faults)
         values: dict[str, Any] = {
             "here": "/",
             "live": "fleet" if page.snapshot.names else "page",
             "time": page.snapshot.time,
-            "total": len(page.snapshot.names) - len(page.snapshot.gone),
+            "total": len(page.rows) + len(page.invisible),
             "not_ready": page.not_ready,
             "notices": page.notices,
             "unpaired": unpaired[:_UNPAIRED_SHOWN],
@@ -129,11 +134,22 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "summary": Markup(shown.summary),  # noqa: S704
             "rows": Markup(rows),  # noqa: S704
             "mark": shown.mark,
+            "faults": shown.faults,
+            "drawing": _picture_above(page.snapshot, query),
         }
         text = renderer.text("fleet.html", values)
         return unless_known(
             request, text, f"{request.url.query} {shown.summary} {shown.mark} {warnings}"
         )
+
+
+def _picture_above(now: Snapshot, query: SeriesQuery) -> Markup:
+    """Return the picture above a list that is too long to take in, nothing above others."""
+    every = SeriesQuery(group=query.group, text=query.text, rows=DOTS_MAX, fault=query.fault)
+    chosen = select(now, every)
+    if chosen.matching <= _LISTED_MOST:
+        return Markup()
+    return Markup(fleet_picture(fleet_dots(now, chosen.rows.tolist()), is_brief=True))  # noqa: S704
 
 
 def _add_picture(router: APIRouter, shared: Published, renderer: Renderer) -> None:

@@ -34,6 +34,8 @@ START_SECONDS_MAX: Final = 600.0  # as long as the unit file allows for a start
 class Page:
     """One publication. ``not_ready`` is a sentence on why the daemon cannot work, if it cannot.
 
+    ``refused`` are the newest of ``dead_letters`` by the sensor that their topic names.
+
     ``figures`` are the daemon's own; their text and that of the snapshot, the page of metrics, is
     written on request (:mod:`monitor.http.application`). ``details``, ``occasions`` and
     ``contenders`` are the requested ones; ``settings`` are in force and hold no credentials,
@@ -45,6 +47,7 @@ class Page:
     figures: Figures | None = None
     not_ready: str = ""
     dead_letters: tuple[DeadLetter, ...] = ()
+    refused: Mapping[str, DeadLetter] = field(default_factory=dict)
     doctor: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[SeriesKey, Detail] = field(default_factory=dict)
     occasions: Mapping[str, Occasion] = field(default_factory=dict)
@@ -64,6 +67,12 @@ class Page:
             for row, name in enumerate(names)
             if row not in gone
         }
+
+    @cached_property
+    def invisible(self) -> dict[str, DeadLetter]:
+        """The last refused message of each sensor of which no message could be used."""
+        shown = {key.sensor for key in self.rows} if self.refused else set()
+        return {sensor: each for sensor, each in self.refused.items() if sensor not in shown}
 
 
 class Published:

@@ -33,6 +33,8 @@ from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import Detail, Occasion
 from monitor.core.snapshot.series_stats import StatisticColumns
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import noun_of
+from monitor.decode.checks import REASONS
 from monitor.http import documents, models, plots
 from monitor.http.figures import Figure, score_figures, zeta_figure
 from monitor.http.lines import brief, lines, percent_or_dash, placed
@@ -42,8 +44,10 @@ from monitor.http.published import Page, Published
 from monitor.http.rankings import RankedSeries, RankingTable
 from monitor.http.selection import (
     ROWS,
+    FaultTable,
     Selection,
     SeriesQuery,
+    fault_table,
     select,
     state_word,
     statistic,
@@ -131,7 +135,9 @@ def _side(transitions: Sequence[Transition], page: Page) -> AlertTally:
 
 def _change(of: Transition, page: Page) -> Change:
     known = SeriesKey(of.sensor, of.quantity) in page.rows
-    return Change(of.sensor, of.alert, series_path(of.sensor, of.quantity) if known else "")
+    return Change(
+        of.sensor, noun_of(of.alert), series_path(of.sensor, of.quantity) if known else ""
+    )
 
 
 # -- parts of pages -------------------------------------------------------------------------------
@@ -142,13 +148,13 @@ HISTORY_SHOWN: Final = 100
 
 def fleet_title(selection: Selection) -> str:
     """Return the title of a part of the fleet: how many need work, of those in any state."""
-    states, firing = selection.states, selection.states["firing"]
+    states, firing = selection.shown, selection.shown["firing"]
     return f"{firing} of {sum(states.values())} {state_word('firing', firing)} · monitor"
 
 
-def warnings_mark(notices: Sequence[str], unpaired: Sequence[str]) -> str:
-    """Return what names the warnings above the fleet: the same mark, the same warnings."""
-    content = "\n".join((*notices, "", *unpaired))
+def warnings_mark(notices: Sequence[str], unpaired: Sequence[str], faults: object) -> str:
+    """Return what names the warnings and faults above the fleet: the same mark, the same ones."""
+    content = "\n".join((*notices, "", *unpaired, repr(faults)))
     return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
 
 
@@ -312,12 +318,14 @@ class Rendered(NamedTuple):
     summary: str
     selection: Selection
     mark: str
+    faults: FaultTable | None
 
 
 def address(query: SeriesQuery) -> str:
     """Return the address of the fleet's page for a query."""
     fields: dict[str, object] = {
-        "state": query.state,
+        "state": query.shown,
+        "fault": query.fault,
         "group": query.group or "",
         "text": query.text,
         "sort": f"-{query.order}" if query.descending else query.order,
@@ -360,10 +368,11 @@ class Renderer:
             menu=(*MENU[:-3], *menu, *MENU[-3:]),
         )
         self._templates.filters.update(
-            with_links=_with_links, with_saving=_with_saving, state_word=state_word
+            with_links=_with_links, with_saving=_with_saving, state_word=state_word, noun=noun_of
         )
         self._page: Page | None = None
         self._changes: Changes | None = None
+        self._table: FaultTable | None = None
         self._fleets: dict[SeriesQuery, Rendered] = {}
 
     def add_templates(self, folder: Path) -> None:
@@ -384,6 +393,7 @@ class Renderer:
         if page is not self._page:
             self._page = page
             self._changes = changes(page)
+            self._table = fault_table(page.snapshot)
             self._fleets.clear()
         rendered = self._fleets.get(query)
         if rendered is None:
@@ -398,7 +408,22 @@ class Renderer:
         listed = lines(page.snapshot, chosen.rows.tolist())
         above: dict[str, Any] = {"selection": chosen, "query": query, "not_ready": page.not_ready}
         above["changes"] = self._changes
-        rows = {each.key: template.render(each=each, figures=query.figures) for each in listed}
+        rows = self._invisible(page, query)
+        chosen.shown["stale"] += len(rows)
+        rows |= {each.key: template.render(each=each, figures=query.figures) for each in listed}
         mark = hashlib.blake2b("".join(rows.values()).encode(), digest_size=12).hexdigest()
         summary = self._templates.get_template("summary.html").render(above)
-        return Rendered(rows, summary, chosen, mark)
+        return Rendered(rows, summary, chosen, mark, self._table)
+
+    def _invisible(self, page: Page, query: SeriesQuery) -> dict[str, str]:
+        """Return a line for each sensor none of whose messages could be used, if asked for."""
+        if query.shown not in ("", "stale") or query.fault or query.group or query.page > 1:
+            return {}
+        template, words = self._templates.get_template("refused.html"), query.text.casefold()
+        return {
+            f"{sensor}/": template.render(
+                sensor=sensor, letter=letter, means=REASONS[letter.reason]
+            )
+            for sensor, letter in sorted(page.invisible.items())
+            if words in sensor.casefold()
+        }

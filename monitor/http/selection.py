@@ -6,24 +6,28 @@ last, in either order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from monitor.core.analysis.ranking import PROFILES, score_of
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import FAULTS, IS_RIGHT, UNDECIDED
 
-STATE_WORDS: Final = {  # as pages call the states of series, the most urgent first
+STATES: Final = ("firing", "pending", "stale", "unknown", "ok")  # the most urgent first
+STATE_WORDS: Final = {  # the states that pages show: of a calm series that of its verdict
     "firing": "needs work",
     "pending": "may be wrong",
     "stale": "silent",
-    "unknown": "not known",
-    "ok": "fine",
+    UNDECIDED: "no fault found yet",
+    IS_RIGHT: "fine",
 }
-STATES: Final = tuple(STATE_WORDS)
+_GROUPS_TALLIED: Final = 12
 ROWS: Final = 100
 _LASTING_MOST: Final = 1e6
 _SEVERITY: Final = {state: float(at) for at, state in enumerate(STATES)}
@@ -33,7 +37,8 @@ class SeriesQuery(NamedTuple):
     """A query: ``state`` and ``group`` empty for all, ``text`` as part of a name or a word.
 
     ``order`` is one of ``ORDERS`` or ``WORDS``; ``page`` counts from 1 and has ``rows`` lines, each
-    with all its ``figures`` if these are wanted.
+    with all its ``figures`` if these are wanted. ``shown`` is a state as pages show it, ``fault``
+    the name of an alert; both empty for all.
     """
 
     state: str = ""
@@ -44,12 +49,15 @@ class SeriesQuery(NamedTuple):
     page: int = 1
     rows: int = ROWS
     figures: bool = False
+    shown: str = ""
+    fault: str = ""
 
 
 class Selection(NamedTuple):
     """Rows of the snapshot on one page, the number of all matches, and how many in each state.
 
-    ``states`` counts the matches for any state; ``groups`` are those of all series present.
+    ``states`` counts the matches for any state, ``shown`` by the states that pages show; ``groups``
+    are those of all series present.
     """
 
     rows: Int
@@ -58,6 +66,7 @@ class Selection(NamedTuple):
     matching: int
     states: dict[str, int]
     groups: tuple[str, ...]
+    shown: dict[str, int]
 
 
 def select(now: Snapshot, query: SeriesQuery) -> Selection:
@@ -65,7 +74,9 @@ def select(now: Snapshot, query: SeriesQuery) -> Selection:
     states = np.array(now.states, dtype=object)
     mentioned = _mentioned(now, query)
     counts = {state: int(np.sum(mentioned & (states == state))) for state in STATES}
-    chosen = np.flatnonzero(mentioned & (states == query.state) if query.state else mentioned)
+    shown = shown_states(now)
+    chosen = mentioned & (states == query.state) if query.state else mentioned
+    chosen = np.flatnonzero(chosen & (shown == query.shown) if query.shown else chosen)
     ordered = _ordered(now, chosen, query)
     pages = max(1, -(-ordered.size // query.rows))
     page = min(query.page, pages)
@@ -76,12 +87,58 @@ def select(now: Snapshot, query: SeriesQuery) -> Selection:
         matching=int(ordered.size),
         states=counts,
         groups=tuple(sorted({name.group for name in names_shown(now)})),
+        shown={state: int(np.sum(mentioned & (shown == state))) for state in STATE_WORDS},
     )
+
+
+def shown_states(now: Snapshot) -> npt.NDArray[np.object_]:
+    """Return the states of series as pages show them, a column of ``STATE_WORDS``.
+
+    A series without a reference for too long is silent; another calm one is right if that is shown.
+    """
+    states = np.array(now.states, dtype=object)
+    right = np.zeros(states.size, dtype=np.bool_) if now.right is None else now.right
+    shown = states.copy()
+    shown[(states == "ok") | (states == "unknown")] = UNDECIDED
+    shown[(states == "unknown") & now.withdrawn] = "stale"
+    shown[(states == "ok") & right] = IS_RIGHT
+    return shown
+
+
+def _with_fault(now: Snapshot, fault: str, among: Bool) -> Bool:
+    return np.logical_and(among, now.alerts.get(fault, False))
+
+
+class FaultTable(NamedTuple):
+    """How many series of each group have each fault, the most first; ``more`` groups left out."""
+
+    faults: tuple[str, ...]
+    groups: tuple[tuple[str, tuple[int, ...]], ...]
+    more: int
+
+
+def fault_table(now: Snapshot) -> FaultTable:
+    """Return the faults of all series present by their groups."""
+    counts = Counter(
+        (fault, now.names[row].group)
+        for fault in FAULTS
+        for row in _with_fault(now, fault, now.present()).nonzero()[0].tolist()
+    )
+    by_fault, by_group = Counter[str](), Counter[str]()
+    for (fault, group), count in counts.items():
+        by_fault[fault] += count
+        by_group[group] += count
+    faults = tuple(fault for fault, _ in by_fault.most_common())
+    groups = tuple(
+        (group, tuple(counts[fault, group] for fault in faults))
+        for group, _ in by_group.most_common(_GROUPS_TALLIED)
+    )
+    return FaultTable(faults, groups, len(by_group) - len(groups))
 
 
 def state_word(state: str, count: int = 1) -> str:
     """Return how pages call a state that so many series are in; of an alert's end, its name."""
-    word = STATE_WORDS.get(state, state)
+    word = STATE_WORDS.get(UNDECIDED if state in ("ok", "unknown") else state, state)
     return word if count == 1 else word.replace("needs", "need")
 
 
@@ -91,8 +148,10 @@ def names_shown(now: Snapshot) -> list[SeriesName]:
 
 
 def _mentioned(now: Snapshot, query: SeriesQuery) -> Bool:
-    """Whether each series is in the group and contains all words of the text."""
+    """Whether each series is in the group, has the fault and contains all words of the text."""
     fits = now.present()
+    if query.fault:
+        fits = _with_fault(now, query.fault, fits)
     if query.group is not None:
         fits &= np.array([name.group == query.group for name in now.names], dtype=np.bool_)
     words = query.text.casefold().split()

@@ -130,7 +130,7 @@ async def _fleet(
         content["title"] = fleet_title(shown.selection)
         pairing = await unpaired(shared, page)
         if pairing is not None:
-            content["warnings"] = warnings_mark(page.notices, pairing)
+            content["warnings"] = warnings_mark(page.notices, pairing, shown.faults)
         if list(sent) != list(shown.rows):
             content["order"] = list(shown.rows)
         sent = shown.rows

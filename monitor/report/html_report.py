@@ -296,7 +296,7 @@ def _fleet_figures(
     return [*scores, zeta_figure(zms_interval(windows).zeta, abc_rce(windows).zeta, names)]
 
 
-_STATES: Final = {FAULT: "firing", IS_RIGHT: "ok", UNDECIDED: "unknown"}
+_STATES: Final = {FAULT: "firing", IS_RIGHT: IS_RIGHT, UNDECIDED: UNDECIDED}
 
 
 def _picture(scored: Scored) -> list[Figure]:

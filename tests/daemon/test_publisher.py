@@ -323,3 +323,17 @@ def test_the_last_publication_ends_in_time_whatever_is_left_of_it(parts, monkeyp
 
     assert len(screen.pages) == 1
     assert next(clock) < 40
+
+
+def test_a_sensor_is_invisible_until_one_of_its_messages_can_be_used(parts):
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    publisher = Publisher(parts, screen)
+    take(parts, [*said(0, 2), *said(0, 3, b'{"value": 5.0}')[4:]])
+    publisher.publish(NOW, connection)
+    assert {sensor: each.reason for sensor, each in screen.pages[-1].invisible.items()} == {
+        "s2": "missing_field"
+    }
+
+    take(parts, said(1, 3))
+    publisher.publish(NOW + 1.0, connection)
+    assert screen.pages[-1].invisible == {}

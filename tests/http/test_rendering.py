@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -13,6 +14,8 @@ from harness.http_service import HOSTILE, SPREADS, document, get, page, publishe
 from harness.transitions import transition
 from harness.yard import DOCTOR, START, fleet
 from markupsafe import escape
+
+from monitor.journal import DeadLetter
 
 
 class Elements(HTMLParser):
@@ -68,8 +71,8 @@ def test_forms_and_links_keep_what_they_do_not_ask_for(service):
     snapshot = fleet(30)
     published(service, snapshot)
     firing, here = snapshot.states[::7].count("firing"), len(snapshot.states[::7])
-    body = get(service, "/?rows=7&group=model-0&state=ok")[1].decode()
-    first = next(stream(service, "/live/fleet?rows=7&group=model-0&state=ok"))
+    body = get(service, "/?rows=7&group=model-0&state=right")[1].decode()
+    first = next(stream(service, "/live/fleet?rows=7&group=model-0&state=right"))
     picture = html.unescape(get(service, "/picture?group=model-0&text=node")[1].decode())
 
     assert '<input type="hidden" name="rows" value="7">' in body
@@ -126,7 +129,7 @@ def test_the_fleet_says_what_changed_since_yesterday(service):
     said = " ".join(re.sub("<[^>]+>", "", body.partition('<p class="since">')[2][:2000]).split())
 
     assert said.startswith(
-        "Last 24 h: 5 alerts began (S3 reference_suspect, node-00001 offset, "
+        "Last 24 h: 5 alerts began (S3 reference suspect, node-00001 offset, "
         "node-00002 offset, node-00002 outliers and 1 more), 1 ended (node-00000 offset)"
     )
     assert '<a href="/series/node-00001/pm25">node-00001</a> offset' in body
@@ -182,3 +185,68 @@ def test_a_fleet_of_ten_thousand_costs_a_page_of_one_hundred(service):
 
     assert body.count(b"data-key=") == 100
     assert len(packed) < 35_000
+
+
+def test_faults_are_counted_by_group_and_each_count_leads_to_its_sensors(service):
+    now = fleet(300)
+    firing = now.alerts["offset"]
+    odd = firing & (np.arange(300) % 2 == 1)
+    now = replace(now, alerts={"offset": firing & ~odd, "drift": odd}, gone=frozenset({0, 1, 2}))
+    published(service, now)
+    body = get(service, "/")[1].decode()
+    table = body.partition('<table class="tally">')[2].partition("</table>")[0]
+    counts = {
+        (fault, now.names[row].group): count
+        for fault, on in now.alerts.items()
+        for row, count in Counter(
+            next(at for at, each in enumerate(now.names) if each.group == now.names[row].group)
+            for row in np.flatnonzero(on).tolist()
+            if row > 2
+        ).items()
+    }
+
+    cells = re.findall(r'href="(/\?[^"]*)"[^>]*>(\d+)</a>', table)
+    assert len(cells) == len(counts)
+    for link, count in ((html.unescape(link), count) for link, count in cells):
+        fault, group = (re.search(rf"{key}=([^&]*)", link)[1] for key in ("fault", "group"))
+        assert counts[fault, group] == int(count)
+        shown = get(service, link)[1].decode()
+        assert shown.count("data-key=") == int(count)
+        assert shown.count('aria-current="true"') == 1
+
+
+def test_fine_is_only_what_is_shown_to_be_right(service):
+    now = fleet(40)
+    right = np.arange(40) % 2 == 0
+    pairs = np.where(np.array(now.states) == "unknown", 3, now.window_pairs)
+    withdrawn = np.array(now.states) == "unknown"
+    withdrawn[np.flatnonzero(withdrawn)[1:]] = False
+    published(service, replace(now, right=right, window_pairs=pairs, withdrawn=withdrawn))
+    body = get(service, "/")[1].decode()
+    told = dict(re.findall(r'<a class="chip (\w+)"[^>]*>(\d+) ', body))
+    fine = sum(state == "ok" and bool(on) for state, on in zip(now.states, right, strict=True))
+    calm = sum(state in ("ok", "unknown") for state in now.states)
+
+    assert int(told["right"]) == fine
+    assert int(told["undecided"]) == calm - fine - withdrawn.sum()
+    assert int(told["stale"]) == now.states.count("stale") + withdrawn.sum()
+    assert body.count('class="chip right">fine<') == fine
+
+
+def test_a_sensor_of_which_no_message_can_be_used_is_on_the_list_with_the_reason(service):
+    letter = DeadLetter(
+        START, f"a/{HOSTILE}/b", "missing_field", "has no u; see docs/formats.md", "u", b"{}"
+    )
+    published(service, fleet(3), refused={HOSTILE: letter, "node-00001": letter})
+    body = get(service, "/")[1].decode()
+    rows = re.findall(r'<tr data-key="([^"]*)"', body)
+
+    assert [html.unescape(row) for row in rows if row.endswith("/")] == [f"{HOSTILE}/"]
+    assert len(rows) == 4
+    assert "a required field is missing" in body
+    assert 'has no u; see <a href="/docs/formats">' in body
+    assert HOSTILE not in body
+    assert get(service, "/?state=right")[1].count(b"data-key=") == 0
+    assert get(service, "/?state=stale")[1].count(b"no message could be used") == 1
+    published(service, fleet(0), refused={"new": letter})
+    assert b"no message could be used" in get(service, "/")[1]
