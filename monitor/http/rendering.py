@@ -56,6 +56,7 @@ from monitor.http.selection import (
 _NAMED: Final = re.compile(r"\bdocs/([a-z0-9/-]+)\.md(#[a-z0-9-]+)?")
 
 _OURS: Final = re.compile(r'\b(href|src|action)="/')  # in what comes from outside, " is escaped
+_TIME: Final = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d:\d\d)( UTC)?\b")
 _SAVING: Final = re.compile(r" \(mean (?:CRPS|interval score) [^)]*\)")
 
 
@@ -74,6 +75,11 @@ def _link(named: re.Match[str]) -> str:
 def _with_saving(advice: str) -> Markup:
     """Return an advice with what it saved where it was tried marked as a figure."""
     return Markup(_SAVING.sub(r"<small>\g<0></small>", str(escape(advice))))  # noqa: S704 - it is escaped
+
+
+def _with_times(sentence: str) -> Markup:
+    """Return a sentence with its times as elements, to which the script adds the local time."""
+    return Markup(_TIME.sub(r'<time datetime="\1T\2Z">\g<0></time>', str(escape(sentence))))  # noqa: S704 - it is escaped
 
 
 @cache
@@ -368,7 +374,11 @@ class Renderer:
             menu=(*MENU[:-3], *menu, *MENU[-3:]),
         )
         self._templates.filters.update(
-            with_links=_with_links, with_saving=_with_saving, state_word=state_word, noun=noun_of
+            with_links=_with_links,
+            with_saving=_with_saving,
+            with_times=_with_times,
+            state_word=state_word,
+            noun=noun_of,
         )
         self._page: Page | None = None
         self._changes: Changes | None = None

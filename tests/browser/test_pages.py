@@ -546,3 +546,22 @@ def test_the_picture_is_above_the_list_of_many_and_the_first_view_has_no_jargon(
         tab.go_back()
     words = tab.locator("body").inner_text().casefold()
     assert re.findall(r"firing|stale|evidence|undecided|zms|\bok\b", words) == []
+
+
+@pytest.mark.parametrize("visit", [{**PHONE, "timezone_id": "Pacific/Auckland"}], indirect=True)
+def test_a_series_says_its_remedy_first_with_local_times_and_folds_its_figures(visit, yard):
+    yard.run(0.1)
+    tab = visit.open("/series/cart-03/mass")
+    verdict = tab.locator(".verdict")
+    expect(verdict.locator(".advice")).to_contain_text("subtract", use_inner_text=True)
+    expect(verdict).not_to_contain_text("CRPS", use_inner_text=True)
+    at = datetime.fromisoformat(verdict.locator("time").get_attribute("datetime"))
+    local = at.astimezone(ZoneInfo("Pacific/Auckland")).strftime("%Y-%m-%d %H:%M:00 local")
+    expect(verdict.locator("time .local")).to_contain_text(local.split(" ", 1)[1])
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    figures = tab.locator("#figures dl")
+    expect(figures).not_to_be_visible()
+    tab.locator("#figures summary").click()
+    expect(figures).to_contain_text("ZMS")
+    yard.stop()
+    shoot(tab, "series-phone")
