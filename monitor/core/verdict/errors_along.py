@@ -140,7 +140,7 @@ def _gain(e: Errors) -> float:
 def by_sensitivity(e: Errors) -> Fit | None:
     """Return the explanation that the sensor's gain moves: its error is so much of the reference.
 
-    That has to explain more than a gain that stays.
+    That has to explain more than a gain that stays, with a drift beside it or alone.
     """
     span = float(e.time[-1] - e.time[0]) if e.z.size >= _FEWEST else 0.0
     usual = median(e.reference)
@@ -153,9 +153,8 @@ def by_sensitivity(e: Errors) -> Fit | None:
         return None
     number, se, off = fit
     cost = _cost(e, off, 2.0)
-    if not abs(number[1]) > _MOVING * se[1] or cost >= min(
-        _line(e, e.reference), _line(e, e.value)
-    ):
+    steady = min(_line(e, e.reference), _line(e, e.value), _drift(e, e.reference))
+    if not abs(number[1]) > _MOVING * se[1] or cost >= steady:
         return None
     df = max(e.z.size / e.inflation - 2.0, 1.0)
     level, moved = (
@@ -165,6 +164,16 @@ def by_sensitivity(e: Errors) -> Fit | None:
     ends = sorted(1.0 + each / usual for each in level[1:])
     size, a_day = Estimate(1.0 + level.value / usual, *ends), moved.times(_DAY / span)
     return Explained(_MOVES, cost, size, level, place=usual, slope_per_day=a_day), off
+
+
+def _drift(e: Errors, x: Float) -> float:
+    """Return the cost of a drift beside an error that goes along ``x`` in proportion.
+
+    Where a reference holds the errors of its readings, they go along it without any gain.
+    """
+    scaled = [(each - each.mean()) / max(float(each.std()), _TINY) for each in (e.time, x)]
+    fit = _fitted(e, [np.ones(x.size), *scaled])
+    return math.inf if fit is None else _cost(e, fit[2], 3.0)
 
 
 def _line(e: Errors, x: Float) -> float:

@@ -216,3 +216,15 @@ def test_a_gain_that_stays_and_a_drift_are_not_a_gain_that_moves(fault, name, me
 
     assert found.count("sensitivity") <= 1, found
     assert found.count(name) >= 6, found
+
+
+@pytest.mark.parametrize("spread", [1.5, 3.0])
+@pytest.mark.parametrize("rate", [-0.02, 0.02])
+def test_a_drift_is_no_gain_that_moves_where_references_hold_the_errors(rate, spread):
+    found = []
+    for seed in range(8):
+        p = sensor(seed, N, predictive=True, spread=spread)
+        drifting = dataclasses.replace(p, value=p.value + rate * np.maximum(np.arange(N) - 100, 0))
+        found.append(judge(drifting, alarm=ALARM).fault)
+
+    assert found.count("drift") >= 7, found
