@@ -32,6 +32,7 @@ _AS_WELL: Final = 0.4  # share of what a step saves along one that it must save 
 _MOVES: Final = "sensitivity"  # which is told from a gain by itself
 _MOVING: Final = 4.0  # standard errors from which a gain moves
 _PLACED: Final = 1.3  # by which the choice of its place widens a step's standard error
+_SURE: Final = 1.5  # by which the interval of a step, whose place is chosen, is wider
 _ALIKE: Final = 0.05  # added to a correlation of neighbours: what is left is less alike by chance
 _CHOSEN: Final = 2.0  # parameters that the choice among many places counts as
 _HOPED: Final = 3.0  # times as much as one beginning spares it may spare after another fit
@@ -72,8 +73,9 @@ def explanation(everything: Errors, mask: Bool, least: float) -> Explained | Non
 
 def _shows(explained: Explained) -> bool:
     """Whether the intervals exclude that the error has no such shape."""
-    of_shape = explained.size if explained.fault == "step" else explained.swing
-    return not of_shape.is_known or of_shape.excludes(0.0)
+    if explained.fault == "step":
+        return explained.size.widened(_SURE).excludes(0.0)
+    return not explained.swing.is_known or explained.swing.excludes(0.0)
 
 
 def _with_beginning(

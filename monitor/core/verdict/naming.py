@@ -16,7 +16,7 @@ from monitor.core.verdict.faults import shows
 from monitor.core.verdict.pairs import Pairs, inflation
 from monitor.core.verdict.partial_faults import Errors, Explained, limit_of
 from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE
-from monitor.core.verdict.relations import Gain, is_unrelated, level_beside_lag
+from monitor.core.verdict.relations import Gain, is_unrelated, plain_level
 from monitor.core.verdict.rivals import Rival
 from monitor.core.verdict.spread import Far, Parts, Spread, on_stated
 from monitor.core.verdict.verdict import (
@@ -147,8 +147,14 @@ class _Fields(TypedDict):
 
 
 def level_beside(fault: str, size: Estimate, p: Pairs, level: Estimate) -> Estimate:
-    """Return the level now; one beside a lag only shows against what was measured then."""
-    return level_beside_lag(p, round(size.value)) if fault == "lag" else level
+    """Return the level now; one beside a lag only shows against what was measured then.
+
+    One beside a gain is the mean error: where u goes with what is measured, a weighted mean is that
+    at another level than the one about which the gain turns.
+    """
+    if fault not in ("gain", "lag"):
+        return level
+    return plain_level(p, round(size.value) if fault == "lag" else 0)
 
 
 class _Counts(TypedDict):

@@ -201,7 +201,7 @@ def _size(now: Slopes, model: str) -> Estimate:
     )
 
 
-def level_beside_lag(p: Pairs, lag: int) -> Estimate:
+def plain_level(p: Pairs, lag: int) -> Estimate:
     """Return the mean error of values that show what was ``lag`` pairs before."""
     if p.n - lag < FEWEST:
         return NOTHING

@@ -122,6 +122,21 @@ def test_a_step_in_the_middle_of_the_range_is_no_gain():
     assert sum(each.fault == "step" for each in found) >= 17, [each.sentence for each in found]
 
 
+def test_a_sensor_that_saturates_has_no_step():
+    """Its error grows with the level, so the best place of a step is chosen among many."""
+    names, n = [], 500
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        reference = 200.0 * np.exp(0.7 * autoregressive(random.standard_normal(n), 0.9))
+        own = 50.0 * autoregressive(random.standard_normal(n), 0.85)
+        value = 520.0 * (1.0 - np.exp(-reference / 400.0)) + own
+        u = np.hypot(30.0, 0.12 * value)
+        pairs = Pairs(START + HOUR * np.arange(n), value, u, reference, 0.0 * u)
+        names += [each.fault for each in both(pairs)]
+
+    assert names.count("step") <= 2, names
+
+
 @pytest.mark.parametrize("predictive", [False, True])
 @pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
 def test_an_honest_sensor_gets_none_of_these_names(shape, predictive):

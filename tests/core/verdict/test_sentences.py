@@ -120,6 +120,19 @@ def test_a_level_that_is_most_of_the_error_comes_before_a_gain_and_a_wrong_uncer
     assert re.match(level + "understates its uncertainty by a factor of ", wide.sentence)
 
 
+def test_the_level_beside_a_gain_is_the_mean_error_where_the_gain_turns():
+    """A weighted mean is that of low levels, where such a sensor states a small u."""
+    random = np.random.default_rng(4)
+    reference = 100.0 + 60.0 * random.random(400)
+    u = 0.0004 * reference**2
+    value = 0.6 * reference + u * random.standard_normal(400)
+    p = Pairs(START + HOUR * np.arange(400), value, u, reference, np.zeros(400))
+    for found in (whole(p), judge(p, alarm=100)):
+        assert found.fault == "gain"
+        assert found.level.value == pytest.approx(float(p.error.mean()), rel=0.01)
+        assert found.level.excludes(0.0)
+
+
 def test_the_sentence_says_what_it_does_not_know():
     p = sensor(7, 12)
 
