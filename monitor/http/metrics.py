@@ -56,7 +56,8 @@ OTHERS: Final[dict[str, str]] = {
         "at most a share fleet.q of these series is honest."
     ),
     "monitor_reference_suspect": (
-        "1 for a reference that its sensors agree is wrong: off, noisy, stuck or with a gain."
+        "1 for a reference that its sensors agree is wrong: off, noisy, stuck, "
+        "with a gain or a wrong clock."
     ),
     "monitor_reference_bias": (
         "By how much a reference that looks off reads high, in the unit of the quantity."

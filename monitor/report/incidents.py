@@ -33,7 +33,7 @@ from monitor.core.verdict.verdict import NOTHING, UNDECIDED
 from monitor.core.verdict.whole import right_from
 from monitor.core.verdict.words import counted
 from monitor.report.recorded import Recorded
-from monitor.report.wrong_references import WrongReferences, explaining
+from monitor.report.wrong_references import WrongReferences, clock_at, excusing, explaining
 
 
 class AlertSpan(NamedTuple):
@@ -111,7 +111,11 @@ def _incident(
     before = max(alarm + 1 - pairs_to_alarm(rules.window_pairs), 0)
     (onset,) = at_alarms([one.rows(slice(before, alarm + 1))], [fresh], [rules])
     looks = [one.rows(slice(0, last)) for last in (alarm + 1, *_moments(alarm, end))]
-    reports = fault_reports([Asked(each, began.family, alarm, onset, rules) for each in looks])
+    suspect = clock_at(wrong.get(began.series, []), began.time)
+    clock = None if suspect is None else suspect.clock
+    reports = fault_reports(
+        [Asked(each, began.family, alarm, onset, rules, clock=clock) for each in looks]
+    )
     clear = [
         (pairs, report)
         for pairs, report in zip(looks[1:], reports[1:], strict=True)
@@ -127,7 +131,9 @@ def _incident(
         report = _longest(clear) if clear else reports[0]
     is_named = report.verdict.state == FAULT or not labels
     alert = report.alert if is_named else labels[-1]["fault"]
-    reference = explaining(wrong.get(began.series, []), began.time)
+    reference = explaining(wrong.get(began.series, []), began.series, began.time)
+    if reference is None and report.verdict.state != FAULT:
+        reference = suspect
     repaired = NAN
     if ended is not None:  # the all-clear at the latest
         at = right_from(Pairs.of(one, rules), alarm, end)
@@ -239,13 +245,16 @@ def _judgement(
         return last.report.verdict
     held = one.value.size if last is None else one.value.size - last.end
     left_out = np.zeros(one.value.size, np.bool_)
-    wrong = [each for each in wrong if each.whose != "sensors"]
+    suspect = clock_at(wrong, float(one.time[-1]))
+    wrong = excusing(wrong, row)
     for each in wrong:
         left_out |= (one.time >= each.since) & (one.time <= each.until)
     if left_out.any():
         held -= int(left_out[one.value.size - held :].sum())
         one = one.select(np.flatnonzero(~left_out), np.zeros(1, dtype=np.int64))
-    (report,) = fault_reports([Asked(one, "", None, None, dated_rules(recorded, row), held)])
+    clock = None if suspect is None or suspect in wrong else suspect.clock
+    asked = Asked(one, "", None, None, dated_rules(recorded, row), held, clock)
+    (report,) = fault_reports([asked])
     verdict = report.verdict
     if left_out.any():
         verdict = _in_doubt(verdict, int(left_out.sum()), wrong)

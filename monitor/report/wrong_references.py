@@ -7,6 +7,8 @@ the sensors that are right among the others.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from monitor.core.columns import Columns
@@ -22,7 +24,7 @@ WrongReferences = dict[int, list[Suspect]]  # by the series whose faults they ex
 def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
     """Return by series when its reference was wrong while it was right among the others.
 
-    Errors that the sensors of a reference share are among them, for each of its sensors.
+    Errors that the sensors of a reference share, and its clock, are there for each of its sensors.
     """
     suspects: WrongReferences = {}
     if not recorded.timed or len(recorded.names) < SENSORS_MIN:
@@ -46,15 +48,29 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
                 each.until,
                 each.whose,
             )
-            for row in suspect.rows if suspect.whose == "sensors" else suspect.cleared:
+            is_of_all = suspect.whose == "sensors" or suspect.clock is not None
+            for row in suspect.rows if is_of_all else suspect.cleared:
                 suspects.setdefault(row, []).append(suspect)
     return suspects
 
 
-def explaining(suspects: list[Suspect], time: float) -> Suspect | None:
-    """Return the suspect that was wrong at a time (s UTC), if any."""
-    accused = (each for each in suspects if each.whose != "sensors")
-    return next((each for each in accused if each.since <= time <= each.until), None)
+def excusing(suspects: Sequence[Suspect], row: int) -> list[Suspect]:
+    """Return the references that were wrong while a series was right among the others."""
+    return [each for each in suspects if each.whose != "sensors" and row in each.cleared]
+
+
+def explaining(suspects: Sequence[Suspect], row: int, time: float) -> Suspect | None:
+    """Return the suspect that was wrong at a time (s UTC) while a series was right, if any."""
+    return _at(excusing(suspects, row), time)
+
+
+def clock_at(suspects: Sequence[Suspect], time: float) -> Suspect | None:
+    """Return the reference whose clock was wrong at a time (s UTC), if any."""
+    return _at([each for each in suspects if each.clock], time)
+
+
+def _at(suspects: Sequence[Suspect], time: float) -> Suspect | None:
+    return next((each for each in suspects if each.since <= time <= each.until), None)
 
 
 def _suspicions(

@@ -13,6 +13,7 @@ from monitor.core.pairing.series_rules import SeriesRules, Systematic
 from monitor.extensions.corrected import corrections
 from monitor.report.recorded import read
 from monitor.report.scored import Scored
+from tests.core.fleet import test_late_clocks as late_clocks
 from tests.core.fleet.test_former_suspicions import ONSET, REPAIR, WRONG, world
 
 START, HOUR = 1_772_323_200.0, 3600.0
@@ -116,6 +117,18 @@ def test_six_sensors_that_share_an_offset_are_not_right_and_neither_is_their_ref
             "6 sensors that met it share a fault: compare one of them with another reference$",
             each.sentence,
         )
+
+
+def test_sensors_of_a_late_clock_are_held_back_in_a_file_and_one_that_is_high_is_not(tmp_path):
+    found = scored(tmp_path, *late_clocks.world(2, 3))
+    own = [each for each in found.incidents if not each["explained"]]
+
+    assert {each["sensor"] for each in own} == {"s00", "s01"}
+    assert {each.fault for each in found.verdicts[:2]} == {"offset"}
+    assert not any(each.fault for each in found.verdicts[2:])
+    for each in found.incidents:
+        assert each["explained"] is None or " has a clock 2 h late (2 pairs), " in each["explained"]
+    assert len(found.incidents) > len(own)
 
 
 def test_a_wrong_reference_corrects_no_sensor(tmp_path, monkeypatch):

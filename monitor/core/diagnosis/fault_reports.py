@@ -8,6 +8,7 @@ come first, then the series with the oldest reports.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from math import inf, isnan
 from typing import Final, NamedTuple
@@ -55,12 +56,20 @@ class FaultReport(NamedTuple):
     verdict: Verdict
 
 
+class Clock(NamedTuple):
+    """The clock of a reference: ``late`` by some pairs since a time (s UTC), ahead if negative."""
+
+    late: int
+    since: float
+
+
 class Asked(NamedTuple):
     """The last pairs of one series that is to be judged.
 
     ``leading`` is the detector's family with the most evidence, ``alarm`` the pair at which it
     fired (negative if that was before the first), None if it has not; ``onset`` is from that alarm.
-    ``held``: how many of the pairs came after the last alert had ended.
+    ``held``: how many of the pairs came after the last alert had ended. ``clock`` is that of their
+    reference where it is wrong.
     """
 
     pairs: Columns
@@ -69,6 +78,28 @@ class Asked(NamedTuple):
     onset: Onset | None = None
     rules: SeriesRules = SeriesRules()
     held: int = PAIRS_MAX
+    clock: Clock | None = None
+
+    def by_one_clock(self) -> Asked:
+        """Return the pairs with the references that were measured at the time of the readings."""
+        if self.clock is None:
+            return self
+        every, late = np.arange(self.pairs.value.size), abs(self.clock.late)
+        before, since = np.split(every, [int(np.searchsorted(self.pairs.time, self.clock.since))])
+        own, other = since[late:], since[: max(since.size - late, 0)]
+        if self.clock.late < 0:
+            own, other = other, own
+        rows, of = np.append(before, own), np.append(before, other)
+        if not rows.size:
+            return self
+        pairs, right = (self.pairs.select(each, np.zeros(1, np.int64)) for each in (rows, of))
+        pairs = replace(pairs, reference=right.reference, u_ref=right.u_ref, stated_crps=None)
+        alarm, held = self.alarm, self.held
+        if alarm is not None and alarm >= 0:
+            alarm = min(int(np.searchsorted(rows, alarm)), rows.size - 1)
+        if held < every.size:
+            held = max(int((rows >= every.size - held).sum()), 1)
+        return self._replace(pairs=pairs, alarm=alarm, held=held, clock=None)
 
 
 class CalmPairs(NamedTuple):
@@ -94,6 +125,7 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
     While no alert fires, it is what all pairs since the last alert show. While one fires, it is
     what the newest pairs show, or all pairs of the incident where these are alike or not clear.
     """
+    asked = [each.by_one_clock() for each in asked]
     calm = [each for each in asked if each.alarm is None]
     last = [last_pairs(each.pairs, each.rules) for each in calm]
     whole = calm_pairs(last, [each.held for each in calm])
@@ -186,6 +218,7 @@ class FaultReports:
         self._voided_rows: set[int] = set()  # of them, those not judged again yet
         self._waiting: dict[int, None] = {}
         self._new: dict[int, None] = {}
+        self._clocks: Mapping[int, Clock] = {}
 
     def get(self, row: int) -> FaultReport | None:
         """Return the report on a series, None if it has none."""
@@ -239,6 +272,14 @@ class FaultReports:
                 self._new[row] = None
             elif row not in self._new:
                 self._waiting[row] = None
+
+    def follow_clocks(self, clocks: Mapping[int, Clock]) -> None:
+        """Take the wrong clocks of references by series; a change makes a report out of date."""
+        differ = {row for row, _ in clocks.items() ^ self._clocks.items()}
+        for row in sorted(differ & self._known.keys()):
+            self._waiting.pop(row, None)
+            self._new[row] = None
+        self._clocks = clocks
 
     def steps(
         self,
@@ -298,7 +339,9 @@ class FaultReports:
             one = windows.take(np.array([at]))
             alarm = one.value.size - 1 - int(since[at]) if since[at] >= 0 else None
             family = FAMILIES[int(leading[at])]
-            asked[row] = Asked(one, family, alarm, None, rules[row], int(held[at]))
+            asked[row] = Asked(
+                *(one, family, alarm, None, rules[row], int(held[at])), self._clocks.get(row)
+            )
         fresh = dict(zip(asked, own_pairs(detector, series, since), strict=True))
         self._remember(asked, dict(zip(asked, raised_by, strict=True)), fresh, columns_of)
         of_all = [each._replace(onset=self._onsets.get(row)) for row, each in asked.items()]

@@ -14,8 +14,9 @@ error subtracted within a round, and the same detector reads it. Few sensors can
 reference: at least five must meet it, the tenth that leans most is left out, and the rest must
 still reach the verdict. The error that the sensors of a round share (``common_errors``) reveals a
 reference that is noisy, stands still or has a gain, and clears the sensors that agree with each
-other. An alert outlives its cause by some pairs: alerts left over from a reference that is right
-again are still blamed on it (``former_suspicions``).
+other. A lag that they share is that of its clock (``late_clocks``), without which each sensor is
+then judged. An alert outlives its cause by some pairs: alerts left over from a reference that is
+right again are still blamed on it (``former_suspicions``).
 
 ``due_dates`` says when each series leaves its tolerance and where a reference would tell most, from
 the movements that ``offset_walks`` learns from all sensors of a quantity; only where settings ask.

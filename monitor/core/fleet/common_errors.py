@@ -16,7 +16,7 @@ import numpy as np
 
 from monitor.core.model import Float, Int
 
-Kind = Literal["offset", "noise", "stuck", "gain"]
+Kind = Literal["offset", "noise", "stuck", "gain", "lag"]
 
 _SEEN: Final = 3  # sensors that a round needs for a common error
 _AS_SEEN: Final = 4.0  # pairs that the u shown by the other sensors counts as
@@ -177,15 +177,17 @@ def _inflation(z: Float, series: Int) -> float:
 
 
 class Nature(NamedTuple):
-    """The fault of a reference: an offset, or noise, a standstill, a gain of this ``size``.
+    """The fault of a reference: an offset, or noise, a standstill, a gain, a lag of this ``size``.
 
-    The size is the standard deviation of its errors, the value it stands at, or its gain; NaN for
-    an offset. ``stated`` is the standard deviation that it states.
+    The size is the standard deviation of its errors, the value it stands at, its gain, or by how
+    many seconds its clock is late (``pairs`` of each sensor; ahead if negative); NaN for an offset.
+    ``stated`` is the standard deviation that it states.
     """
 
     kind: Kind
     size: float = np.nan
     stated: float = np.nan
+    pairs: int = 0
 
 
 def nature(rounds: Rounds, since: float) -> Nature:

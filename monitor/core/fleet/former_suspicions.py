@@ -17,7 +17,8 @@ from typing import Final
 import numpy as np
 
 from monitor.core.fleet.common_errors import Meetings, among_peers, as_shown, rounds_of
-from monitor.core.fleet.suspect_references import PAIRS, Suspicion, suspicion
+from monitor.core.fleet.late_clocks import late_clock
+from monitor.core.fleet.suspect_references import PAIRS, PAIRS_MOST, Suspicion, suspicion
 from monitor.core.model import Float
 from monitor.core.pairing.series_rules import Systematic
 
@@ -40,7 +41,9 @@ def former_suspicion(pairs: Meetings, patience: float, systematic: Systematic) -
     last = int(np.flatnonzero(rounds.of_pair == end)[-1])
     before, after = np.arange(last + 1), np.arange(last + 1, stated.size)
     then = pairs._replace(u=stated).where(before[-PAIRS:])
-    doubt = suspicion(then, patience, systematic)
+    doubt = late_clock(pairs._replace(u=stated).where(before)) or suspicion(
+        then, patience, systematic
+    )
     if doubt is None:
         return None
     was, since = (
@@ -63,7 +66,10 @@ def suspicions_over(pairs: Meetings, patience: float, systematic: Systematic) ->
     suspicions = []
     for begin, end in _stretches(rounds.z):
         last = int(np.flatnonzero(rounds.of_pair == end)[-1])
-        one = suspicion(pairs.where(np.arange(last + 1)[-PAIRS:]), patience, systematic)
+        then = np.arange(last + 1)
+        one = late_clock(pairs.where(then[-PAIRS_MOST:])) or suspicion(
+            pairs.where(then[-PAIRS:]), patience, systematic
+        )
         if one is not None:
             until = float(rounds.time[end]) if end < rounds.time.size - 1 else np.inf
             suspicions.append(one._replace(since=float(rounds.time[begin]), until=until))

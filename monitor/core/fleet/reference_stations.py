@@ -18,10 +18,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.columns import Columns
+from monitor.core.diagnosis.fault_reports import Clock
 from monitor.core.fleet.former_suspicions import former_suspicion
+from monitor.core.fleet.late_clocks import late_clock
 from monitor.core.fleet.suspect_references import (
     MEETING,
     PAIRS,
+    PAIRS_MOST,
     SENSORS_MIN,
     Suspect,
     Suspicion,
@@ -36,9 +39,8 @@ from monitor.core.verdict import Estimate
 
 _BUFFERS_AT_ONCE: Final = 8192
 _TAIL_MIN: Final = 8  # least number of last pairs of each series that are looked at
-# Most of the last pairs of each series, and of all, that show whether a reference was wrong.
+# Most of the last pairs of each series that show whether a reference was wrong, or its clock is.
 _FORMER: Final = 96
-_FORMER_PAIRS: Final = 16_384
 
 ReferenceBuffers = Mapping[tuple[str, str, str], ReferenceBuffer]
 # (series, last pairs of each) -> (those that have any, starts, rows)
@@ -202,6 +204,12 @@ class ReferenceStations:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, str], Suspect] = {}
+        self._alone: dict[tuple[str, str, str], list[int]] = {}
+
+    def clocks(self) -> dict[int, Clock]:
+        """Return the clock of the only reference of a series where that is wrong now."""
+        now = {key: each.clock for key, each in self._found.items() if np.isinf(each.until)}
+        return {row: one for key, one in now.items() if one for row in self._alone[key]}
 
     def suspects(self) -> tuple[Suspect, ...]:
         """Return the references that look wrong, and the errors that their sensors share."""
@@ -234,12 +242,14 @@ class ReferenceStations:
                 self._found.pop((part.quantity, part.reference, part.unit), None)
                 if suspect is not None:
                     self._found[part.quantity, part.reference, part.unit] = suspect
+                    alone = part.rows[part.alone].tolist()
+                    self._alone[part.quantity, part.reference, part.unit] = alone
                 yield
 
 
 def tail(series: int) -> int:
     """Return how many last pairs each of ``series`` series contributes."""
-    return max(_newest(series), min(_FORMER, _FORMER_PAIRS // series))
+    return max(_newest(series), min(_FORMER, PAIRS_MOST // series))
 
 
 def _newest(series: int) -> int:
@@ -286,10 +296,10 @@ def examined_reference(
         return None
     newest = pairs[pairs["back"] < _newest(series)]
     meetings = met(newest, _rounds(newest) if by_id else newest["measured"])
-    doubt = suspicion(meetings, first.patience, first.systematic)
+    every = met(pairs, _rounds(pairs) if by_id else pairs["measured"], PAIRS_MOST)
+    doubt = late_clock(every) or suspicion(meetings, first.patience, first.systematic)
     if doubt is None:
-        meetings = met(pairs, _rounds(pairs) if by_id else pairs["measured"], _FORMER_PAIRS)
-        doubt = former_suspicion(meetings, first.patience, first.systematic)
+        doubt = former_suspicion(every, first.patience, first.systematic)
     if doubt is None:
         return None
     value, lower, upper = doubt.estimate

@@ -20,6 +20,7 @@ from monitor.core.detector.detector import Detector
 from monitor.core.detector.e_values import FAMILIES
 from monitor.core.detector.lifecycle import FIRING
 from monitor.core.detector.whitening import CLIP, learnt_from
+from monitor.core.diagnosis.fault_reports import Clock
 from monitor.core.fleet.common_errors import (
     FEW,
     Kind,
@@ -31,18 +32,26 @@ from monitor.core.fleet.common_errors import (
     nature,
     rounds_of,
 )
-from monitor.core.formatting import TO_THE_MINUTE, amount, date_time
+from monitor.core.formatting import TO_THE_MINUTE, amount, date_time, duration
 from monitor.core.model import Float, Int, Records
 from monitor.core.pairing.series_rules import MOST_SYSTEMATIC, Systematic
 from monitor.core.verdict.pairs import inflation, inflation_of_squares
 from monitor.core.verdict.rows import TO_SD
 from monitor.core.verdict.verdict import LEVEL, Estimate
 from monitor.core.verdict.weights import usual_us
-from monitor.core.verdict.words import STUCK_DIGITS, direction, estimated, three_digits, with_unit
+from monitor.core.verdict.words import (
+    STUCK_DIGITS,
+    counted,
+    direction,
+    estimated,
+    three_digits,
+    with_unit,
+)
 
 SENSORS_MIN: Final = 5
 SHORTEST: Final = 3  # rounds that a departure must last to count
 PAIRS: Final = 1024  # last pairs of a reference that are looked at
+PAIRS_MOST: Final = 16_384  # the same for what it was, and for its clock
 LEFT_OUT: Final = 0.1  # share of the sensors left out, plus one sensor
 _SURE: Final = 0.995  # level of the interval of the sensors' median that must exclude 0
 _MEDIAN: Final = 1.2533  # standard error of a median over that of a mean, normal
@@ -60,8 +69,9 @@ class Suspect(NamedTuple):
 
     Of the ``sensors`` that met it since ``since`` (s UTC), ``agree`` disagree with it the same way.
     ``rows`` are all series that it is a reference of; a reference without a name is "". ``nature``
-    says whether it is off, noisy, stands still or has a gain; ``cleared`` are the rows that are
-    right among the others. ``until`` (s UTC) is finite for a reference that no longer looks wrong.
+    says whether it is off, noisy, stands still, has a gain or a wrong clock; ``cleared`` are the
+    rows that are right among the others. ``until`` (s UTC) is finite for a reference that no longer
+    looks wrong.
     ``whose`` the common error is by what is declared: one of the sensors accuses no reference.
     """
 
@@ -77,6 +87,11 @@ class Suspect(NamedTuple):
     cleared: tuple[int, ...] = ()
     until: float = np.inf
     whose: Whose = ""
+
+    @property
+    def clock(self) -> Clock | None:
+        """Return its clock, None where that is right."""
+        return Clock(self.nature.pairs, self.since) if self.nature.pairs else None
 
     @property
     def sentence(self) -> str:
@@ -108,11 +123,19 @@ class Suspect(NamedTuple):
             size, between = estimated(self.estimate.unsigned)
             way = direction(self.estimate.value, self.unit)
             claim = f"{'read' if is_over else 'reads'} {with_unit(size, self.unit)} {way}{between}"
+        if self.nature.kind == "lag":
+            claim = f"{'had' if is_over else 'has'} a clock {_clock(self.nature)}"
         others = f"{self.agree} of the {self.sensors} sensors that met it"
         if self.whose:
             return f"{claim}, {when}: {others} {'agreed' if is_over else 'agree'} with each other"
         shares = "shared a fault" if is_over else f"share a fault: {_TODO}"
         return f"either {claim}, {when}, or {others} {shares}"
+
+
+def _clock(of: Nature) -> str:
+    """Return "20 s late (2 pairs)"."""
+    way = "late" if of.pairs > 0 else "ahead"
+    return f"{duration(of.size)} {way} ({counted(abs(of.pairs))})"
 
 
 _TODO: Final = "compare one of them with another reference"

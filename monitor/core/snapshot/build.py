@@ -150,12 +150,6 @@ class SnapshotBuilder:
             stats.refresh_arrivals(np.setdiff1d(others, since))
             changed = np.union1d(changed, since)
             yield
-        judged = yield from self.reports.steps(
-            sources.columns_of, sources.detector, sources.rules, judged_most, sources.disturbed
-        )
-        for rows in portions(judged.tolist(), _REFERENCES_AT_ONCE):
-            stats.follow_reports(np.array(rows))
-            yield
         yield from self._stations.steps(
             np.concatenate(present),
             sources.pairing.reference_buffers,
@@ -163,6 +157,13 @@ class SnapshotBuilder:
             sources.columns_of.columns,
             self._told,
         )
+        self.reports.follow_clocks(self._stations.clocks())
+        judged = yield from self.reports.steps(
+            sources.columns_of, sources.detector, sources.rules, judged_most, sources.disturbed
+        )
+        for rows in portions(judged.tolist(), _REFERENCES_AT_ONCE):
+            stats.follow_reports(np.array(rows))
+            yield
         shown = yield from stats.shown(len(names))
         suspects, former = self._stations.suspects(), self._stations.former()
         reports = self.reports.known()

@@ -325,7 +325,8 @@ def excused(
 ) -> Bool:
     """Return which firing series are explained by a reference that is suspect, or was.
 
-    They are right among the other sensors, or have the reference's offset with opposite sign.
+    They are right among the other sensors, have the reference's offset with opposite sign, or
+    nothing but the lag of its clock.
     """
     is_excused = np.zeros(firing.size, np.bool_)
     for each in (*former, *suspects):
@@ -335,7 +336,17 @@ def excused(
             own = reports.get(row)
             if own is not None and FAULTS[own.alert].mirrors:
                 is_excused[row] |= explains(each.estimate, own.verdict.size)
+        for row in each.rows if each.clock else ():
+            own = reports.get(row)
+            is_excused[row] |= own is None or _is_only_late(own)
     return is_excused & firing
+
+
+def _is_only_late(report: FaultReport) -> bool:
+    verdict = report.verdict
+    if verdict.fault == "lag":
+        return not verdict.level.is_beyond(verdict.explained)
+    return verdict.state != FAULT
 
 
 def explains(reference: Estimate, sensor: Estimate) -> bool:

@@ -65,7 +65,7 @@ def corrections(recorded: Recorded, level: float) -> list[CorrectedSeries]:
     spans: dict[int, list[AlertSpan]] = defaultdict(list)
     for each in alert_spans(recorded):
         row = each.began.series
-        if explaining(wrong.get(row, []), each.began.time) is None:
+        if explaining(wrong.get(row, []), row, each.began.time) is None:
             spans[row].append(each)
     series = []
     for row, name in enumerate(recorded.names):
