@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 
 from monitor.core.columns import Columns
 from monitor.core.fleet.former_suspicions import suspicions_over
@@ -32,7 +33,8 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
     series = recorded.pairs["series"].astype(np.int64)
     units, of_unit = np.unique([each.unit for each in recorded.names], return_inverse=True)
     rounds = np.unique(events_of(recorded), return_inverse=True)[1] * units.size + of_unit[series]
-    of = _shared_by(series, rounds, len(recorded.names))
+    times = np.unique(windows.time, return_inverse=True)[1]
+    of = _shared_by(series, rounds, times, len(recorded.names))
     for group in np.flatnonzero(np.bincount(of) >= SENSORS_MIN).tolist():
         rows = np.flatnonzero(of == group)
         quantity, unit = recorded.names[rows[0]].quantity, recorded.names[rows[0]].unit
@@ -86,15 +88,28 @@ def _suspicions(
     return suspicions_over(meetings, rules.patience, rules.systematic)
 
 
-def _shared_by(series: Int, rounds: Int, count: int) -> Int:
-    """Return for each series the first one with shared measurements, directly or indirectly."""
-    _, rounds = np.unique(rounds, return_inverse=True)
-    label = np.arange(count)
-    while True:
-        least = np.full(int(rounds.max()) + 1, count)
-        np.minimum.at(least, rounds, label[series])
-        now = label.copy()
-        np.minimum.at(now, series, least[rounds])
-        if (now == label).all():
-            return label
-        label = now
+def _shared_by(series: Int, rounds: Int, times: Int, count: int) -> Int:
+    """Return for each series which reference it has, directly or through other series.
+
+    Two series have one reference if more than half of the pairs that they have at the same time are
+    of the same round: two stations may agree in a number now and then.
+    """
+    order = np.lexsort((series, rounds))
+    is_met = (np.diff(rounds[order]) == 0) & (np.diff(series[order]) != 0)
+    one, other = (series[order[at:][: is_met.size]][is_met] for at in (0, 1))
+    one, other = np.unique(np.stack([one, other]), axis=1)
+    same_round, same_time = (_in_common(series, of, one, other, count) for of in (rounds, times))
+    some = 2 * same_round > same_time
+    edges = scipy.sparse.coo_array(
+        (np.ones(int(some.sum())), (one[some], other[some])), shape=(count, count)
+    )
+    return np.asarray(scipy.sparse.csgraph.connected_components(edges, directed=False)[1])
+
+
+def _in_common(series: Int, of: Int, one: Int, other: Int, count: int) -> Int:
+    """Return in how many rounds or times two series have pairs, for each two."""
+    numbers = np.unique(of, return_inverse=True)[1]
+    shape = (count, int(numbers.max()) + 1)
+    has = scipy.sparse.csr_array((np.ones(series.size, np.int64), (series, numbers)), shape=shape)
+    has.data[:] = 1
+    return np.asarray((has[one] * has[other]).sum(axis=1))

@@ -168,6 +168,29 @@ def test_sensors_with_references_of_their_own_share_none(tmp_path):
     assert Scored(read(path, SeriesRules(level=0.9)), 0.9).wrong == {}
 
 
+def test_two_stations_that_agree_once_are_two(tmp_path):
+    """Five sensors each: together they could accuse what neither of them meets alone."""
+    value, right = world("", 3, SENSORS, ROUNDS)
+    other = right + 20.0 * (np.arange(ROUNDS) != 7)  # what the second one says at that time
+    path = tmp_path / "pairs.csv"
+    with path.open("w", newline="", encoding="utf-8") as out:
+        rows = csv.writer(out)
+        rows.writerow(["time", "sensor", "value", "sigma", "reference", "reference_sigma"])
+        for at, one in enumerate(right):
+            time = datetime.fromtimestamp(START + HOUR * at, UTC).isoformat()
+            off = 3.0 * (at >= ONSET)
+            for i, each in enumerate(value[at]):
+                second = i >= SENSORS // 2
+                reference = (other if second else right)[at]
+                shown = float(each - one + reference) + off * second
+                rows.writerow([time, f"s{i:02}", shown, 1.0, float(reference), 0.2])
+    found = Scored(read(path, SeriesRules(level=0.9)), 0.9)
+
+    names = found.recorded.names
+    assert {int(names[row].sensor[1:]) for row in found.wrong} <= {*range(SENSORS // 2, SENSORS)}
+    assert {each.sensors for of in found.wrong.values() for each in of} == {SENSORS // 2}
+
+
 def test_references_of_two_units_are_apart_though_they_share_a_number(tmp_path):
     value, reference = world("offset", 3, SENSORS, ROUNDS)
     path = tmp_path / "pairs.csv"
