@@ -28,7 +28,7 @@ from monitor.alerts.transition import FIRING, Transition, links, rule_name, seve
 from monitor.alerts.webhook_settings import PLAIN_HTTP, header_value, is_private, plain_url
 from monitor.core.formatting import instant
 from monitor.core.setting import Check, Contradiction, File, Variable
-from monitor.core.verdict import many_of
+from monitor.core.verdict import REFERENCE_SUSPECT, many_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,6 +128,7 @@ def alert_of(of: Transition, now: float, public_url: str = "") -> dict[str, Any]
         "alertname": rule_name(of.alert),
         "sensor": of.sensor,
         "quantity": of.quantity,
+        "unit": of.unit if of.alert == REFERENCE_SUSPECT else "",  # one in each may be suspect
         "fault": of.alert,
         "group": of.group,
         "site": of.site,

@@ -149,6 +149,20 @@ def test_an_alert_that_is_taken_back_or_no_longer_known_ends(start, receiver, mo
     assert [status for status, *_ in notified(receiver)] == ["firing", "resolved"]
 
 
+def test_a_reference_that_is_suspect_in_two_units_at_once_has_an_alert_in_each(start, alertmanager):
+    units = ("%", "g/m3")
+    current = [
+        transition(at, sensor="S3", quantity="rh", unit=unit, alert="reference_suspect")
+        for at, unit in enumerate(units, start=1)
+    ]
+    start(current)
+    until("both are there", lambda: len(alertmanager.alerts()) == 2)
+    current[0] = ended(current[0])
+    until("one ended", lambda: len(alertmanager.alerts()) == 1)
+
+    assert [each["labels"]["unit"] for each in alertmanager.alerts()] == ["g/m3"]
+
+
 def test_a_restart_of_either_side_tells_nothing_twice_and_loses_nothing(
     alertmanager, start, receiver
 ):
