@@ -9,6 +9,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,15 @@ def test_services_of_compose_are_read_only_pinned_and_open_to_this_machine_alone
         assert name == "monitor" or re.search(r":v?\d+\.\d+\.\d+$", service["image"])
         outside = [port for port in service["ports"] if not port.startswith("127.0.0.1:")]
         assert outside == (["8883:8883"] if name == "mosquitto" else [])
+
+
+def test_images_of_compose_are_still_supported():
+    """Else: take a supported version, and its date."""
+    pins = re.findall(r"image: \S+:\S+(.*)", COMPOSE.read_text(encoding="utf-8"))
+    dates = [re.fullmatch(r" # (?:supported until|review by) (\S+)", text)[1] for text in pins]
+
+    assert len(dates) == len(compose()["services"]) - 1  # our own image has no version
+    assert datetime.now(UTC).date() < min(map(date.fromisoformat, dates))
 
 
 def test_services_of_compose_find_each_other():
