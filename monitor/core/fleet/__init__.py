@@ -16,7 +16,8 @@ still reach the verdict. The error that the sensors of a round share (``common_e
 reference that is noisy, stands still or has a gain, and clears the sensors that agree with each
 other. A lag that they share is that of its clock (``late_clocks``), without which each sensor is
 then judged. An alert outlives its cause by some pairs: alerts left over from a reference that is
-right again are still blamed on it (``former_suspicions``).
+right again are still blamed on it (``former_suspicions``). Where most sensors of a group overstate
+the u of their means of readings, a setting is asked about, not each sensor (``averaged_errors``).
 
 ``due_dates`` says when each series leaves its tolerance and where a reference would tell most, from
 the movements that ``offset_walks`` learns from all sensors of a quantity; only where settings ask.

@@ -16,9 +16,11 @@ from monitor.core.detector.lifecycle import FIRING, PENDING
 from monitor.core.detector.thresholds import Judged, Threshold, Thresholds
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet import call_out
+from monitor.core.fleet.averaged_errors import Averaged, averaged_errors
 from monitor.core.fleet.call_out import FleetRules
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import NAN, Bool, Float, Int
+from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import ASSUMED, OF_VERDICTS
@@ -54,6 +56,7 @@ from monitor.core.verdict import (
 _SAME_SIZE: Final = 2.0  # a reference explains an offset up to this many times its own
 _LIMITS: Final = ("stale_after_seconds", "reference_stale_seconds", "rejected_share")
 _FAULT_NUMBERS: Final = {fault: at for at, fault in enumerate(FAULTS)}
+_ZMS_UPPER: Final = "calibration_zms_upper"
 _TOLD: Final = (BLURRED, ASSUMED.name)  # statistics that sentences depend on
 _NO_FAULT: Final = -1
 _NOBODY: Final = np.zeros(0, np.bool_)
@@ -84,6 +87,7 @@ class SeriesStates:
         self.thresholds: Final = Thresholds(thresholds)
         self._limits: Final = {name: np.zeros(0) for name in _LIMITS}
         self._profiles: tuple[Profile, ...] = ()
+        self._means: Bool = np.zeros(0, dtype=np.bool_)  # pairs are means of errors alike
         self._sentences: Final = SeriesTexts()
         self._advice: Final = SeriesTexts()
         self._states: Final = SeriesTexts()
@@ -121,10 +125,15 @@ class SeriesStates:
         firing = shown.states == FIRING
         suspects = tuple(each for each in now.suspects if each.whose != "sensors")
         explained = excused(suspects, now.former, now.reports, firing)
+        averaged = self._averaged(now)
         users = explained.copy()
         users[[row for each in suspects for row in each.rows]] = True
         yield from self._advise(now, changed, explained)
-        alerts = self._alerts(now, age, explained, users)
+        held = explained.copy()
+        for each in averaged:
+            firing_rows = [row for row in each.rows if firing[row]]
+            held[firing_rows[1:]] = True
+        alerts = self._alerts(now, age, held, users)
         faulty = np.logical_or.reduce([alerts[fault] for fault in FAULTS])
         withdrawn = silent | (age == LOST)
         yield
@@ -142,7 +151,7 @@ class SeriesStates:
         yield from self._word(
             now,
             state_codes(_judged_states(now), shown.pairs, silent, age),
-            _circumstances(now, age != COMPARED, alerts[REJECTED_SHARE], beyond),
+            _circumstances(now, age != COMPARED, alerts[REJECTED_SHARE], beyond, averaged),
             changed,
         )
         return Snapshot(
@@ -179,6 +188,7 @@ class SeriesStates:
     def _take_rules(self, rules: Sequence[SeriesRules]) -> Steps[None]:
         for new in portions(rules[len(self._profiles) :], _SERIES_AT_ONCE):
             self._profiles += tuple(each.profile for each in new)
+            self._means = np.append(self._means, [_of_means(each) for each in new])
             for name, column in self._limits.items():
                 more = np.array([getattr(each, name) for each in new], dtype=np.float64)
                 self._limits[name] = np.append(column, more)
@@ -203,6 +213,18 @@ class SeriesStates:
             self._faults[part] = faults
             self._is_told = True
             yield
+
+    def _averaged(self, now: StatesInput) -> list[Averaged]:
+        """Return the groups that overstate u because their readings' errors average out."""
+        faults = self._faults == _FAULT_NUMBERS["overstated"]
+        if not (faults & self._means).any():
+            return []
+        paired = self._means & (now.shown.window_pairs > 0)
+        named = [(each.group, each.quantity, each.unit) for each in now.names]
+        numbers = {name: at for at, name in enumerate(dict.fromkeys(named))}
+        groups = np.where(paired, [numbers[name] for name in named], -1)
+        smaller = now.shown.statistics.get(_ZMS_UPPER, np.full(groups.size, NAN)) < 1.0
+        return averaged_errors(groups, smaller, faults)
 
     def _published(self, of_windows: Mapping[str, Float], now: float) -> Mapping[str, Float]:
         """Return statistics of windows and numbers of verdicts; the previous ones if unchanged."""
@@ -274,6 +296,11 @@ class SeriesStates:
         self._codes, self._about = codes, about
 
 
+def _of_means(rules: SeriesRules) -> bool:
+    """Return whether pairs are means of readings whose errors are taken to go together."""
+    return PAIRING_RULES[rules.pairing.mode].is_of_several and rules.pairing.correlation > 0.0
+
+
 def _judged_states(now: StatesInput) -> Int:
     """Return the states of alerts, pending too where the pairs show a fault already."""
     faulty = [row for row, each in now.reports.items() if each.verdict.state == FAULT]
@@ -298,9 +325,16 @@ def _numbers(verdict: Verdict) -> dict[str, float]:
 
 
 def _circumstances(
-    now: StatesInput, uncompared: Bool, rejected: Bool, beyond: Mapping[str, Bool]
+    now: StatesInput,
+    uncompared: Bool,
+    rejected: Bool,
+    beyond: Mapping[str, Bool],
+    averaged: Sequence[Averaged],
 ) -> CircumstanceColumns:
     suspicion: dict[int, str] = {}
+    for group in averaged:
+        name = now.names[group.rows[0]].group
+        suspicion |= dict.fromkeys(group.rows, group.sentence(name))
     for each in now.former:
         left = [row for row in each.cleared if now.shown.states[row] == FIRING]
         suspicion |= dict.fromkeys(left, each.sentence)
