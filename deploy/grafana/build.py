@@ -16,6 +16,7 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 from parts import (
     SERIES,
     AnyPanel,
+    Mark,
     Query,
     Step,
     Text,
@@ -37,6 +38,9 @@ GOOD_AT_1: Final = (Step(None, "red"), Step(1.0, "green"))
 
 JOB: Final = variable("job", "Job", "monitor_build_info")
 INSTANCE: Final = variable("instance", "Daemon", 'monitor_build_info{job=~"$job"}')
+GROUP: Final = variable(  # all are those without a group too
+    "group", "Group", select("monitor_series_info"), everything=".*"
+)
 QUANTITIES: Final = variable("quantity", "Quantity", select("monitor_series_info"))
 QUANTITY: Final = variable("quantity", "Quantity", select("monitor_series_info"), several=False)
 SENSOR: Final = variable(
@@ -45,8 +49,10 @@ SENSOR: Final = variable(
 
 
 def series(metric: str, *more: str) -> str:
-    """Return a metric of all series of the chosen quantities."""
-    return select(metric, 'quantity=~"$quantity"', *more)
+    """Return a metric of all series of the chosen quantities and groups."""
+    chosen = select(metric, 'quantity=~"$quantity"', *more)
+    own_group = select("monitor_series_info", 'group=~"$group"')
+    return f"({chosen} and on ({SERIES}) {own_group})"
 
 
 def own(metric: str, *more: str) -> str:
@@ -70,6 +76,13 @@ def spread(metric: str) -> list[Query]:
 def column(expression: str, *more: str) -> str:
     """Return an expression as a table's column: without its name, a row a series."""
     return f"max by ({', '.join(('sensor', 'quantity', *more))}) ({expression})"
+
+
+def with_page(expression: str) -> str:
+    """Return an expression with the address of its daemon's pages as label, where it is known."""
+    pages = select("monitor_pages_info")
+    joined = f"{expression} * on (job, instance) group_left (url) {pages}"
+    return f"{joined} or {expression} unless on (job, instance) {pages}"
 
 
 def firing(metric: str) -> str:
@@ -112,8 +125,16 @@ def fleet() -> Dashboard:
         "monitor-fleet",
         "monitor: fleet",
         "Which sensors are not as right as they say, and how the fleet is doing.",
-        [JOB, INSTANCE, QUANTITIES],
+        [JOB, INSTANCE, GROUP, QUANTITIES],
         {"Now": overview, "What fires": [_faulty()], "The fleet": _fleet_statistics()},
+        [
+            Mark(
+                "Alerts that begin",
+                f"sum by (alert) ({active} == 1 unless "
+                f"{select('monitor_alert_active')} offset 1m == 1)",
+                "{{alert}}",
+            )
+        ],
     )
 
 
@@ -134,7 +155,7 @@ def _faulty() -> AnyPanel:
             "that is right about its uncertainty.",
             "short",
         ),
-        Query(column(active, "alert", "unit", "group"), "Fires"),
+        Query(column(with_page(f"({active})"), "alert", "unit", "group", "url"), "Fires"),
         *(Query(column(firing(metric)), name) for name, metric in columns.items()),
     )
 
@@ -192,6 +213,7 @@ def one_series() -> Dashboard:
             "Is it right about its uncertainty?": _series_calibration(),
             "What the verdict rests on": _series_evidence(),
         },
+        [Mark("Alerts", f"{own('monitor_alert_active')} == 1", "{{alert}}")],
     )
 
 
@@ -343,7 +365,6 @@ def ranking() -> Dashboard:
         "Information": "monitor_ucc_partial_gain_ratio",
         "Factor": "monitor_ucc_scale_optimal",
         "Availability": "monitor_availability_ratio",
-        "Pairs": "monitor_window_pairs",
     }
     first = [
         bars(
@@ -373,13 +394,14 @@ def ranking() -> Dashboard:
             "sensors that saw the same. Click a column header to sort.",
             "short",
         ),
+        Query(column(with_page(series("monitor_window_pairs")), "url"), "Pairs"),
         *(Query(column(series(metric)), name) for name, metric in columns.items()),
     )
     return assembled(
         "monitor-ranking",
         "monitor: ranking",
         "The sensors of one quantity, side by side.",
-        [JOB, INSTANCE, QUANTITY],
+        [JOB, INSTANCE, GROUP, QUANTITY],
         {"Outermost": first, "All": [last]},
     )
 
@@ -398,6 +420,13 @@ def daemon() -> Dashboard:
             "Alert delivery": _daemon_sinks(),
             "Machine": _daemon_machine(),
         },
+        [
+            Mark(
+                "Alerts",
+                select("ALERTS", 'alertname=~"Monitor.*"', 'alertstate="firing"'),
+                "{{alertname}}",
+            )
+        ],
     )
 
 

@@ -27,6 +27,11 @@ STATE_COLOURS: Final = {
     "unknown": "blue",
     "stale": "purple",
 }
+NAMED: Final = ("sensor", "quantity")
+# The daemon's own page of a row; its address is a column, empty where http.public_url is not set.
+DAEMON_PAGE: Final = "/".join(
+    ("${__value.raw}", "series", *(f"${{__data.fields.{of}:percentencode}}" for of in NAMED))
+)
 SERIES_PAGE: Final = (
     "/d/monitor-series?var-sensor=${__data.fields.sensor:percentencode}"
     "&var-quantity=${__data.fields.quantity:percentencode}&${datasource:queryparam}&${__url_time_range}"
@@ -50,6 +55,22 @@ class Step(NamedTuple):
 
 AnyPanel = timeseries.Panel | stat.Panel | bargauge.Panel | table.Panel
 Panel = TypeVar("Panel", timeseries.Panel, stat.Panel, bargauge.Panel, table.Panel)
+
+
+class Mark(models.AnnotationQuery):
+    """Marks in all plots over time while an expression has a value; with what the SDK leaves out.
+
+    It marks the times at which it is asked, every minute, and joins those that follow each other.
+    """
+
+    def __init__(self, name: str, expression: str, title: str) -> None:
+        super().__init__(name, SOURCE, icon_color="red", expr=expression)
+        self._title: Final = title
+
+    def to_json(self) -> dict[str, object]:
+        """Return what Grafana reads."""
+        texts = {"titleFormat": self._title, "textFormat": "", "tagKeys": "", "step": "60s"}
+        return {**super().to_json(), **texts}
 
 
 class Text(NamedTuple):
@@ -157,6 +178,9 @@ def rows(text: Text, *queries: Query) -> AnyPanel:
         panel.with_transformation(models.DataTransformerConfig(id_val=name, options=options))
     link = {"title": "This series", "url": SERIES_PAGE}
     panel.override_by_name("sensor", [models.DynamicConfigValue("links", [link])])
+    page = {"title": "Its page at the daemon", "url": DAEMON_PAGE, "targetBlank": True}
+    shown = {"displayName": "Page at the daemon", "links": [page]}
+    panel.override_by_name("url", [models.DynamicConfigValue(*each) for each in shown.items()])
     return _framed(panel, text, _WIDTH, 12)
 
 
@@ -166,6 +190,7 @@ def assembled(
     description: str,
     variables: Sequence[Builder[models.VariableModel]],
     sections: Mapping[str, Sequence[AnyPanel]],
+    marks: Sequence[Mark] = (),
 ) -> models.Dashboard:
     """Return a dashboard of titled rows of panels."""
     built = (
@@ -193,13 +218,18 @@ def assembled(
         built.with_row(dashboard.Row(name).id(next(numbers)))
         for panel in panels:
             built.with_panel(panel.id(next(numbers)))
-    return built.build()
+    whole = built.build()
+    whole.annotations = models.AnnotationContainer([*marks])
+    return whole
 
 
 def variable(
-    name: str, label: str, metric: str, *, several: bool = True
+    name: str, label: str, metric: str, *, several: bool = True, everything: str = ""
 ) -> Builder[models.VariableModel]:
-    """Return a variable whose values are those of a label of the same name."""
+    """Return a variable whose values are those of a label of the same name.
+
+    All are those that the query lists, not those that Prometheus has, or what ``everything`` says.
+    """
     query = (
         dashboard.QueryVariable(name)
         .label(label)
@@ -211,8 +241,9 @@ def variable(
         .include_all(several)
     )
     if several:
-        everything = models.VariableOption(selected=True, text="All", value="$__all")
-        query.current(everything)  # all that the query lists, not all that Prometheus has
+        query.current(models.VariableOption(selected=True, text="All", value="$__all"))
+    if everything:
+        query.all_value(everything)
     return query
 
 

@@ -8,11 +8,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import promql_parser
 import pytest
 import yaml
 
+from monitor.core.formatting import series_path
 from monitor.extensions import all_extensions, hooks
 from monitor.http.metrics import METRICS, OTHERS, STATES
 from monitor.http.process_metrics import ProcessMetrics
@@ -22,7 +24,7 @@ from tests.deploy.installation import DEPLOY, run
 
 GRAFANA = DEPLOY / "grafana"
 FILES = sorted((GRAFANA / "dashboards").glob("*.json"))
-TARGET = re.compile(r"up|process_[a-z_]+")
+TARGET = re.compile(r"up|process_[a-z_]+|ALERTS")
 
 
 def document(file: Path) -> dict:
@@ -35,6 +37,7 @@ def panels(file: Path) -> Iterator[dict]:
 
 def expressions(file: Path) -> Iterator[str]:
     yield from (target["expr"] for panel in panels(file) for target in panel["targets"])
+    yield from (mark["expr"] for mark in document(file)["annotations"]["list"])
 
 
 PANELS = [
@@ -48,7 +51,7 @@ dashboards = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def metrics() -> set[str]:
     """Return the names on the metrics page of a daemon that has everything to show."""
     of_extensions = [family for of in hooks(all_extensions(), "families") for family in of]
-    figures = Figures(tls_not_after=1.0, of_extensions=of_extensions)
+    figures = Figures(tls_not_after=1.0, public_url="http://h", of_extensions=of_extensions)
     page = (render(families(figures)) + ProcessMetrics().render()).decode()
     added = {name for metrics in hooks(all_extensions(), "metrics") for name in metrics}
     return {*METRICS, *OTHERS, *added, *re.findall(r"^# TYPE (\S+)", page, re.MULTILINE)}
@@ -96,7 +99,7 @@ def test_the_columns_of_a_table_can_be_merged_into_rows(panel):
 def test_every_metric_exists_and_is_of_the_chosen_daemons(file):
     known = metrics()
     for expression in expressions(file):
-        selected = re.findall(r"\b((?:monitor|process|up)\w*)(\{[^}]*\})?", expression)
+        selected = re.findall(r"\b((?:monitor|process|up|ALERTS)\w*)(\{[^}]*\})?", expression)
         assert selected
         for name, matchers in selected:
             assert name.removesuffix("_total") in known or name in known or TARGET.fullmatch(name)
@@ -110,6 +113,51 @@ def test_counters_are_looked_at_over_the_interval_that_grafana_knows(file):
         ranges = re.findall(r"\[([^\]]*)\]", expression)
         assert set(ranges) <= {"$__rate_interval"}
         assert len(ranges) == len(re.findall(r"\brate\(", expression))
+
+
+@pytest.mark.parametrize("panel", [panel for panel in PANELS if panel.values[0]["type"] == "table"])
+def test_a_row_of_a_table_links_to_its_page_at_the_daemon(panel):
+    """As Grafana fills in links; the address is a label of the first query."""
+    (own,) = (
+        each["properties"]
+        for each in panel["fieldConfig"]["overrides"]
+        if each["matcher"] == {"id": "byName", "options": "url"}
+    )
+    (link,) = next(each["value"] for each in own if each["id"] == "links")
+    names = {"sensor": "Waage 3 \N{GREEK SMALL LETTER MU}/", "quantity": "m/s"}
+    filled = link["url"].replace("${__value.raw}", "https://monitor.example")
+    for field, text in names.items():
+        filled = filled.replace(f"${{__data.fields.{field}:percentencode}}", quote(text, safe=""))
+
+    assert filled == f"https://monitor.example{series_path(*names.values())}"
+    first = promql_parser.parse(panel["targets"][0]["expr"].replace("$", ""))
+    assert "url" in first.modifier.labels
+
+
+def test_plots_over_time_are_marked_with_alerts():
+    marks = {file.stem: document(file)["annotations"]["list"] for file in FILES}
+
+    assert {name: len(of) for name, of in marks.items()} == {
+        "monitor-daemon": 1,
+        "monitor-fleet": 1,
+        "monitor-series": 1,
+        "monitor-ranking": 0,  # has no plot over time
+    }
+    for mark in (mark for of in marks.values() for mark in of):
+        promql_parser.parse(mark["expr"].replace("$", ""))
+        assert (mark["enable"], mark["datasource"]["uid"]) == (True, "${datasource}")
+        assert re.search(r"\{\{alert(name)?\}\}", mark["titleFormat"])
+
+
+def test_all_groups_are_the_sensors_without_one_too():
+    group = [
+        each
+        for file in FILES
+        for each in document(file)["templating"]["list"]
+        if each["name"] == "group"
+    ]
+
+    assert [(each["allValue"], each["multi"]) for each in group] == [(".*", True)] * 2
 
 
 @dashboards

@@ -19,6 +19,7 @@ VARIABLES = {
     "$__rate_interval": "10s",
     "$job": ".*",
     "$instance": ".*",
+    "$group": ".*",
     "$quantity": "mass",
     "$sensor": "cart-03",
 }
@@ -42,6 +43,7 @@ QUERIES = [
     for panel in panels(file.name)
     for target in panel["targets"]
 ]
+TABLES = [each for file in DASHBOARDS for each in panels(file.name) if each["type"] == "table"]
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +70,16 @@ def test_every_query_of_every_panel_is_promql_and_has_an_answer(watched, query):
 
     assert samples
     assert all(re.fullmatch(r"-?[0-9.e+-]+", sample["value"][1]) for sample in samples)
+
+
+@pytest.mark.parametrize("panel", TABLES, ids=lambda panel: panel["title"])
+def test_each_row_has_the_address_of_its_daemons_pages_once(watched, panel):
+    expression = filled(panel["targets"][0]["expr"])
+    rows = until("rows", lambda: watched.prometheus.query(expression))
+    sensors = [each["metric"]["sensor"] for each in rows]
+
+    assert {each["metric"]["url"] for each in rows} == {"http://127.0.0.1:9108"}
+    assert len(sensors) == len({*sensors})
 
 
 def test_every_reading_and_reference_went_through_under_its_own_account(watched):
