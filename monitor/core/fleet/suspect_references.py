@@ -59,6 +59,7 @@ _OFFSET: Final = FAMILIES.index("offset")
 _VARIES: Final = ("offset", "understated", "outliers")  # families of a reference that errs
 _NOTHING_DECLARED: Final = Systematic()
 LONG: Final = 24  # rounds from which their autocorrelation can be estimated
+_MOST_COMMON: Final = 0.99  # share of u in common that leaves a sensor an error of its own
 _ODDS: Final = 3.0  # from which one of two explanations is told alone
 
 Whose = Literal["", "reference", "sensors"]  # "": nothing declared decides it
@@ -292,12 +293,31 @@ def suspicion(
 
     It is off, or its errors vary more than it and its sensors state. The u of a sensor is what it
     states, or what it shows among the others if that is more; ``systematic`` declares how far the
-    reference may be off for life, and how far its sensors may err together.
+    reference may be off for life, and how far its sensors may err together: in a round as far as
+    that, and for life too where it is declared to be systematic.
     """
     if np.unique(pairs.series).size < SENSORS_MIN:
         return None
-    doubt = _suspicion(pairs, patience, systematic)
-    return doubt and doubt._replace(whose=_whose(doubt, pairs, systematic.common))
+    doubt = _suspicion(*_with_common(pairs, systematic), patience)
+    if doubt is None:
+        return None
+    stated = float(np.median(pairs.u_shared[pairs.time >= doubt.since]))
+    kind = doubt.nature._replace(stated=stated)
+    return doubt._replace(nature=kind, whose=_whose(doubt, pairs, systematic.common))
+
+
+def _with_common(pairs: Meetings, of: Systematic) -> tuple[Meetings, Systematic]:
+    """Return pairs and declarations as if what the sensors have in common were the reference's."""
+    if not of.common:
+        return pairs, of
+    nothing, part = np.zeros(pairs.u.shape), of.common * pairs.u
+    sensors = of._replace(reference_value=0.0, reference_share=0.0).of(pairs.u, nothing)
+    reference = of._replace(value=0.0, share=0.0).of(nothing, pairs.u_shared)
+    fixed = float(np.median(np.hypot(reference, np.minimum(sensors, part))))
+    _, number, counts = np.unique(pairs.round, return_inverse=True, return_counts=True)
+    shared = np.hypot(pairs.u_shared, (np.bincount(number, part) / counts)[number])
+    own = np.sqrt(1.0 - min(of.common, _MOST_COMMON) ** 2) * pairs.u
+    return pairs._replace(u=own, u_shared=shared), Systematic(reference_value=fixed)
 
 
 def _whose(doubt: Suspicion, pairs: Meetings, common: float | None) -> Whose:
@@ -318,7 +338,7 @@ def _whose(doubt: Suspicion, pairs: Meetings, common: float | None) -> Whose:
     return "sensors" if by_sensors >= _ODDS * by_reference else ""
 
 
-def _suspicion(pairs: Meetings, patience: float, systematic: Systematic) -> Suspicion | None:
+def _suspicion(pairs: Meetings, systematic: Systematic, patience: float) -> Suspicion | None:
     stated = pairs.u
     pairs = pairs._replace(u=as_shown(pairs))
     rounds = rounds_of(pairs)

@@ -169,3 +169,21 @@ def test_a_reference_that_states_no_uncertainty_is_right_before_sensors_that_err
 
     assert suspicion(met, 1000.0, Systematic(common=0.1)).whose == "sensors"
     assert suspicion(met, 1000.0, Systematic(common=0.0)).whose == "reference"
+
+
+@pytest.mark.parametrize("sensors", [6, 20])
+@pytest.mark.parametrize("common", [0.5, 0.9])
+@pytest.mark.parametrize("lasts", [True, False])
+def test_sensors_that_err_together_as_they_declare_accuse_nobody(sensors, common, lasts):
+    """For life, which is systematic then, or anew in every round."""
+    share = Systematic(share=common if lasts else 0.0, common=common)
+    accused = 0
+    for seed in range(20):
+        chance = np.random.default_rng([20261129, seed, sensors])
+        shared = common * chance.standard_normal((1 if lasts else 60, 1))
+        own = np.sqrt(1.0 - common**2) * chance.standard_normal((60, sensors))
+        by_reference = 0.2 * chance.standard_normal((60, 1))
+        met = as_met(own + shared + by_reference, 0.2)
+        accused += suspicion(met, 1000.0, share) is not None
+
+    assert accused <= 1
