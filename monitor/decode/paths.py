@@ -17,6 +17,7 @@ from typing import Final
 from monitor.core.model import NAN
 from monitor.decode.checks import Rejected, not_finite
 from monitor.decode.spec import MapError, Scalar
+from monitor.decode.units import is_understood
 
 _STEP: Final = re.compile(
     r"""
@@ -84,23 +85,44 @@ def getter(path: str) -> Getter:
     if len(walk) == 1 and isinstance(name, str):
 
         def pick(record: object) -> object:
+            if not isinstance(record, Mapping):
+                record = in_text(record)
             return record.get(name, MISSING) if isinstance(record, Mapping) else MISSING
 
         return pick
 
     def find(record: object) -> object:
         for step in walk:
-            if isinstance(step, int):
-                if not isinstance(record, list) or not -len(record) <= step < len(record):
-                    return MISSING
-                record = record[step]
-            elif isinstance(record, Mapping) and step in record:
-                record = record[step]
-            else:
-                return MISSING
+            record = _below(record, step)
         return record
 
     return find
+
+
+def _below(record: object, step: Step) -> object:
+    if isinstance(record, str):
+        record = in_text(record)
+    if isinstance(step, int):
+        is_there = isinstance(record, list) and -len(record) <= step < len(record)
+        return record[step] if is_there else MISSING  # type: ignore[index]
+    return record.get(step, MISSING) if isinstance(record, Mapping) else MISSING
+
+
+def in_text(value: object) -> object:
+    """Return what a text is as JSON if that is an object or an array, else the value itself."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    return _of_json(value)
+
+
+@lru_cache(maxsize=16)  # one for each path would parse it as often
+def _of_json(text: str) -> object:
+    from monitor.decode.formats import mapped_json  # noqa: PLC0415 - it names places by paths
+
+    try:
+        return mapped_json.parse(text.encode(errors="replace"))
+    except Rejected:
+        return text
 
 
 Fetch = Callable[[object, object], object]
@@ -121,15 +143,37 @@ _NUMBER: Final = re.compile(
 # 21,5 is 21.5 and 1,234 is 1.234 (docs/formats.md); 1,234.5 and 1,234,567 are refused: their commas
 # stand between thousands.
 _DECIMAL_COMMA: Final = re.compile(r"\A([+-]?\d*),(\d+(?:[eE][+-]?\d{1,4})?)\Z", re.ASCII)
+_NUMBER_AND_UNIT: Final = re.compile(
+    r"\A(?P<number>[+-]?\s*(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][+-]?\d{1,4})?)"
+    r"\s*(?P<unit>[^\W\d_]\S*|[%°‰]\S*|deg \S+)\Z",
+    re.DOTALL,
+)
+# What of a series is no value: a width, which an offset leaves, and what has no unit.
+_WIDTHS: Final = frozenset(("u", "U", "plus_minus"))
+_WITHOUT_UNIT: Final = frozenset(("k", "p", "percent"))
 _WHOLE_MAX: Final = 1 << 53  # JSON numbers are exact up to here
 
 
 class Fetchers:
     """Makes fetchers that share a mapping's defaults and whether texts may be numbers."""
 
-    def __init__(self, defaults: Mapping[str, Scalar], *, number_texts: bool) -> None:
+    def __init__(
+        self,
+        defaults: Mapping[str, Scalar],
+        *,
+        number_texts: bool,
+        scale: float = 1.0,
+        offset: float = 0.0,
+    ) -> None:
         self._defaults: Final = defaults
-        self._number_texts: Final = number_texts
+        self.number_texts: Final = number_texts
+        self.scale: Final = scale
+        self.offset: Final = offset
+
+    def scaled(self, scale: float, offset: float) -> Fetchers:
+        """Return fetchers of a quantity whose numbers are sent as (number - offset) / scale."""
+        texts = self.number_texts
+        return Fetchers(self._defaults, number_texts=texts, scale=scale, offset=offset)
 
     def raw(self, path: str, place: Place) -> Fetch:
         """Return the function that finds ``path``, also where it is null, or MISSING."""
@@ -151,7 +195,14 @@ class Fetchers:
         if not isinstance(path, str):
             constant = float(path)
             return lambda _root, _record: constant
-        fetch, texts, name = self.fetch(path, place), self._number_texts, shown(path)
+        number, field = self._sent(path, place), place[-1]
+        if (self.scale, self.offset) == (1.0, 0.0) or field in _WITHOUT_UNIT:
+            return number
+        scale, offset = self.scale, 0.0 if field in _WIDTHS else self.offset
+        return lambda root, record: scale * number(root, record) + offset
+
+    def _sent(self, path: str, place: Place) -> Number:
+        fetch, texts, name = self.fetch(path, place), self.number_texts, shown(path)
         field, raw = place[-1], self.raw(path, place)
 
         def number(root: object, record: object) -> float:
@@ -162,8 +213,10 @@ class Fetchers:
                 raise Rejected("missing_field", f"{field} is missing at `{name}`", name)
             if field == "value" and isinstance(value, str) and says_no_value(value):
                 raise Rejected("no_reading", f"value at `{name}` is {value[:60]!r}", name)
+            is_text = isinstance(value, str) and texts and field == "value"
+            plain = number_and_unit(str(value))[0] if is_text else value
             try:
-                return to_number(f"{field} at `{name}`", value, texts=texts)
+                return to_number(f"{field} at `{name}`", plain, texts=texts)
             except Rejected as error:
                 if field == "value" and isinstance(value, float) and math.isnan(value):
                     raise Rejected("no_reading", f"value at `{name}` is nan", name) from None
@@ -274,6 +327,15 @@ def to_number(label: str, value: object, *, texts: bool) -> float:
     return number + 0.0
 
 
+def number_and_unit(text: str) -> tuple[str, str]:
+    """Return the number and the unit in a text such as 12.34 kg; all of it and "" for any other."""
+    match = _NUMBER_AND_UNIT.match(text.strip())
+    is_number = _NUMBER.match(_DECIMAL_COMMA.sub(r"\1.\2", text.strip())) is not None
+    if match is None or is_number or not is_understood(match["unit"]):
+        return text, ""
+    return "".join(match["number"].split()), match["unit"]
+
+
 def says_no_value(text: str) -> bool:
     """Return whether a text says that there is no value."""
     return text.strip().lower() in NO_VALUE
@@ -286,7 +348,7 @@ def is_decimal_comma(text: str) -> bool:
 
 def _text_hint(text: str) -> str:
     """Return what to do about a text in place of a number."""
-    plain = _DECIMAL_COMMA.sub(r"\1.\2", text.strip())
+    plain = _DECIMAL_COMMA.sub(r"\1.\2", number_and_unit(text)[0].strip())
     if _NUMBER.match(plain) is None:
         return ""
     return (

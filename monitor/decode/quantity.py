@@ -19,6 +19,7 @@ from monitor.decode.paths import (
     Fetchers,
     Place,
     Text,
+    number_and_unit,
     shown,
     type_of,
 )
@@ -48,9 +49,10 @@ class Quantity:
     """
 
     def __init__(self, spec: SeriesSpec, unit: str, fetchers: Fetchers, place: Place) -> None:
+        fetchers = fetchers.scaled(spec.scale, spec.offset)
         number = fetchers.number_if_stated if spec.stated else fetchers.number
         self._value: Final = number(spec.value, (*place, "value")) if spec.value else None
-        self._errors: Final = frozenset(spec.error_values)
+        self._errors: Final = {spec.scale * each + spec.offset: each for each in spec.error_values}
         stating = forms(spec, fetchers, place)
         self._forms: Final = [_or_nothing(form) for form in stating] if spec.assumed else stating
         if self._value is None and not (spec.samples or spec.lower or spec.quantiles):
@@ -58,6 +60,8 @@ class Quantity:
         self._assume: Final = formula(spec.assumed, (*place, "assumed")) if spec.assumed else None
         self._wanted: Final = spec.to_unit or unit or spec.unit
         self._unit: Final = _stated_unit(spec, self._wanted, fetchers, place)
+        has_unit = bool(spec.value) and fetchers.number_texts
+        self._in_text: Final = fetchers.fetch(spec.value, place) if has_unit else None
         self.present: Final = presence(spec, fetchers, place)
         self._raw: Final = [fetchers.raw(path, place) for path in _numbers_of(spec)]
         self.name: Final = shown(spec.value or spec.samples or spec.lower or "quantiles")
@@ -70,7 +74,7 @@ class Quantity:
         """Return a quantity of a record, ``key`` being (name, quantity); raises Rejected."""
         value = NAN if self._value is None else self._value(root, record)
         if value in self._errors:
-            detail = f"value at `{self.name}` is {value:.12g}, one of error_values"
+            detail = f"value at `{self.name}` is {self._errors[value]:.12g}, one of error_values"
             raise Rejected("no_reading", detail, self.name)
         stated = Stated(value)
         for form in self._forms:
@@ -78,7 +82,7 @@ class Quantity:
         if math.isnan(stated.value):
             where = f" at `{self.name}`" if self._value else ": neither mapped nor a quantile 0.5"
             raise Rejected("missing_field", f"value is missing{where}", self.name)
-        unit = self._unit(root, record)
+        unit = self._unit_in_text(root, record) or self._unit(root, record)
         own = target = self._wanted or unit
         if units is not None:
             target = units.settled(*key, own)
@@ -91,6 +95,10 @@ class Quantity:
             u = self._assume(stated.value)
             return Measured(stated._replace(u=u), assumed=True, unit=target)
         return Measured(stated, assumed=False, unit=target)
+
+    def _unit_in_text(self, root: object, record: object) -> str:
+        value = None if self._in_text is None else self._in_text(root, record)
+        return number_and_unit(value)[1] if isinstance(value, str) else ""
 
     def is_null(self, root: object, record: object) -> bool:
         """Return whether a record names the quantity, and says that it has no value."""

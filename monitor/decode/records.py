@@ -13,7 +13,16 @@ from typing import Final, NamedTuple
 
 from monitor.core.model import Observation, Sample
 from monitor.decode.checks import Rejected, check_name
-from monitor.decode.paths import MISSING, Fetch, Fetchers, Place, quoted, shown, type_of
+from monitor.decode.paths import (
+    MISSING,
+    Fetch,
+    Fetchers,
+    Place,
+    in_text,
+    quoted,
+    shown,
+    type_of,
+)
 from monitor.decode.spec import MapError, MapSpec, Scalar
 from monitor.decode.units import Units
 from monitor.mqtt.topic_templates import FIELD
@@ -167,7 +176,7 @@ def framing(spec: MapSpec) -> Frame:
 
 def _entries(fetch: Fetch, name: str) -> Frame:
     def frame(payload: object) -> Iterable[object]:
-        rows = fetch(payload, payload)
+        rows = in_text(fetch(payload, payload))
         if rows is MISSING:
             raise Rejected("missing_field", f"the array is missing at `{name}`", name)
         if not isinstance(rows, list | tuple):
@@ -184,7 +193,7 @@ def _rows(fetch: Fetch, name: str) -> Frame:
     """Arrays of one length are columns; everything else beside them holds for every row."""
 
     def frame(payload: object) -> Iterator[object]:
-        table = fetch(payload, payload)
+        table = in_text(fetch(payload, payload))
         if not isinstance(table, Mapping):
             raise Rejected("bad_field", f"`{name}` is not a map of columns", name)
         if len(table) > _COLUMNS_MAX:

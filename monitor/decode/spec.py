@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from annotated_types import Ge, Le, MaxLen, MinLen, doc
+from annotated_types import Ge, Gt, Le, MaxLen, MinLen, doc
 
 from monitor.core.setting import Check
 
@@ -83,6 +83,12 @@ class SeriesSpec(NamedTuple):
         MaxLen(20),
         doc("Values by which a sensor says that it has none, such as [-127, 85]; in its unit."),
     ] = ()
+    scale: Annotated[
+        float,
+        Gt(0.0),
+        doc("Factor of the numbers that are sent, such as 0.1 for tenths of the unit."),
+    ] = 1.0
+    offset: Annotated[float, doc("What is added to the values after that, in the unit.")] = 0.0
     unit: Annotated[Unit, doc("Unit of the payload.")] = ""
     unit_path: Annotated[Path, doc("Path of the unit, where the payload states it.")] = ""
     to_unit: Annotated[
@@ -209,7 +215,9 @@ class MapSpec(NamedTuple):
         Mapping[Path, Scalar], MaxLen(100), doc("Values by path, for fields that a record lacks.")
     ] = _NOTHING
     optional: Annotated[bool, doc("Whether records without any of the values are skipped.")] = False
-    number_texts: Annotated[bool, doc("Whether numbers may be sent as texts; csv: always.")] = False
+    number_texts: Annotated[
+        bool, doc("Whether numbers may be texts, values with their unit; csv: always.")
+    ] = False
     columns: Annotated[
         tuple[Path, ...],
         MaxLen(1000),

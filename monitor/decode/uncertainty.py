@@ -174,7 +174,9 @@ def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
             raise Rejected("bad_field", detail, name)
         try:
             numbers = [
-                check_number("a sample", to_number(f"samples at `{name}`", each, texts=False))
+                fetchers.scale
+                * check_number("a sample", to_number(f"samples at `{name}`", each, texts=False))
+                + fetchers.offset
                 for each in samples
             ]
         except Rejected as error:

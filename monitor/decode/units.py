@@ -52,7 +52,7 @@ def _outcome(stated: str, wanted: str) -> Conversion | str:
     """Return how to convert, or why not: a sensor may send the same wrong unit all day."""
     if readings(stated)[:1] == readings(wanted)[:1] != ():
         return Conversion()
-    units, targets = (list(filter(_is_understood, readings(each))) for each in (stated, wanted))
+    units, targets = (list(filter(_is_known, readings(each))) for each in (stated, wanted))
     for each, meant in ((stated, units), (wanted, targets)):
         if not meant:
             return _not_read(each, stated, wanted)
@@ -125,8 +125,13 @@ def _parsed(unit: str) -> tuple[tuple[str, int], ...] | None:
         return None
 
 
-def _is_understood(unit: str) -> bool:
+def _is_known(unit: str) -> bool:
     return _parsed(unit) is not None
+
+
+def is_understood(unit: str) -> bool:
+    """Return whether a unit is one, as devices write it."""
+    return len(unit) <= UNIT_CHARACTERS_MAX and any(map(_is_known, readings(unit)))
 
 
 def _not_read(unit: str, stated: str, wanted: str) -> str:

@@ -21,7 +21,7 @@ from monitor.core.model import (
 from monitor.decode.checks import central
 from monitor.decode.fields import ARRIVAL
 from monitor.decode.mapping import Mapped
-from monitor.decode.paths import MISSING, Fetchers, path_of, shown, steps
+from monitor.decode.paths import MISSING, Fetchers, number_and_unit, path_of, shown, steps
 from monitor.decode.quantity import presence
 from monitor.decode.records import Seen
 from monitor.decode.spec import MapSpec, Scalar, SeriesSpec
@@ -217,11 +217,13 @@ class MappedRecord:
     def _value(self, each: SeriesSpec, reading: Reading | Reference) -> Read:
         unit, kept_unit, convert = self.units(each, reading)
         stored = amount_text(reading.value, kept_unit)
-        if convert == Conversion():
-            return self.at(each.value).read("value", stored if kept_unit else "")
-        offset = f" {convert.offset:+.7g}" if convert.offset else ""
-        note = f"{unit} to {kept_unit}: x {seven_digits(convert.scale)}{offset}"
-        return self.at(each.value).read("value", stored, note)
+        notes = []
+        if (each.scale, each.offset) != (1.0, 0.0):
+            notes.append(f"as sent {_line(each.scale, each.offset)}")
+        if convert != Conversion():
+            notes.append(f"{unit} to {kept_unit}: {_line(*convert)}")
+        shown_as = stored if kept_unit or notes else ""
+        return self.at(each.value).read("value", shown_as, "; ".join(notes))
 
     def units(self, each: SeriesSpec, of: Reading | Reference) -> tuple[str, str, Conversion]:
         """Return the unit as sent, the unit kept, and how to convert."""
@@ -231,6 +233,8 @@ class MappedRecord:
             stated = self.at(each.unit_path)
             if isinstance(stated.found, str):
                 unit = stated.found
+        value = self.at(each.value).found if each.value and self.spec.number_texts else None
+        unit = (number_and_unit(value)[1] if isinstance(value, str) else "") or unit
         own = wanted or unit
         name = of.subject if isinstance(of, Reference) else of.sensor
         stored = self._units.settled(name, of.quantity, own)
@@ -300,8 +304,16 @@ class MappedRecord:
         return [
             shown(leaf)
             for leaf in leaves(self.seen.record, "")
-            if not any(leaf == path or leaf.startswith((f"{path}.", f"{path}[")) for path in asked)
+            if not any(_is_below(leaf, path) or _is_below(path, leaf) for path in asked)
         ]
+
+
+def _line(scale: float, offset: float) -> str:
+    return f"x {seven_digits(scale)}{f' {offset:+.7g}' if offset else ''}"
+
+
+def _is_below(leaf: str, path: str) -> bool:
+    return leaf == path or leaf.startswith((f"{path}.", f"{path}["))
 
 
 def _one_spelling(path: str) -> str:

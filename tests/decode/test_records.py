@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import Arrival
 from monitor.decode.spec import MapSpec, SeriesSpec
@@ -60,3 +62,12 @@ def test_a_text_is_split_into_names():
 
     assert (found.sensor, found.quantity) == ("plant-AT-4012.x", "density")
     assert (plain.reason, spaced.reason) == ("bad_name", "bad_name")
+
+
+def test_records_may_be_a_text_that_is_json_itself():
+    for how in ({"each": "rows"}, {"columnar": "rows"}):
+        rows = [{"v": 1}, {"v": 2}] if "each" in how else {"v": [1, 2]}
+        found = observe(
+            {"t": T, "rows": json.dumps(rows)}, time="$.t", series=[{"value": "v", "u": 1.0}], **how
+        )
+        assert [each.value for each in found] == [1, 2]
