@@ -62,6 +62,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "retained": "docs/formats.md#retained-messages",
     "naive_time": _FIELDS,
     "future": "docs/operations.md#a-time-is-in-the-future",
+    "past": _FIELDS,
     "missing_uncertainty": _UNCERTAINTY,
     "bad_uncertainty": _UNCERTAINTY,
     "inverted_interval": _UNCERTAINTY,

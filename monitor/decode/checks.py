@@ -48,6 +48,7 @@ P: Final = Limit(P_MARGIN, 1.0 - P_MARGIN)
 FUTURE_SECONDS: Final = 300.0
 SPAN_SECONDS_MAX: Final = 31_622_400.0  # a longer reference would be compared with all readings
 TIME_MIN: Final = -62_135_596_800.0  # 0001-01-01 UTC, the first day that can be written
+PAST_END: Final = 946_684_800.0  # 2000-01-01 UTC: what was measured before sent no messages
 TIME_END: Final = 253_402_300_800.0  # after the last one, 9999-12-31 UTC
 KEY_CHARACTERS_MAX: Final = 256
 NOTE_CHARACTERS_MAX: Final = 500
@@ -69,6 +70,7 @@ REASONS: Final[Mapping[str, str]] = {
     RETAINED: "the broker had kept the message, and nothing in it says how old it is",
     "naive_time": "the time has no zone; send Z or an offset such as +13:00",
     "future": f"the time is more than {FUTURE_SECONDS:.0f} s ahead of this machine's clock",
+    "past": "the time is before 2000: its unit is another, or the sensor's clock is not set",
     "not_finite": "a number is not finite",
     "out_of_range": f"a number is larger than {VALUE_MAX:g}, or a year is not 1 to 9999",
     "missing_uncertainty": "neither u nor a coverage interval is stated",

@@ -19,8 +19,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 import numpy as np
 
+from monitor.core.formatting import instant
 from monitor.core.model import Bool, Float
 from monitor.decode.checks import (
+    PAST_END,
     TIME_MIN,
     Rejected,
     check_era,
@@ -53,6 +55,8 @@ _NATIVE_HINT: Final = (
     "too (time_unit: ms)"
 )
 
+_LIKELY_END: Final = 4_102_444_800.0  # 2100-01-01 UTC
+_NOT_SET: Final = "the sensor's clock is not set: set it, or map time: arrival"
 _NATIVE_ZONE: Final = "read it with decoder json and time_zone in its map"
 
 Reader = Callable[[object, str], float]
@@ -131,9 +135,27 @@ def divisors(numbers: Float, unit: str) -> Float:
     )
 
 
+def check_past(time: float, stated: object, unit: str, field: str) -> float:
+    """Return ``time`` (s since 1970 UTC) unless it is before 2000, which says another unit.
+
+    ``stated`` is what it was read from, ``unit`` that of numbers.
+    """
+    if time >= PAST_END or time < TIME_MIN:  # which is out of range, as its check says
+        return time
+    read = f"{field} {str(stated)[:40]!r} is {instant(time, 'seconds')}"
+    try:
+        number = abs(float(str(stated)))
+    except ValueError:
+        raise Rejected("past", f"{read}; {_NOT_SET}", field=field) from None
+    likely = (each for each, size in _DIVISORS.items() if PAST_END <= number / size < _LIKELY_END)
+    meant = next(likely, "")
+    hint = f"it is likely in {meant}: set time_unit: {meant}" if meant else _NOT_SET
+    raise Rejected("past", f"{read} with time_unit {unit}; {hint}", field=field)
+
+
 def are_usable(times: Float, received: float) -> Bool:
-    """Return which times pass :func:`monitor.decode.checks.check_time`."""
-    usable: Bool = (times >= TIME_MIN) & (times <= latest_time(received))
+    """Return which times pass :func:`check_past` and :func:`monitor.decode.checks.check_time`."""
+    usable: Bool = (times >= PAST_END) & (times <= latest_time(received))
     return usable
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from monitor.decode import Rejected
 from monitor.decode.time import reader
+from tests.decode.test_mapping import observe
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,34 @@ def test_digits_of_another_layout_are_no_number_of_seconds(layout, text):
 )
 def test_a_layout_with_a_full_date_is_taken(layout):
     reader(layout=layout)
+
+
+@pytest.mark.parametrize(
+    ("stated", "unit", "says"),
+    [
+        (
+            1772071200,
+            "ms",
+            "is 1970-01-21T12:14:31Z with time_unit ms; it is likely in s: set time_",
+        ),
+        ("1772071200", "us", "it is likely in s: set time_unit: s"),
+        (1772071200000, "ns", "it is likely in ms: set time_unit: ms"),
+        (12345, "auto", "the sensor's clock is not set"),
+        ("1970-01-01T00:03:25Z", "auto", "the sensor's clock is not set"),
+        ("1999-12-31T23:59:59Z", "auto", "is 1999-12-31T23:59:59Z; the sensor's clock"),
+    ],
+)
+def test_a_time_before_2000_is_refused_and_the_likely_unit_named(stated, unit, says):
+    for kind in ("reading", "reference"):
+        (refused,) = observe({"t": stated, "v": 1, "u": 1}, kind=kind, time_unit=unit)
+        assert (refused.reason, refused.place) == ("past", "$.t")
+        assert says in refused.detail
+
+
+@pytest.mark.parametrize("time", ["2000-01-01T00:00:00Z", 946684800])
+def test_the_first_second_of_2000_is_a_time_and_so_is_any_start_of_an_interval(time):
+    (found,) = observe({"t": time, "v": 1, "u": 1})
+    assert found.time == 946684800.0
+    spans = {"s": "1999-12-31T23:00:00Z", "e": time, "v": 1}
+    (mean,) = observe(spans, kind="reference", start="s", end="e", series=[{"value": "v"}])
+    assert mean.end - mean.start == 3600.0

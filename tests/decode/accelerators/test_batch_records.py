@@ -105,7 +105,7 @@ def test_what_is_no_record_is_refused_as_the_mapping_refuses_it(payload):
 def test_every_number_is_read_however_many_there_are_and_however_they_are_called(count, letters):
     value, u = "v" * letters, "s" * letters
     spec = WHOLE._replace(each="$", series=(SeriesSpec(value=value, u=u),), time_unit="s")
-    made = [{"t": float(at), value: at / 3.0, u: 1.0 + at / 7.0} for at in range(count)]
+    made = [{"t": 1e9 + at, value: at / 3.0, u: 1.0 + at / 7.0} for at in range(count)]
     router = Router([route(spec)], 100_000_000)
 
     plain = router.decode_all([TOPIC], [json.dumps(made).encode()], NOW).observations.plain
