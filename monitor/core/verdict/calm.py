@@ -41,6 +41,9 @@ SCALE: Final = (0.9, 1.1)
 FAR_HONEST: Final = 0.01
 T: Final = 4.0  # high because many names are tried on one series
 _SUSPICIOUS: Final = 3.5
+_NEWEST: Final = 3  # the newest third of the pairs, of at least _FEWEST_NEWEST, is looked at alone
+_FEWEST_NEWEST: Final = 30
+_BOTH: Final = 2.5  # standard errors by which an error must go with reference and value for a gain
 _RIGHT: Final = (0.5, 1.5)  # u and factor within which a series is right
 _FAR_AWAY: Final = 10.0  # times as many pairs as there are, beyond which nobody waits for them
 _PRIOR_PAIRS: Final = 4.0
@@ -176,9 +179,47 @@ def _suspicious(p: Side, fits: Fits, beside: Float) -> Bool:
     for row in fits.slopes.large(T).tolist():
         suspicious[row] |= _is_related(fits.slopes.at(row))
     suspicious |= np.abs(_t_of_lag(p, fits.used, beside)) > _SUSPICIOUS
+    suspicious |= newest_differs(p, fits)
     far = np.count_nonzero(p.live & ~fits.used, axis=1)
     suspicious |= (far >= 2) & (far > FAR_HONEST * p.n)
     return np.asarray(suspicious | (np.array(stuck_for(p)) > 0))
+
+
+def newest_differs(p: Side, fits: Fits) -> Bool:
+    """Return which series have too small errors, or a gain, in the newest third of their pairs.
+
+    All pairs may hide either: a change of the size of errors looks like dependence among them.
+    """
+    n = p.n // _NEWEST
+    columns = np.arange(n.max())
+    live = columns < n[:, None]
+    begin = np.arange(n.size) * p.z.shape[1] + p.n - n
+    at = np.minimum(begin[:, None] + columns, p.z.size - 1)
+    z = np.take(p.z, at)
+    np.clip(z, -FAR, FAR, out=z)
+    z *= live
+    squares, many = z * z, np.maximum(n, 1)
+    total, fourths = sums(squares), dots(squares, squares)
+    peaked = np.maximum(quotients(many * fourths, total * total), _NORMAL)
+    reach = T * 0.5 * np.sqrt((peaked - 1.0) * inflation_of_squares(fits.rho) / many)
+    differs = total < many * (SCALE[0] * np.exp(-reach)) ** 2
+    worth = np.sqrt(many / inflation(fits.rho))
+    by_reference = worth * _correlations(z, total, np.take(p.reference, at), live)
+    rows = np.flatnonzero(np.abs(by_reference) > _BOTH)
+    value = np.take(p.value, at[rows])
+    by_value = worth[rows] * _correlations(z[rows], total[rows], value, live[rows])
+    both = by_reference[rows], by_value
+    is_gain = (np.minimum(*np.abs(both)) > _BOTH) & (np.maximum(*np.abs(both)) > T)
+    differs[rows] |= is_gain & (both[0] * both[1] > 0.0)
+    return np.asarray(differs & (n >= _FEWEST_NEWEST))
+
+
+def _correlations(z: Float, squares: Float, level: Float, live: Bool) -> Float:
+    """Return the correlations of errors about 0, with these sums of squares, and levels."""
+    level *= live
+    level -= (sums(level) / np.maximum(np.count_nonzero(live, axis=1), 1))[:, None]
+    level *= live
+    return quotients(dots(level, z), np.sqrt(dots(level, level) * squares))
 
 
 def _is_related(slopes: Slopes) -> bool:
@@ -192,13 +233,12 @@ def _is_related(slopes: Slopes) -> bool:
 
 def _t_of_lag(p: Side, used: Bool, beside: Float) -> Float:
     """Return in standard errors how errors go with the last step of the reference."""
-    step = np.zeros_like(p.reference)
-    step[:, 1:] = p.reference[:, 1:] - p.reference[:, :-1]
-    step *= used / p.unit[:, None]
-    z = np.where(used, beside, 0.0)
-    step, z = (np.clip(each, -1e100, 1e100) for each in (step, z))
-    product = dots(step, z)
-    return quotients(product, np.sqrt(dots(step * z, step * z)))
+    product = np.zeros_like(p.reference)
+    np.subtract(p.reference[:, 1:], p.reference[:, :-1], out=product[:, 1:])
+    product *= used / p.unit[:, None]
+    np.clip(product, -1e100, 1e100, out=product)
+    product *= np.clip(np.where(used, beside, 0.0), -1e100, 1e100)
+    return quotients(sums(product), np.sqrt(dots(product, product)))
 
 
 def bounds_say_all(p: Side, fits: Fits) -> Bool:

@@ -24,6 +24,7 @@ from monitor.core.verdict.calm import (
     bounds_of,
     bounds_say_all,
     fits_of,
+    newest_differs,
 )
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
 from monitor.core.verdict.faults import LEAST_FAR
@@ -77,6 +78,7 @@ from monitor.core.verdict.verdict import (
 
 _BIASED: Final = 0.25  # u by which a drift must exceed its mean error
 _SURE: Final = 1.5  # by which the interval of a fault is wider than that of 95 %
+_ALONE: Final = ("overstated", "gain")  # faults of the newest pairs that all pairs may not show
 _AROUND: Final = 256  # pairs before and after an all-clear among which the repair is looked for
 _REPAIRS_AT_ONCE: Final = 16  # series
 _CALM_MEAN: Final = 0.25  # of a piece that is right, or nearly
@@ -258,6 +260,10 @@ def _examined(side: Side, fits: Fits, unit: str, calm: Verdict, *, is_one: bool)
         verdict, held, repaired = _newest(side, verdict)
         if repaired:
             return judge_whole([p.rows(slice(repaired, None))], unit=[unit], is_part=[True])[0]
+    elif not is_one and newest_differs(side, fits)[0]:
+        newest, before, _ = _newest(side, verdict)
+        if newest.fault in _ALONE and newest.size.widened(_SURE).excludes(1.0):
+            verdict, held = newest, before
     verdict = verdict._replace(remedy=remedies_for(side, [verdict], [held])[0])
     return with_words(verdict, p, unit, calm.typical)
 

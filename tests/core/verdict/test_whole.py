@@ -190,6 +190,22 @@ def test_a_file_that_changes_halfway_is_told_by_its_newest_piece(name):
         assert sum(abs(each.began - begin) <= 5 * 3600.0 for each in found) >= 11
 
 
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("overstated", {"scale": widened(450, 150, 0.4)}),
+        ("gain", {"fault": since(150, lambda value, _: 50.0 + 0.65 * (value - 50.0))}),
+        ("gain", {"fault": since(150, lambda value, _: 50.0 + 1.35 * (value - 50.0))}),
+    ],
+)
+@pytest.mark.parametrize("shape", ["normal", "AR"])
+def test_what_only_the_newest_pairs_show_is_found_among_all(shape, name, changes):
+    """Errors that become smaller raise no alert, and all pairs show less of a fault than these."""
+    found = [whole(sensor(seed, 450, shape=shape, slow=0.5, **changes)) for seed in range(20)]
+
+    assert sum(each.fault == name for each in found) >= 17, [each.sentence for each in found]
+
+
 def test_a_file_of_a_sensor_that_was_repaired_says_so():
     def repaired(value, _truth, _random):
         return value + np.where(np.arange(value.size) < 200, 6.0, 0.0)
