@@ -168,6 +168,8 @@ def _remedies(parts: JudgedBlocks, verdicts: Sequence[Verdict]) -> list[Remedy]:
         of_rows = _attempts(name, part, before, after, some)
         for at, (row, attempt) in enumerate(zip(rows, of_rows, strict=True)):
             line = float(now.slope[at, -1]), float(now.intercept[at, -1])
+            if some[at].fault == "sensitivity":
+                line = 1.0 / some[at].size.value, 0.0
             attempts[row] = _told(name, attempts[row], some[at], attempt, line)
             if attempt.helps:
                 remedies[row] = _told(name, remedies[row], some[at], attempt, line)
@@ -205,7 +207,8 @@ def _width(name: str, verdict: Verdict) -> float:
         drifting = _DRIFTING * dependent(verdict) if verdict.fault == "drift" else 0.0
         return _reach(verdict.level, 0.0, _NEAR + drifting)
     if name == "linear":
-        return 0.0 if verdict.fault == "sign" else _reach(verdict.gain, 1.0, _NEAR)
+        gain = verdict.size if verdict.fault == "sensitivity" else verdict.gain
+        return 0.0 if verdict.fault == "sign" else _reach(gain, 1.0, _NEAR)
     scale = scale_told(verdict)
     return _reach(Estimate(*np.log(scale)), 0.0, _NEAR_FACTOR) if scale.lower > 0.0 else math.inf
 
@@ -427,7 +430,25 @@ def _linear(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Corr
         np.where(classical, own, across), np.where(classical, across, square), otherwise=1.0
     )
     shift = middle[:, None] + r_mean - slope * (centre[:, None] + v_mean)
+    moves = np.array([each.fault == "sensitivity" for each in verdicts])[:, None]
+    if moves.any():
+        slope = np.where(moves, quotients(np.ones(ends.shape), _gains_now(parts, ends), 1.0), slope)
+        shift = np.where(moves, 0.0, shift)
     return Correction(slope, shift, np.ones(ends.shape))
+
+
+def _gains_now(parts: JudgedBlocks, ends: Int) -> Float:
+    """Return the gain at each end, by a line through the gains of the pairs before it."""
+    of_error = parts.h**2 * parts.reference * (parts.value - parts.reference)
+    square, t = (parts.h * parts.reference) ** 2, parts.clock
+    rows = (square, square * t, square * t * t, of_error, of_error * t)
+    bounds = _from_start(ends)
+    total, of_t, of_tt, error, error_t = (
+        np.cumsum(segments(each, bounds)[:, :-1], axis=1) for each in rows
+    )
+    steep = quotients(total * error_t - of_t * error, total * of_tt - of_t * of_t)
+    now = np.take_along_axis(parts.clock, ends - 1, axis=1)
+    return 1.0 + quotients(error - steep * of_t, total) + steep * now
 
 
 # What is tried for a fault: first what corrects its value, then a factor on u, which is also tried
@@ -439,4 +460,5 @@ _TRIED: Final = {
     "overstated": ("add", "scale_u"),
     "gain": ("linear",),
     "sign": ("linear",),
+    "sensitivity": ("linear",),
 }

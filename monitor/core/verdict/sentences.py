@@ -322,6 +322,8 @@ def _framed(verdict: Verdict, doing: str, saved: str, unit: str) -> str:
     """Return what to do, what it saved, and what it does not fix."""
     if verdict.fault == "sign":
         return f"{FAULTS[verdict.fault].look}; until then {doing} {saved}"
+    if verdict.fault == "sensitivity":
+        return f"{doing} now {saved}; its gain still moves"
     if verdict.fault != "drift":
         return f"{doing} {saved}"
     how_fast = f", {words.rate(verdict, unit)[0]}" if verdict.slope_per_day.is_known else ""
@@ -330,6 +332,8 @@ def _framed(verdict: Verdict, doing: str, saved: str, unit: str) -> str:
 
 def _doing(verdict: Verdict, remedy: Remedy, p: Pairs, unit: str) -> list[str]:
     """Return what a remedy does to a value, and what to u, in the numbers of the sentence."""
+    if verdict.fault == "sensitivity":
+        return [f"divide its value and its u by {words.estimated(verdict.size, 1.0)[0]}"]
     if math.isfinite(remedy.slope):
         line, slope = _line(verdict, remedy, p.value, unit)
         same = abs(abs(remedy.slope) - 1.0) < _SAME_U

@@ -386,7 +386,9 @@ class Verdict(NamedTuple):
             return False
         if self.remedy.kind == "none":
             return self.remedy.tried is not None or not math.isnan(self.remedy.more)
-        return self.fault == "drift" or self.is_older or math.isfinite(self.changed)
+        return (
+            self.fault in ("drift", "sensitivity") or self.is_older or math.isfinite(self.changed)
+        )
 
     def begin_in(self, time: Float) -> int:
         """Return which of the pairs at these event times is the first that the verdict is from."""

@@ -121,6 +121,7 @@ _GERUNDS: Final = {
     "add": "adding",
     "subtract": "subtracting",
     "multiply": "multiplying",
+    "divide": "dividing",
     "take": "taking",
 }
 _RATES: Final = ((86_400.0, "a day"), (3600.0, "an hour"), (60.0, "a minute"), (1.0, "a second"))

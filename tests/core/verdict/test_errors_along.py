@@ -200,6 +200,22 @@ def test_a_gain_that_moves_is_told_with_its_rate(a_week, begin):
     assert all(re.match(told, each.sentence) for each in named), named[0].sentence
 
 
+def test_the_gain_now_mends_the_next_pairs_of_a_gain_that_moves():
+    for seed in range(4):
+        p = with_moving_gain(seed, -0.02)
+        verdict = judge(p.rows(slice(0, 350)), alarm=ALARM, unit="kg")
+        later = p.rows(slice(350, N))
+
+        now = re.match(
+            r"divide its value and its u by ([\d.]+) now \(mean CRPS .*\); its gain still moves$",
+            verdict.advice,
+        )
+        assert now, verdict.advice
+        assert 1.0 / verdict.remedy.slope == pytest.approx(float(now[1]), rel=0.01)
+        mended = np.abs(later.value * verdict.remedy.slope - later.reference)
+        assert mended.mean() < 0.4 * np.abs(later.error).mean()
+
+
 def test_a_gain_that_moves_has_a_date_on_which_it_leaves_its_tolerance():
     p = with_moving_gain(1, -0.01)
     verdict = judge(p, alarm=ALARM, unit="kg", tolerance=15.0)
