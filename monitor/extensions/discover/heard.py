@@ -17,7 +17,8 @@ _QUOTES: Final = frozenset("\"'")
 _VERDICT: Final = frozenset(("sensor", "quantity", "state", "problem", "sentence", "advice"))
 _ALERT: Final = frozenset(("incident", "sensor", "quantity", "alert", "severity", "sentence"))
 _CORRECTED: Final = frozenset(("time", "value", "compared"))
-_BESIDE: Final = frozenset(("u", "lower", "upper", "p", "unit"))  # of a corrected reading
+# Beside those of a corrected reading.
+_BESIDE: Final = frozenset(("u", "lower", "upper", "p", "unit", "quality"))
 
 
 class Heard(NamedTuple):

@@ -15,6 +15,7 @@ from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery
 from monitor.config import parse
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
+from monitor.core.verdict.quality import UNCHECKED
 from monitor.extensions.corrected.corrected_readings import CorrectedReading, corrected_message
 from monitor.extensions.discover.heard import Heard
 from monitor.extensions.discover.proposal import Proposal, _concerned, propose
@@ -206,7 +207,9 @@ def own_messages(prefix: str) -> list[Heard]:
     memory, topics = InMemoryNetwork(lambda *_: SeriesRules(), 32), SeriesTopics(prefix)
     memory.network.registry.add("probe-1", "temperature")
     topics.update(memory.network.evaluate(NOW))
-    corrected = CorrectedReading(name, NOW, 20.1, 0.5, 19.0, 21.0, 0.9, is_compared=True)
+    corrected = CorrectedReading(
+        name, NOW, 20.1, 0.5, 19.0, 21.0, 0.9, is_compared=True, quality=UNCHECKED
+    )
     (verdict,) = topics.messages(9)
     alert = MqttSink(MqttSinkSettings(topic=prefix), lambda: None)._payload(of)
     config = json.dumps(discovery(of, prefix)).encode()
