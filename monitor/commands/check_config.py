@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from monitor.config import Settings, SettingsError, load
 from monitor.config.concerns import concerns_of
 from monitor.config.core_plan import check_units
 from monitor.config.credentials import Credentials
-from monitor.config.sources import ByHand, named_sources
+from monitor.config.sources import ByHand, named_sources, nameless_fields, place_of
 from monitor.daemon.connecting import mqtt_settings, outlets
 from monitor.errors import USAGE, MonitorError
 from monitor.extensions import hooks
@@ -38,12 +39,22 @@ def run(options: argparse.Namespace) -> int:
     print(f"{options.config}: no mistakes")
     if all(isinstance(each, ByHand) for each in named_sources(settings.sources, "reference")):
         print("sources name no references: only those by hand (`monitor reference`) will pair")
-    for line in _on_this_machine(settings, options.config):
-        print(f"on this machine: {line}")
+    for line in (*_nameless(settings), *_on_this_machine(settings, options.config)):
+        print(line)
     for remarks in hooks(settings.extensions, "remarks"):
         for remark in remarks(settings):
             print(remark)
     return 0
+
+
+def _nameless(settings: Settings) -> Iterator[str]:
+    for at, source in enumerate(settings.sources):
+        for name in nameless_fields(source):
+            yield (
+                f"{place_of(source, at)}.topic: {{{name}}} is part of no name, so topics that "
+                "differ in it alone become one series: name it in the map's sensor (or subject), "
+                f'such as "{{{name}}}.{{sensor}}", or write + in its place'
+            )
 
 
 def _on_this_machine(settings: Settings, config: str) -> list[str]:
@@ -61,4 +72,4 @@ def _on_this_machine(settings: Settings, config: str) -> list[str]:
             lines += error.lines()
         except MonitorError as error:
             lines.append(str(error))
-    return lines
+    return [f"on this machine: {line}" for line in lines]

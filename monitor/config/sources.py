@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field
 from monitor.config.kinds import Derived, Globs, Name, Section, Topic, setting
 from monitor.core.setting import Contradiction, Glob
 from monitor.decode.mapping import Mapped
+from monitor.decode.records import names_in
 from monitor.decode.router import DECODERS
 from monitor.decode.spec import MapError, MapSpec, Unit
 from monitor.mqtt.topic_templates import Template
@@ -131,6 +132,23 @@ def named_sources(sources: Iterable[Source], kind: str) -> list[Source]:
 def place_of(source: Source, at: int) -> str:
     """Return where the settings name a source, which is number ``at``."""
     return "by_hand" if isinstance(source, ByHand) else f"sources[{at}]"
+
+
+def nameless_fields(source: Source) -> list[str]:
+    """Return the fields of a topic that are part of no name, though its other fields are.
+
+    Topics that differ in them alone become one series. The topics of Sparkplug are left out: their
+    decoder has its own use for the fields.
+    """
+    names, mapped = Template.parse(source.topic).names, source.specification
+    if DECODERS[source.decoder].has_births:
+        return []
+    composed = ["{sensor}", "{subject}", "{quantity}"]
+    if mapped is not None:
+        who = mapped.subject if source.kind == "reference" else mapped.sensor
+        composed = [who, *(each.quantity or "{quantity}" for each in mapped.series)]
+    used = {name for each in composed for name in names_in(each)}
+    return [name for name in names if name not in used] if used & set(names) else []
 
 
 def _of_mapping(source: Source, given: MapSpec) -> Iterator[Contradiction]:

@@ -46,7 +46,11 @@ def test_a_starter_is_the_trades_settings_with_broker_journal_and_page(trade, tm
     [
         ("zigbee2mqtt", ["zigbee2mqtt"], {"Küche Süd", "Bad (oben)"}),
         ("esphome", ["esphome"], {"livingroom"}),
-        ("lorawan", ["things-stack", "chirpstack"], {"attic-1", "0101010101010101"}),
+        (
+            "lorawan",
+            ["things-stack", "chirpstack"],
+            {"house@ttn.attic-1", "4b0d9f4a-6b0f-4f1f-9d19-0e0e6a2f7a10.0101010101010101"},
+        ),
         ("sensorthings", ["sensorthings"], {"Datastreams(1)"}),
     ],
 )
