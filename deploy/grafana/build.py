@@ -232,7 +232,7 @@ def _series_now() -> list[AnyPanel]:
             names=True,
         ),
         number(
-            Text("Pairs", "Pairs in the window that statistics look at.", "short"),
+            Text("Pairs", "Pairs that statistics and sentence are of.", "short"),
             Query(own("monitor_window_pairs")),
         ),
         number(
@@ -255,7 +255,7 @@ def _series_errors() -> list[AnyPanel]:
         lines(
             Text(
                 "Bias and error now",
-                "Mean error over the window, value less reference, in the quantity's unit; and "
+                "Mean error, value less reference, in the quantity's unit; and "
                 "while something is wrong, the error now, which its sentence says.",
             ),
             Query(own("monitor_calibration_bias"), "bias"),
@@ -279,7 +279,7 @@ def _series_errors() -> list[AnyPanel]:
             steps=ONE,
         ),
         lines(
-            Text("Negative log likelihood", "Mean over the window; lower is better."),
+            Text("Negative log likelihood", "Mean; lower is better."),
             Query(own("monitor_calibration_nll"), "NLL"),
         ),
     ]

@@ -49,9 +49,10 @@ that accept gzip. Labels have the values listed here, `sensor` and `quantity` th
 * Times are the events' own, in seconds since 1970 UTC.
 """
 _STATISTICS: Final = """\
-Each is a gauge with the labels `sensor` and `quantity`. *Good* is the value of a sensor that is
-right about itself, or the better direction; *limit* marks what `thresholds` in the settings may
-watch, under the metric's name without `monitor_`.
+Each is a gauge with the labels `sensor` and `quantity`, of the pairs that the sensor's sentence
+speaks of: those of its window, those since a repair, or those of a fault. *Good* is the value of a
+sensor that is right about itself, or the better direction; *limit* marks what `thresholds` in the
+settings may watch, under the metric's name without `monitor_`.
 """
 _ON_REQUEST: Final = """\
 `monitor score --json` has these beside those above, all under short names such as `crps`, `zms` and

@@ -186,12 +186,12 @@ def of_score(key: str) -> dict[str, Statistic]:
     statistics = {
         key: Statistic(
             mean_of(score.rows), score.unit, f"Mean. {score.help}", score.source, "low",
-            live("mean", f"Mean {words} over the window; lower is better."),
+            live("mean", f"Mean {words}; lower is better."),
             threshold=True, expected_ratio=ratio_name,
         ),
         f"{key}_median": Statistic(
             middle_of(ascending), score.unit, f"Median of {key}.", score.source, "low",
-            live("median", f"Median {words} over the window; lower is better."), threshold=True,
+            live("median", f"Median {words}; lower is better."), threshold=True,
         ),
         f"{key}_trimmed": Statistic(
             trimmed_of(ascending), score.unit, f"Mean of the middle 80 % of {key}.",

@@ -257,7 +257,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         _C.n_effective, "none", "Pairs that count as independent.", "Bayley 1946", "high",
         Live(
             "window_pairs_effective",
-            "Effective number of pairs in the window, allowing for autocorrelation.",
+            "Effective number of pairs, allowing for autocorrelation.",
         ),
     ),
     "convention_en_last": Statistic(
