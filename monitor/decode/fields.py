@@ -29,7 +29,7 @@ from monitor.decode.spec import (
     MapError,
     MapSpec,
 )
-from monitor.decode.time import Reader, check_past, reader
+from monitor.decode.time import Reader, check_past, likelier_occurrence, reader
 
 ARRIVAL: Final = "arrival"
 _CASES: Final[Mapping[str, Callable[[str], str]]] = {
@@ -71,7 +71,7 @@ def instant_reader(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
     def past(time: float, stated: object, field: str) -> float:
         return check_past(time, stated, spec.time_unit, field)
 
-    def read(root: object, record: object, _received: float) -> float:
+    def read(root: object, record: object, received: float) -> float:
         values = [fetch(root, record) for fetch in fetches]
         if MISSING in values and end is not None and end(root, record) is not MISSING:
             return past(_at(spec.end, seconds, end(root, record), "end"), end(root, record), "end")
@@ -79,7 +79,8 @@ def instant_reader(spec: MapSpec, fetchers: Fetchers, kind: Kind) -> Instant:
             at = shown(paths[min(values.index(MISSING), len(paths) - 1)])
             raise Rejected("missing_field", f"time is missing at `{at}`", at)
         stated = values[0] if len(values) == 1 else _joined(paths, values)
-        return past(_at(paths[0], seconds, stated, "time"), stated, "time")
+        time = past(_at(paths[0], seconds, stated, "time"), stated, "time")
+        return likelier_occurrence(time, stated, spec, received)
 
     return read
 

@@ -9,6 +9,7 @@ follows from its size unless the settings name it; a year is 1 to 9999.
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable
@@ -29,7 +30,7 @@ from monitor.decode.checks import (
     latest_time,
 )
 from monitor.decode.paths import to_number, type_of
-from monitor.decode.spec import MapError
+from monitor.decode.spec import MapError, MapSpec
 
 # A member of a struct, read as :func:`reader` does: RFC 3339 with a zone.
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -56,6 +57,7 @@ _NATIVE_HINT: Final = (
 )
 
 _LIKELY_END: Final = 4_102_444_800.0  # 2100-01-01 UTC
+_DAY: Final = 86_400.0
 _NOT_SET: Final = "the sensor's clock is not set: set it, or map time: arrival"
 _NATIVE_ZONE: Final = "read it with decoder json and time_zone in its map"
 
@@ -133,6 +135,28 @@ def divisors(numbers: Float, unit: str) -> Float:
     return np.select(
         [sizes >= least for least in _SIZES.values()], [_DIVISORS[unit] for unit in _SIZES], 1.0
     )
+
+
+def likelier_occurrence(time: float, stated: object, spec: MapSpec, received: float) -> float:
+    """Return the occurrence nearest ``received`` of a time that the clocks of its zone show twice.
+
+    ``time`` is what was read from ``stated``: the first occurrence. Any other time stays as it is.
+    """
+    if not spec.time_zone or not isinstance(stated, str) or math.isnan(received):
+        return time
+    if not PAST_END <= time <= received + _DAY:  # refused, as its check says
+        return time
+    second = second_occurrence(datetime.fromtimestamp(time, ZoneInfo(spec.time_zone)))
+    if second is None or parsed(stated, spec.time_layout).tzinfo is not None:
+        return time
+    return min(time, second.timestamp(), key=lambda each: abs(each - received))
+
+
+def second_occurrence(time: datetime) -> datetime | None:
+    """Return when clocks show a local time again after they were set back, None if they do not."""
+    first, second = time.replace(fold=0), time.replace(fold=1)
+    before, after = first.utcoffset(), second.utcoffset()
+    return second if before is not None and after is not None and before > after else None
 
 
 def check_past(time: float, stated: object, unit: str, field: str) -> float:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from monitor.core.model import (
     Collocation,
@@ -25,7 +26,7 @@ from monitor.decode.paths import MISSING, Fetchers, number_and_unit, path_of, sh
 from monitor.decode.quantity import presence
 from monitor.decode.records import Seen
 from monitor.decode.spec import MapSpec, Scalar, SeriesSpec
-from monitor.decode.time import parsed
+from monitor.decode.time import parsed, second_occurrence
 from monitor.decode.units import Conversion, Units, conversion
 from monitor.explain.excerpt import Spelled, leaves
 from monitor.explain.explanation import (
@@ -187,7 +188,10 @@ class MappedRecord:
     def _zone_of(self, time: datetime) -> str:
         offset = time.utcoffset()
         if time.tzinfo is None or offset is None:
-            return f"no zone was sent: time_zone {self.spec.time_zone}"
+            local = time.replace(tzinfo=ZoneInfo(self.spec.time_zone))
+            is_twice = second_occurrence(local) is not None
+            twice = "; clocks show this hour twice: the one nearest the arrival" if is_twice else ""
+            return f"no zone was sent: time_zone {self.spec.time_zone}{twice}"
         if not offset:
             return "sent in UTC"
         return f"sent with the offset {time.isoformat()[-6:]}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from monitor.decode import Rejected
+from monitor.decode.records import Arrival
 from monitor.decode.time import reader
-from tests.decode.test_mapping import observe
+from tests.decode.test_mapping import mapped, observe
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,33 @@ def test_the_first_second_of_2000_is_a_time_and_so_is_any_start_of_an_interval(t
     spans = {"s": "1999-12-31T23:00:00Z", "e": time, "v": 1}
     (mean,) = observe(spans, kind="reference", start="s", end="e", series=[{"value": "v"}])
     assert mean.end - mean.start == 3600.0
+
+
+@pytest.mark.parametrize(
+    ("stated", "received", "seconds"),
+    [
+        # Clocks in Berlin showed 02:30 at 00:30 UTC, and at 01:30 UTC again.
+        ("2026-10-25T02:30:00", "2026-10-25T00:30:05Z", "2026-10-25T00:30:00Z"),
+        ("2026-10-25T02:30:00", "2026-10-25T01:30:05Z", "2026-10-25T01:30:00Z"),
+        ("2026-10-25T02:30:00", "2026-10-28T00:00:00Z", "2026-10-25T01:30:00Z"),
+        ("2026-10-25T02:30:00+02:00", "2026-10-25T01:30:05Z", "2026-10-25T00:30:00Z"),
+        ("2026-10-25T01:30:00", "2026-10-25T01:30:05Z", "2026-10-24T23:30:00Z"),
+        ("2026-10-25T03:30:00", "2026-10-25T02:30:05Z", "2026-10-25T02:30:00Z"),
+        ("2026-10-25 02:30", "2026-10-25T01:30:05Z", "2026-10-25T01:30:00Z"),
+        ("2026-10-25T00:30:00Z", "2026-10-25T01:30:05Z", "2026-10-25T00:30:00Z"),
+    ],
+)
+def test_of_the_hour_that_clocks_show_twice_it_is_the_one_nearest_the_arrival(
+    stated, received, seconds
+):
+    arrival = Arrival({"sensor": "s", "subject": "s", "quantity": "q"}, reader()(received, "time"))
+    (seen,) = mapped(time_zone="Europe/Berlin").observe({"t": stated, "v": 1, "u": 1}, arrival)
+
+    assert seen.found[0].time == reader()(seconds, "time")
+
+
+@pytest.mark.parametrize("stated", ["0001-01-01T00:00:00", "9999-12-31T23:59:59"])
+def test_a_local_time_at_the_ends_of_the_calendar_is_refused_and_no_fault_of_the_decoder(stated):
+    (refused,) = observe({"t": stated, "v": 1, "u": 1}, time_zone="Pacific/Auckland")
+
+    assert refused.reason in ("past", "out_of_range", "future")
