@@ -22,7 +22,7 @@ from monitor.core.steps import Steps
 class OwnFindings:
     """An extension's findings on all series; its own pages read them, the house asks for its words.
 
-    Both methods say nothing unless they are overridden.
+    Its methods say nothing unless they are overridden.
     """
 
     def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:  # noqa: ARG002 - overridden
@@ -32,6 +32,13 @@ class OwnFindings:
     def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:  # noqa: ARG002 - overridden
         """Return what it adds to the page of a series, as HTML: below the verdict, and further."""
         return "", ""
+
+    def topics(self, name: SeriesName) -> Mapping[str, str]:  # noqa: ARG002 - overridden
+        """Return the topics of values that it publishes of a series, by the values' names.
+
+        Each message is JSON with ``value``, in the unit of the series.
+        """
+        return {}
 
 
 class Added(NamedTuple):

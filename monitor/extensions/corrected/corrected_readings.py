@@ -87,6 +87,12 @@ def corrected_message(reading: CorrectedReading) -> bytes:
     return msgspec.json.encode(stated)
 
 
+def corrected_topic(template: str, name: SeriesName) -> str:
+    """Return the topic of a series' corrected readings; ``template`` is that of the settings."""
+    sensor, quantity = topic_level(name.sensor), topic_level(name.quantity)
+    return template.replace("{sensor}", sensor).replace("{quantity}", quantity)
+
+
 class CorrectedTopics(PublishingThread):
     """Publishes corrected readings from :meth:`start` to :meth:`stop`."""
 
@@ -135,11 +141,9 @@ class CorrectedTopics(PublishingThread):
             except IndexError:  # the data's thread dropped it: too many wait
                 return
             try:
-                broker.publish(self._topic(reading.name), corrected_message(reading))
+                broker.publish(
+                    corrected_topic(self._template, reading.name), corrected_message(reading)
+                )
             except PublishError:
                 self._lost += 1
                 raise
-
-    def _topic(self, name: SeriesName) -> str:
-        sensor, quantity = topic_level(name.sensor), topic_level(name.quantity)
-        return self._template.replace("{sensor}", sensor).replace("{quantity}", quantity)

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from monitor.core.columns import coverage_factor
 from monitor.core.model import Float, Int, Reading
 from monitor.core.pairing.observations import Durable, PackedReadings
+from monitor.core.registry import SeriesName
 from monitor.core.snapshot.additions import Added, OwnFindings, with_addition
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
@@ -27,6 +28,7 @@ from monitor.daemon.listeners import Addendum, Listener, ListenerContext, OpenBr
 from monitor.extensions.corrected.corrected_readings import (
     CorrectedReading,
     CorrectedTopics,
+    corrected_topic,
     families,
 )
 from monitor.extensions.corrected.live_corrections import OF_CORRECTIONS, LiveCorrections
@@ -39,8 +41,9 @@ _DROPPED: Final = "corrected.dropped"
 class CorrectedFindings(OwnFindings):
     """Sentences on the correction of each series; empty before its first pair."""
 
-    def __init__(self, sentences: Sequence[str]) -> None:
+    def __init__(self, sentences: Sequence[str], topic: str = "") -> None:
         self.sentences: Final = sentences
+        self._topic: Final = topic
 
     def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the key ``corrected``."""
@@ -52,6 +55,10 @@ class CorrectedFindings(OwnFindings):
             return "", ""
         words = Markup('<p class="mend"><strong>Corrected readings:</strong> {}.</p>\n')
         return words.format(self.sentences[row]), ""
+
+    def topics(self, name: SeriesName) -> Mapping[str, str]:
+        """Return the topic of a series' corrected readings."""
+        return {"corrected": corrected_topic(self._topic, name)} if self._topic else {}
 
 
 def corrected_listener(context: ListenerContext) -> Corrector | None:
@@ -97,7 +104,7 @@ class Corrector(Listener):
             for row, name in enumerate(snapshot.names)
         )
         added = Added(
-            CorrectedFindings(sentences),
+            CorrectedFindings(sentences, self.topic),
             {"corrected_coverage_ratio": coverage, "corrected_interval_factor": factor},
             {each.name: each.help for each in OF_CORRECTIONS},
         )

@@ -7,6 +7,8 @@ platform removes that one entity. A number entity's command is a reference
 (https://www.home-assistant.io/integrations/number.mqtt/): Home Assistant renders the typed number
 with a template, which writes the native payload, to the topic of the settings' native source of
 references, where it is read, kept and acknowledged like any other.
+
+A value has a device class, an error has none: as a temperature, 1 °C too high would become 33.8 °F.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ import msgspec
 from monitor.alerts.mqtt_sink import identity, sensor_device
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
-from monitor.extensions.topics.series import verdict_topic
+from monitor.extensions.topics.device_classes import unit_and_class, unit_of_measurement
+from monitor.extensions.topics.series import DeviceSeries, verdict_topic
 from monitor.extensions.topics.settings import TypedReference
 from monitor.mqtt.publish import Retained
 from monitor.mqtt.topic_templates import topic_level
@@ -63,7 +66,7 @@ class ReferenceNumbers:
             "min": wanted.minimum,
             "max": wanted.maximum,
             "step": wanted.step,
-            **({"unit_of_measurement": of.unit} if of.unit else {}),
+            **unit_and_class(of),
         }
 
 
@@ -94,13 +97,13 @@ class HomeAssistantDevices:
         self._prefix: Final = prefix
         self._numbers: Final = numbers or ReferenceNumbers()
         self._discovery_topic: Final = discovery_topic
-        self._announced: Final[dict[str, tuple[SeriesName, ...]]] = {}
+        self._announced: Final[dict[str, tuple[DeviceSeries, ...]]] = {}
 
     def again(self) -> None:
         """Announce everything anew."""
         self._announced.clear()
 
-    def announced(self, sensor: str, series: Iterable[SeriesName]) -> list[Retained]:
+    def announced(self, sensor: str, series: Iterable[DeviceSeries]) -> list[Retained]:
         """Return what is new about a sensor with these ``series``; without any it is removed."""
         wanted, known = tuple(series), self._announced.get(sensor)
         if wanted == known:
@@ -126,7 +129,7 @@ class HomeAssistantDevices:
         """Return the topic on which a sensor's device is discovered."""
         return f"{self._discovery_topic}/device/{identity(self._prefix, sensor)}/config"
 
-    def config(self, sensor: str, series: Iterable[SeriesName]) -> dict[str, Any]:
+    def config(self, sensor: str, series: Iterable[DeviceSeries]) -> dict[str, Any]:
         """Return the device of a sensor."""
         return {
             **sensor_device(sensor, model="verdicts"),
@@ -139,10 +142,14 @@ class HomeAssistantDevices:
             },
         }
 
-    def _components(self, of: SeriesName) -> dict[str, dict[str, Any]]:
+    def _components(self, facts: DeviceSeries) -> dict[str, dict[str, Any]]:
         """Return the entities of a series by their unique ids."""
+        of = facts.name
         topic = verdict_topic(self._prefix, of.sensor, of.quantity)
-        unit = {"unit_of_measurement": of.unit} if of.unit else {}
+        number: dict[str, Any] = {"platform": "sensor", "state_class": "measurement"}
+        in_unit = number.copy()
+        if facts.decimals is not None:
+            in_unit["suggested_display_precision"] = facts.decimals
         entities: dict[str, dict[str, Any]] = {
             "state": {
                 "platform": "sensor",
@@ -152,16 +159,11 @@ class HomeAssistantDevices:
                 "json_attributes_topic": topic,
             },
             "bias": {
-                "platform": "sensor",
-                "state_class": "measurement",
+                **in_unit,
                 "value_template": "{{ value_json.bias.value }}",
-                **unit,
+                **unit_of_measurement(of),
             },
-            "ZMS": {
-                "platform": "sensor",
-                "state_class": "measurement",
-                "value_template": "{{ value_json.zms.value }}",
-            },
+            "ZMS": {**number, "value_template": "{{ value_json.zms.value }}"},
             "problem": {
                 "platform": "binary_sensor",
                 "device_class": "problem",
@@ -171,8 +173,16 @@ class HomeAssistantDevices:
             },
         }
         entities = {name: {"state_topic": topic, **each} for name, each in entities.items()}
-        if (number := self._numbers.entity(of)) is not None:
-            entities["reference"] = number
+        for name, own in facts.values.items():
+            value = {"state_topic": own, "value_template": "{{ value_json.value }}"}
+            entities[name] = {
+                **in_unit,
+                **value,
+                "json_attributes_topic": own,
+                **unit_and_class(of),
+            }
+        if (typed := self._numbers.entity(of)) is not None:
+            entities["reference"] = typed
         return {
             (unique := identity(self._prefix, of.sensor, of.quantity, name)): {
                 "name": f"{of.quantity} {name}",

@@ -7,9 +7,10 @@ series.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -101,11 +102,25 @@ _STATISTICS: Final = (
     *("score_crps_mean", "score_quadratic_mean", "score_interval_mean", "uncertainty_assumed"),
 )
 
+_MEAN_AND_RATIO: Final = ("score_crps_mean", "score_crps_expected_ratio")
+
+
+class DeviceSeries(NamedTuple):
+    """What a subscriber has to know of a series beforehand.
+
+    ``decimals`` show two digits of its usual standard uncertainty, None while that is not known.
+    ``values`` are the topics of its values, by their names.
+    """
+
+    name: SeriesName
+    decimals: int | None = None
+    values: Mapping[str, str] = {}
+
 
 class Devices(Protocol):
     """Describes the series of a sensor to a subscriber that has to know them beforehand."""
 
-    def announced(self, sensor: str, series: Iterable[SeriesName]) -> list[Retained]:
+    def announced(self, sensor: str, series: Iterable[DeviceSeries]) -> list[Retained]:
         """Return what is new about a sensor with these ``series``; without any it is removed."""
 
     def again(self) -> None:
@@ -124,6 +139,7 @@ class SeriesTopics:
         self._urgent: Final[dict[int, None]] = {}
         self._waiting: Final[dict[int, None]] = {}
         self._rows: dict[str, list[int]] = {}  # by sensor
+        self._decimals: Final[dict[int, int]] = {}  # as first known: a device stays as announced
         self._gone: frozenset[int] = frozenset()
 
     @property
@@ -191,8 +207,17 @@ class SeriesTopics:
     def _announced(self, sensor: str) -> list[Retained]:
         if self._devices is None or self._now is None:
             return []
-        names, rows = self._now.names, self._rows.get(sensor, [])
-        return self._devices.announced(sensor, [names[row] for row in rows])
+        rows = self._rows.get(sensor, [])
+        return self._devices.announced(sensor, [self._facts(self._now, row) for row in rows])
+
+    def _facts(self, now: Snapshot, row: int) -> DeviceSeries:
+        if row not in self._decimals and (decimals := _decimals(now, row)) is not None:
+            self._decimals[row] = decimals
+        name = now.names[row]
+        values: dict[str, str] = {}
+        for findings in now.additions.values():
+            values |= findings.topics(name)
+        return DeviceSeries(name, self._decimals.get(row), values)
 
     def _news(self, row: int) -> Iterator[Retained]:
         if self._now is None or self._documents is None:
@@ -207,6 +232,18 @@ class SeriesTopics:
             # retain.
             yield Retained(topic, payload)
         yield from self._announced(name.sensor)
+
+
+def _decimals(now: Snapshot, row: int) -> int | None:
+    """Return the decimals of two digits of the standard uncertainty of a series' errors.
+
+    It is the one of a normal distribution with the CRPS that the series expects of itself.
+    """
+    mean, ratio = (now.statistics.get(name) for name in _MEAN_AND_RATIO)
+    if mean is None or ratio is None or not ratio[row] > 0.0:
+        return None
+    u = math.sqrt(math.pi) * float(mean[row] / ratio[row])
+    return max(0, 1 - math.floor(math.log10(u))) if 0.0 < u < math.inf else None
 
 
 def differing(before: Snapshot | None, now: Snapshot) -> tuple[Bool, Bool]:

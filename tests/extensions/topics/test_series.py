@@ -6,7 +6,7 @@ from harness.programs import until
 
 from monitor.core.registry import SeriesName
 from monitor.extensions.topics.home_assistant import HomeAssistantDevices
-from monitor.extensions.topics.series import SeriesTopics, verdict_topic
+from monitor.extensions.topics.series import DeviceSeries, SeriesTopics, verdict_topic
 from monitor.mqtt.publish import BrokerPublisher
 from monitor.mqtt.topic_templates import topic_level
 from tests.acceptance.test_forgotten_series import DAY, START, keep_house, opened, take
@@ -41,7 +41,7 @@ def test_only_what_changed_is_published_and_everything_when_asked(daemon, mosqui
 
 def test_what_the_broker_keeps_of_no_series_is_cleared(daemon, mosquitto):
     stray = HomeAssistantDevices("site/m", "homeassistant")
-    config = stray.announced("gone/1", [SeriesName("gone/1", "x")])[0]
+    config = stray.announced("gone/1", [DeviceSeries(SeriesName("gone/1", "x"))])[0]
     with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
         out.publish(*config, retain=True)
         out.publish(verdict_topic("site/m", "gone/1", "x"), b"{}", retain=True)
