@@ -22,7 +22,7 @@ from monitor.extensions.discover.proposal import Proposal, _concerned, propose
 from monitor.extensions.discover.settings_text import Broker, Joining
 from monitor.extensions.discover.trial import Content
 from monitor.extensions.topics.home_assistant import HomeAssistantDevices
-from monitor.extensions.topics.series import SeriesTopics
+from monitor.extensions.topics.series import DeviceSeries, SeriesTopics
 from monitor.report.recorded import InMemoryNetwork
 from monitor.simulate.trades import TRADES
 
@@ -218,7 +218,9 @@ def own_messages(prefix: str) -> list[Heard]:
         Heard(f"{prefix}/probe-1/temperature/offset", alert, NOW),
         Heard(f"{prefix}/binary_sensor/x/config", config, NOW),
         Heard(
-            devices.topic("probe-1"), json.dumps(devices.config("probe-1", [name])).encode(), NOW
+            devices.topic("probe-1"),
+            json.dumps(devices.config("probe-1", [DeviceSeries(name)])).encode(),
+            NOW,
         ),
         Heard(f"{prefix}/corrected/temperature", corrected_message(corrected), NOW),
         Heard(f"{prefix}/status", b"online", NOW),
