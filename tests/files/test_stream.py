@@ -97,7 +97,7 @@ def test_a_bad_row_of_a_stream_costs_that_row_and_is_refused_where_there_is_no_o
     mistakes = mistakes_of(lambda: list(read_stream(written(f"{head}\n{row}\n"))))
     assert len(mistakes) == 1
     assert mistakes[0].startswith(said)
-    assert note.endswith(mistakes[0].rpartition("' ")[2].removeprefix("3:").lstrip())
+    assert note[-12:] == mistakes[0][-12:]
 
 
 STREAM = [

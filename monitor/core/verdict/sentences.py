@@ -229,7 +229,9 @@ def _told(verdict: Verdict, unit: str, verbs: words.Verbs) -> str:
     parts = [text, *_beside(verdict, unit, verbs)]
     if verdict.level_leads:
         parts.reverse()
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    first = ", ".join(parts[:-1])
+    comma = "," if ", " in first else ""
+    return f"{first}{comma} and {parts[-1]}" if first else parts[-1]
 
 
 def day(time: float) -> str:
