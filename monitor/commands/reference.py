@@ -149,6 +149,13 @@ def _has_default_u(settings: Settings) -> bool:
 def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
     (name,) = options.what
     references, skipped = read_references(name, _read(name), _layout(options), time.time())
+    if repeated := _repeated(references):
+        print(
+            f"warning: {repeated} of {len(references)} rows repeat the subject, quantity, time and "
+            "key of an earlier row with another value, which they replace: is a column of "
+            "the time, or of what tells them apart, left out?",
+            file=sys.stderr,
+        )
     messages = _publish(settings, options.config, references, dry_run=options.dry_run)
     if options.dry_run:
         for each in messages:
@@ -162,6 +169,13 @@ def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
     done = "to be published" if options.dry_run else "published, all acknowledged by the broker"
     print("; ".join([f"{count_of(len(references), 'reference')} {done}", *also]), file=sys.stderr)
     return 0
+
+
+def _repeated(rows: Sequence[ReferenceRow]) -> int:
+    """Return how many references differ from an earlier one in their value alone."""
+    of = [each.reference for each in rows if not each.reference.identity]
+    stated = {(each.subject, each.quantity, each.time, each.key, each.value) for each in of}
+    return len(stated) - len({each[:-1] for each in stated})
 
 
 def _publish(

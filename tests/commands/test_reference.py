@@ -317,3 +317,17 @@ def test_a_table_reaches_a_daemon_once_however_often_it_is_published(tmp_path, m
         assert [each["reference"] for each in found] == [4.4, 4.3, 4.2, 4.1, 4.0]
     finally:
         daemon.kill()
+
+
+def test_rows_that_replace_each_other_are_told_before_anything_is_published(tmp_path, capsys):
+    settings, table = tmp_path / "settings.yaml", tmp_path / "table.csv"
+    settings.write_text(SETTINGS)
+    days = [f"2026-03-0{1 + at // 15},s,co2,{at % 15},{{}}\n" for at in range(30)]
+    words = ["reference", "--config", str(settings), str(table), "--dry-run"]
+    words += ["--columns", "time=Date", "--time-format", "%Y-%m-%d", "--time-zone", "UTC"]
+    for key, is_warned in (("", True), ("{}", False)):
+        rows = [row.format(key.format(at)) for at, row in enumerate(days)]
+        table.write_text("Date,subject,quantity,value,key\n" + "".join(rows))
+        assert main(words) == 0
+        warning = "warning: 28 of 30 rows repeat the subject, quantity, time and key"
+        assert (warning in capsys.readouterr().err) is is_warned
