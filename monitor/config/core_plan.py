@@ -197,8 +197,10 @@ def _with_sites(stated: RulesOf, places: Mapping[str, Place]) -> RulesOf:
     return rules
 
 
-def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
-    """Return the network's plan; raises SettingsError where the file of places is wrong.
+def plan_of(
+    settings: Settings, units: Units | None = None, places: Mapping[str, Place] | None = None
+) -> CoreSettings:
+    """Return the network's plan; raises SettingsError where the file of ``places`` is wrong.
 
     A series without a unit in the settings has the one in ``units``.
     """
@@ -206,7 +208,7 @@ def plan_of(settings: Settings, units: Units | None = None) -> CoreSettings:
         CoreSettings,
     )
 
-    places = places_by_sensor(settings)
+    places = places_by_sensor(settings) if places is None else places
     rules: RulesOf = partial(rules_of, settings)
     if any(place.site for place in places.values()):
         rules = _with_sites(rules, places)

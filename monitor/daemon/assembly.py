@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
+from monitor.config.concerns import places_by_sensor
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials
 from monitor.config.settings import Settings
+from monitor.config.sources import Place
 from monitor.core.state.limit_notices import limit_notices
 from monitor.core.state.network import Network
 from monitor.daemon.clock_guard import ClockGuard
@@ -47,6 +49,7 @@ class Parts(NamedTuple):
     clock: ClockGuard
     self_check: SelfCheck
     listeners: tuple[Listener, ...] = ()
+    places: Mapping[str, Place] = {}
 
 
 def open_journal(settings: Settings) -> Journal:
@@ -72,7 +75,8 @@ def assemble(
     units = units_of(settings)
     if noted := journal.note(UNITS):
         units.load(noted)
-    plan = plan_of(settings, units)._replace(known_series=len(journal.series()))
+    places = places_by_sensor(settings)
+    plan = plan_of(settings, units, places)._replace(known_series=len(journal.series()))
     network = Network(plan, journal)
     newest = journal.newest()
     context = ListenerContext(settings, network, journal, {} if counts is None else counts)
@@ -88,7 +92,7 @@ def assemble(
     router = router_of(settings, births, units)
     intake = Intake(router, network, journal, births, clock, listeners)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
-    return Parts(settings, network, journal, intake, clock, check, listeners)
+    return Parts(settings, network, journal, intake, clock, check, listeners, places)
 
 
 def _listeners(context: ListenerContext) -> Iterator[Listener]:

@@ -222,6 +222,7 @@ class Publisher:
             settings_hash=self._hash,
             history=self._dispatch.history,
             by_hand=self._by_hand,
+            places=parts.places,
         )
         self._show.publish(self._page)
         if not self._trouble:

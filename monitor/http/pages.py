@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import platform
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Path, Request
@@ -20,7 +20,6 @@ from monitor.core.analysis.side_by_side import MISS
 from monitor.core.formatting import series_path
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import PAIRS_MAX, Contest
-from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http import answers, documents, rendering
 from monitor.http.answers import (
     GroupName,
@@ -35,10 +34,10 @@ from monitor.http.figures import (
     comparison_figures,
     figures,
 )
-from monitor.http.fleet_picture import DOTS_MAX, fleet_dots, fleet_picture
+from monitor.http.fleet_picture import DOTS_MAX, fleet_dots, fleet_map, fleet_picture, map_dots
 from monitor.http.lines import NONE, evidence_figure, lines
 from monitor.http.page_files import STATIC
-from monitor.http.published import Published
+from monitor.http.published import Page, Published
 from monitor.http.rankings import RankingCache, usual_quantity
 from monitor.http.rendering import PAIRS_SHOWN, HistoryFilter, Renderer
 from monitor.http.selection import (
@@ -135,7 +134,7 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
             "rows": Markup(rows),  # noqa: S704
             "mark": shown.mark,
             "faults": shown.faults,
-            "drawing": _picture_above(page.snapshot, query),
+            **_picture_above(page, query),
         }
         text = renderer.text("fleet.html", values)
         return unless_known(
@@ -143,32 +142,52 @@ def _add_fleet(router: APIRouter, shared: Published, renderer: Renderer) -> None
         )
 
 
-def _picture_above(now: Snapshot, query: SeriesQuery) -> Markup:
-    """Return the picture above a list that is too long to take in, nothing above others."""
+def _picture_above(page: Page, query: SeriesQuery) -> dict[str, Any]:
+    """Return the map or picture above a list that is too long to take in, nothing above others."""
     every = SeriesQuery(group=query.group, text=query.text, rows=DOTS_MAX, fault=query.fault)
-    chosen = select(now, every)
+    chosen = select(page.snapshot, every)
     if chosen.matching <= _LISTED_MOST:
-        return Markup()
-    return Markup(fleet_picture(fleet_dots(now, chosen.rows.tolist()), is_brief=True))  # noqa: S704
+        return {"drawing": Markup()}
+    return _drawing(page, chosen.rows.tolist(), view="map", is_brief=True)
+
+
+def _drawing(page: Page, rows: list[int], *, view: str, is_brief: bool = False) -> dict[str, Any]:
+    """Return the map if it is the view and a sensor has a place, else the picture, for a template.
+
+    ``without`` is the number of sensors that it does not show.
+    """
+    now, shown = page.snapshot, fleet_dots(page.snapshot, rows)
+    located = map_dots(now, rows, page.places)
+    if is_map := bool(located) and view == "map":
+        text = fleet_map(located, is_brief=is_brief)
+        every = {now.names[row].sensor for row in rows}
+        without = len(every - {each.name.sensor for each in located})
+    else:
+        text = fleet_picture(shown, is_brief=is_brief)
+        without = sum(not np.isfinite(each.x) for each in shown)
+    drawing = Markup(text)  # noqa: S704 - it escapes its words
+    return {"drawing": drawing, "is_map": is_map, "has_map": bool(located), "without": without}
 
 
 def _add_picture(router: APIRouter, shared: Published, renderer: Renderer) -> None:
     @router.get("/picture")
     async def picture(
-        request: Request, group: GroupName = "", text: answers.WordsText = ""
+        request: Request,
+        group: GroupName = "",
+        text: answers.WordsText = "",
+        view: Literal["", "map"] = "",
     ) -> Response:
-        now = shown_page(shared).snapshot
+        page = shown_page(shared)
+        now = page.snapshot
         query = SeriesQuery(group=group or None, text=text)
         chosen = select(now, query._replace(rows=DOTS_MAX))
-        shown = fleet_dots(now, chosen.rows.tolist())
         values = {
             "here": "/picture",
             "live": "page",
             "time": now.time,
             "selection": chosen,
             "query": query,
-            "without": sum(not np.isfinite(each.offset) for each in shown),
-            "drawing": Markup(fleet_picture(shown)),  # noqa: S704 - it escapes its words
+            **_drawing(page, chosen.rows.tolist(), view=view),
         }
         main = renderer.text("picture.html", values)
         return unless_known(request, main, rendering.without_time(main))

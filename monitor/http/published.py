@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from monitor.alerts.transition import Transition
+from monitor.config.sources import Place
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.snapshot.snapshot import Snapshot
@@ -41,6 +42,7 @@ class Page:
     ``contenders`` are the requested ones; ``settings`` are in force and hold no credentials,
     ``settings_hash`` identifies them. ``history`` are the last transitions of alerts, the newest
     first; ``notices`` are sentences on what needs attention. ``by_hand`` knows what to type.
+    ``places`` are those of sensors.
     """
 
     snapshot: Snapshot
@@ -57,6 +59,7 @@ class Page:
     history: tuple[Transition, ...] = ()
     notices: tuple[str, ...] = ()
     by_hand: LinesByHand | None = None
+    places: Mapping[str, Place] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> dict[SeriesKey, int]:

@@ -337,3 +337,18 @@ def test_a_sensor_is_invisible_until_one_of_its_messages_can_be_used(parts):
     take(parts, said(1, 3))
     publisher.publish(NOW + 1.0, connection)
     assert screen.pages[-1].invisible == {}
+
+
+def test_the_page_has_the_places_of_the_settings_and_of_their_file(tmp_path):
+    (tmp_path / "places.csv").write_text("sensor,latitude,longitude\ns1,-36.85,174.76\n")
+    settings = {
+        "journal": {"path": str(tmp_path / "journal.sqlite")},
+        "places": [{"sensor": "s0", "latitude": 52.5, "longitude": 13.4}],
+        "places_file": str(tmp_path / "places.csv"),
+    }
+    placed, screen = assemble(Settings.model_validate(settings, strict=False), NOW), Screen()
+    Publisher(placed, screen).publish(NOW, SimpleNamespace(**CONNECTED))
+    placed.journal.close()
+
+    at = {name: (each.latitude, each.longitude) for name, each in screen.pages[0].places.items()}
+    assert at == {"s0": (52.5, 13.4), "s1": (-36.85, 174.76)}
