@@ -20,7 +20,7 @@ from harness.programs import WAIT_SECONDS, until
 from monitor.commands.init import STARTERS
 
 PROJECT = Path(__file__).parents[1]
-SHIPPED = {".py", ".html", ".css", ".js", ".typed", ".xml"}
+SHIPPED = {".py", ".html", ".css", ".js", ".typed", ".xml", ".svg"}
 STRAY = ("__pycache__", ".pyc", "secrets/", ".venv", "/build/", ".sqlite", ".egg-info", "~")
 TOP = {
     *("monitor", "tests", "benchmarks", "configs", "deploy", "docs"),

@@ -28,6 +28,7 @@ sources:
 pairing: {mode: nearest, tolerance_seconds: 0.5}
 """
 PAIRS = 40
+START = 1.77e9
 SAID = "(its uncertainty is assumed)"
 
 
@@ -45,16 +46,20 @@ def published(u_of):
     for at in range(PAIRS):
         truth = chance.normal(500.0, 20.0)
         for sensor in ("a", "b"):
-            body = {"t": at, "v": truth + 10.0 * chance.standard_normal(), "u": u_of(sensor, at)}
-            observations += router.decode(f"scale/{sensor}", json.dumps(body).encode(), float(at))
-            observations.append(Reference(sensor, "mass", at + 0.1, truth))
-    network.apply(network.observe(observations, float(PAIRS)).pairs)
+            body = {
+                "t": START + at,
+                "v": truth + 10.0 * chance.standard_normal(),
+                "u": u_of(sensor, at),
+            }
+            observations += router.decode(f"scale/{sensor}", json.dumps(body).encode(), START + at)
+            observations.append(Reference(sensor, "mass", START + at + 0.1, truth))
+    network.apply(network.observe(observations, START + PAIRS).pairs)
     return network
 
 
 def marked(network):
     """Return the mark of each sensor: on /metrics, in the API, in its sentence, on the page."""
-    now = network.evaluate(float(PAIRS))
+    now = network.evaluate(START + PAIRS)
     page = Exposition().render(now)
     found = {}
     for row, name in enumerate(now.names):

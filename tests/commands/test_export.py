@@ -207,7 +207,7 @@ def test_without_daemon_journal_or_pyarrow_it_says_what_to_do(tmp_path, capsys, 
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (['{"value":1,"sigma":1,"reference":1}', "{"], ":2: is not JSON"),
+        (['{"value":1,"sigma":1,"reference":1'], ":1: is not JSON"),
         (['{"value":1,"sigma":1,"reference":1}', '{"reference":1,"u":1}'], ":2:u: the first line"),
         (['{"value":1,"sigma":-1,"reference":1}'], ":1:sigma: must be at least"),
     ],

@@ -253,7 +253,7 @@ def test_prepare_refuses_names_that_would_mean_more_than_one_sensor(tmp_path, na
 def test_people_publish_by_hand_with_the_daemons_settings_and_their_own_account(
     broker, secrets, tmp_path, capsys, monkeypatch
 ):
-    daemon = ShippedDaemon(tmp_path, broker.port, secrets)
+    daemon = ShippedDaemon(tmp_path, broker.port, secrets, "127.0.0.1:9093")
     by = ["--config", str(daemon.settings)]
     event = ["event", *by, "cart-01", "adjusted", "--note", "set to zero"]
     reference = ["reference", *by, "cart-01", "mass", "503.5"]

@@ -100,7 +100,7 @@ def test_of_the_demonstration_every_fault_is_named_and_no_honest_cart():
 
 def named(seed: int, seconds: float) -> dict[str, tuple[str, str, np.ndarray]]:
     """Return alert, sentence and errors of the carts whose alert fires after so long a demo."""
-    rules = SeriesRules("demo", "kg", window_pairs=500, pairing=Rules("all", 3600.0))
+    rules = SeriesRules(group="demo", unit="kg", window_pairs=500, pairing=Rules("all", 3600.0))
     store = InMemoryStore()
     plan = CoreSettings(
         lambda _sensor, _quantity: rules,

@@ -38,7 +38,10 @@ NUMBERS = st.floats(min_value=-1e15, max_value=1e15).map(
     lambda number: number + 0.0
 )  # -0.0 is kept as 0.0
 UNCERTAINTIES = st.floats(min_value=1e-12, max_value=1e15)
-TIMES = st.integers(0, 4_000_000_000_000_000).map(lambda microseconds: microseconds / 1e6)
+START = 1_772_298_764.0
+TIMES = st.integers(946_684_800_000_000, 4_000_000_000_000_000).map(
+    lambda microseconds: microseconds / 1e6
+)
 NAMES = st.from_regex(r"\A[A-Za-z0-9_.:-]{1,20}\Z")
 KEYS = st.text(st.characters(categories=("L", "N", "P", "S")), max_size=20)
 
@@ -94,8 +97,10 @@ def test_a_reference_is_the_same_bits_for_the_daemon(time, value, u, key, revisi
     "observation",
     [
         Reference("crush", "mass", math.nan, math.nan, identity="S-1", revision=2, void=True),
-        Reference("crush", "mass", 600.0, 13.0, identity="h", start=0.0, end=600.0),
-        Event("cart-01", 12.5, "adjusted", "as left"),
+        Reference(
+            "crush", "mass", START + 600.0, 13.0, identity="h", start=START, end=START + 600.0
+        ),
+        Event("cart-01", START + 12.5, "adjusted", "as left"),
         Collocation("n0412", "S3", 0.0, 3600.0, 0.002),
     ],
 )

@@ -91,7 +91,9 @@ def record_of(
         "to": instant(asked.end),
         "level": asked.level,
         "patience": asked.patience,
-        "u_systematic": asked.systematic._asdict(),
+        "u_systematic": {
+            part: u for part, u in asked.systematic._asdict().items() if u is not None
+        },
         "references": [dict(each) for each in asked.references],
         "issuer": asked.issuer._asdict(),
         "events": [
