@@ -229,7 +229,7 @@ def application(
         app.include_router(routes(shared, renderer))
     app.include_router(manual_pages.manual_routes(renderer))
     app.include_router(server_sent_events.stream_routes(shared, renderer, streams_max))
-    app.add_middleware(Secured, root_path)
+    app.add_middleware(Secured, root_path=root_path)
     _add_refusals(app, renderer)
     return app
 
