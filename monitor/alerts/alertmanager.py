@@ -25,9 +25,19 @@ from monitor.alerts.outlet import (
     SinkKind,
 )
 from monitor.alerts.transition import FIRING, Transition, links, rule_name, severity_of
-from monitor.alerts.webhook_settings import PLAIN_HTTP, header_value, is_private, plain_url
+from monitor.alerts.webhook_settings import (
+    PLAIN_HTTP,
+    AllowHttp,
+    AuthorizationFile,
+    AuthorizationVariable,
+    CaFile,
+    TimeoutSeconds,
+    header_value,
+    is_private,
+    plain_url,
+)
 from monitor.core.formatting import instant
-from monitor.core.setting import Check, Contradiction, File, Variable
+from monitor.core.setting import Check, Contradiction
 from monitor.core.verdict import REFERENCE_SUSPECT, many_of
 
 if TYPE_CHECKING:
@@ -51,21 +61,11 @@ class AlertmanagerSettings(NamedTuple):
         Annotated[str, MaxLen(256)],
         doc("Label instance of the alerts, as Prometheus calls this daemon; job is monitor then."),
     ] = ""
-    authorization_file: Annotated[
-        File | None,
-        doc("File that holds the value of the Authorization header, such as `Bearer ...`."),
-    ] = None
-    authorization_env: Annotated[
-        Variable | None,
-        doc("Environment variable that holds that value, instead of authorization_file."),
-    ] = None
-    ca_file: Annotated[
-        File | None, doc("CA certificates (PEM) to trust for the server; null for the system's.")
-    ] = None
-    allow_http: Annotated[bool, doc("Whether to allow unencrypted http to another machine.")] = (
-        False
-    )
-    timeout_seconds: Annotated[float, Gt(0), Le(120), doc("Time limit of one attempt.")] = 10.0
+    authorization_file: AuthorizationFile = None
+    authorization_env: AuthorizationVariable = None
+    ca_file: CaFile = None
+    allow_http: AllowHttp = False
+    timeout_seconds: TimeoutSeconds = 10.0
     repeat_seconds: Annotated[
         float, Gt(0), Le(600), doc("Time after which all that fires is said again.")
     ] = 60.0

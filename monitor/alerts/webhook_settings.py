@@ -14,6 +14,19 @@ from monitor.alerts.outlet import GiveUpHours, RetrySeconds, Sink, SinkContext, 
 from monitor.core.setting import Check, Contradiction, File, Variable
 from monitor.mqtt.connection import is_loopback
 
+# Keys of every sink that posts.
+AuthorizationFile = Annotated[
+    File | None, doc("File that holds the value of the Authorization header, such as `Bearer ...`.")
+]
+AuthorizationVariable = Annotated[
+    Variable | None,
+    doc("Environment variable that holds that value, instead of authorization_file."),
+]
+CaFile = Annotated[
+    File | None, doc("CA certificates (PEM) to trust for the server; null for the system's.")
+]
+AllowHttp = Annotated[bool, doc("Whether to allow unencrypted http to another machine.")]
+TimeoutSeconds = Annotated[float, Gt(0), Le(120), doc("Time limit of one attempt.")]
 _BASE64_PREFIX: Final = "whsec_"
 PLAIN_HTTP: Final = "is unencrypted http to another machine; write https, or set allow_http: true"
 
@@ -57,21 +70,11 @@ class WebhookSettings(NamedTuple):
         Variable | None,
         doc("Environment variable that holds the signing secret, instead of secret_file."),
     ] = None
-    authorization_file: Annotated[
-        File | None,
-        doc("File that holds the value of the Authorization header, such as `Bearer ...`."),
-    ] = None
-    authorization_env: Annotated[
-        Variable | None,
-        doc("Environment variable that holds that value, instead of authorization_file."),
-    ] = None
-    ca_file: Annotated[
-        File | None, doc("CA certificates (PEM) to trust for the server; null for the system's.")
-    ] = None
-    allow_http: Annotated[bool, doc("Whether to allow unencrypted http to another machine.")] = (
-        False
-    )
-    timeout_seconds: Annotated[float, Gt(0), Le(120), doc("Time limit of one attempt.")] = 10.0
+    authorization_file: AuthorizationFile = None
+    authorization_env: AuthorizationVariable = None
+    ca_file: CaFile = None
+    allow_http: AllowHttp = False
+    timeout_seconds: TimeoutSeconds = 10.0
     retry_seconds_max: RetrySeconds = 300.0
     give_up_hours: GiveUpHours = 72.0
 
