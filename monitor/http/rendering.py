@@ -174,10 +174,8 @@ def spoken_from(now: Snapshot, row: int, detail: Detail) -> tuple[int, Mapping[s
 
     Where that is not the window's first one, also the live statistics of the whole window.
     """
-    if detail.pairs is None or now.first_pair is None:
-        return 0, {}
-    begin = int(np.searchsorted(detail.pairs.time, now.first_pair[row]))
-    if not 0 < begin < detail.pairs.time.size:
+    begin = 0 if detail.pairs is None else now.verdict(row).begin_in(detail.pairs.time)
+    if detail.pairs is None or not begin:
         return 0, {}
     of_window = StatisticColumns(1, ())
     of_window.update(np.zeros(1, dtype=np.int64), [detail.density], detail.pairs)

@@ -216,6 +216,28 @@ def test_figures_beside_a_sentence_are_of_the_pairs_that_it_speaks_of(with_times
     assert f"{only['judged']['zms']:.4g}" in table[2]
 
 
+def test_where_every_reference_was_wrong_the_figures_are_of_all_pairs():
+    random, hours = np.random.default_rng(1), np.arange(60)
+    reference = random.normal(40.0, 5.0, 60)
+    pairs = pd.concat(
+        pd.DataFrame(
+            {
+                "sensor": f"s{sensor}",
+                "time": pd.Timestamp("2026-03-01", tz="UTC") + pd.to_timedelta(hours, "h"),
+                "value": reference + 6.0 + random.normal(size=60),
+                "u": 1.0,
+                "reference": reference,
+                "reference_id": "A",
+            }
+        )
+        for sensor in range(8)
+    )
+    for series in monitor.score(pairs).series:
+        assert series["verdict"]["state"] == "undecided"
+        assert "60 pairs left out" in series["verdict"]["sentence"]
+        assert series["judged"] == series["statistics"]
+
+
 def test_one_row_of_figures_where_the_sentence_is_about_all_pairs():
     scores = monitor.score(repaired(with_times=True)[:150])
     assert scores.series[0]["judged"] == scores.series[0]["statistics"]

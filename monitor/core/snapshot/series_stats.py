@@ -303,8 +303,7 @@ class SeriesStats:
         ):
             report = self._sources.report_of(row)
             if report is not None:
-                place = report.verdict.begin_in(windows.time[start:end])
-                places[at] = min(place, end - start - 1)
+                places[at] = report.verdict.begin_in(windows.time[start:end])
         return places
 
     def _screen(self, series: Int, windows: Columns) -> Int:

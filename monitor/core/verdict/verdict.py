@@ -391,10 +391,14 @@ class Verdict(NamedTuple):
         )
 
     def begin_in(self, time: Float) -> int:
-        """Return which of the pairs at these event times is the first that the verdict is from."""
+        """Return which of the pairs at these event times is the first that the verdict is from.
+
+        It is the first of all where the verdict is from none of them.
+        """
+        begin = time.size - self.pairs
         if math.isfinite(self.first):
-            return int(np.searchsorted(time, self.first))
-        return max(time.size - self.pairs, 0)
+            begin = int(np.searchsorted(time, self.first))
+        return begin if 0 < begin < time.size else 0
 
     def level_at(self, time: float) -> float:
         """Return the error at a time (s UTC) if the present drift goes on, in the series' unit.
