@@ -14,16 +14,19 @@ from monitor.commands.options import config_option, connected, connection_argume
 from monitor.commands.publishing import native_topics
 from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import router_of
-from monitor.core.formatting import count_of
+from monitor.core.formatting import count_of, instant
+from monitor.core.model import Observation, time_of
 from monitor.daemon.assembly import assemble
 from monitor.daemon.connecting import publisher_of
 from monitor.decode import Router
+from monitor.decode.checks import PAST_END
 from monitor.errors import UsageError
 from monitor.files import detect, read_messages, read_stream
 from monitor.files.layout import AS_USUAL, layout_of, notation_arguments
-from monitor.simulate.playback import RawMessage, replay, worded
+from monitor.simulate.playback import RawMessage, moved, replay, worded
 
 _BATCH = 4096
+_DAY = 86_400.0
 _LINES = 20  # series listed one by one; of more, only those that fire
 
 
@@ -67,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
         messages: Iterable[RawMessage] = read_messages(path)
     else:
         stream = read_stream(path, layout)
-        messages = _noted(worded(stream, native_topics(settings), stream.units), stream.notes)
+        observations = _since_2000(stream)
+        messages = _noted(worded(observations, native_topics(settings), stream.units), stream.notes)
     router = router_of(settings)
     if options.direct:
         _direct(settings, router, _watched(messages))
@@ -79,6 +83,21 @@ def run(options: argparse.Namespace) -> int:
             )
         _publish(settings, options, _watched(messages))
     return 0
+
+
+def _since_2000(observations: Iterable[Observation]) -> Iterator[Observation]:
+    """Yield the observations, whole days later if they begin before 2000, which no daemon takes."""
+    rest = iter(observations)
+    for first in rest:
+        began = time_of(first)
+        shift = PAST_END - began // _DAY * _DAY if began < PAST_END else 0.0
+        if shift:
+            sys.stderr.write(
+                f"its times begin at {instant(began)}, and a daemon takes none before 2000: they "
+                f"are replayed as from {instant(began + shift)}\n"
+            )
+        yield moved(first, shift)
+        yield from (moved(each, shift) for each in rest) if shift else rest
 
 
 def _noted(messages: Iterable[RawMessage], notes: Sequence[str]) -> Iterator[RawMessage]:

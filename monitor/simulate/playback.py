@@ -77,6 +77,13 @@ def native_message(
             return topic, _payload(_collocation(observation))
 
 
+def moved(observation: Observation, seconds: float) -> Observation:
+    """Return the observation with each of its times that many seconds later."""
+    times = {name: getattr(observation, name, math.nan) for name in ("time", "start", "end")}
+    stated = {name: time + seconds for name, time in times.items() if math.isfinite(time)}
+    return msgspec.structs.replace(observation, **stated)
+
+
 class RawMessage(NamedTuple):
     """A message; ``time`` in s since 1970 UTC, NaN if it is not known."""
 

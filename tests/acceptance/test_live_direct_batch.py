@@ -18,8 +18,9 @@ from harness.programs import until
 from monitor.mqtt.publish import BrokerPublisher
 
 # The file's `crps` is that of the normal density, whatever a sensor states.
-ALL = "windows: {pairs: 8000}\nscoring: {density: normal}"
-# Metrics and the statistics of `monitor score --json` that they must equal, bit for bit.
+NORMAL = "scoring: {density: normal}"
+# Metrics and the statistics of `monitor score --json`, of the pairs that the verdict is from, that
+# they must equal, bit for bit.
 SAME = {
     "monitor_score_crps_mean": "crps",
     "monitor_score_crps_expected_ratio": "crps_expected_ratio",
@@ -50,7 +51,7 @@ def scored(path: Path) -> list[dict]:
 
 @pytest.fixture
 def daemon(tmp_path: Path, mosquitto: Mosquitto) -> Iterator[Daemon]:
-    running = Daemon(tmp_path, mosquitto.port, ALL)
+    running = Daemon(tmp_path, mosquitto.port, NORMAL)
     running.start()
     yield running
     running.kill()
@@ -59,11 +60,14 @@ def daemon(tmp_path: Path, mosquitto: Mosquitto) -> Iterator[Daemon]:
 def assert_same(daemon: Daemon, series: list[dict]) -> None:
     for each in series:
         labels = f'{{sensor="{each["sensor"]}",quantity="{each["quantity"]}"}}'
-        pairs = f"monitor_window_pairs{labels}"
-        until(f"{pairs} {each['n']}", lambda: daemon.value(pairs) == each["n"])  # noqa: B023
-        metrics = daemon.metrics()
-        for metric, statistic in SAME.items():
-            assert metrics.get(metric + labels) == each["statistics"][statistic], (metric, labels)
+        expected = {metric: each["judged"][statistic] for metric, statistic in SAME.items()}
+        expected["monitor_window_pairs"] = each["verdict"]["pairs"]
+
+        def figures(names=tuple(expected), labels=labels) -> dict[str, float | None]:
+            page = daemon.metrics()
+            return {name: page.get(name + labels) for name in names}
+
+        until(f"{labels} with {expected}", lambda: figures() == expected)  # noqa: B023
 
 
 @pytest.mark.parametrize("name", ["uwb_stream.csv", "airquality_stream.csv.gz"])
@@ -83,7 +87,7 @@ def test_own_stream_through_mosquitto_equals_the_file_bit_for_bit(daemon):
 
 
 def test_direct_replay_equals_the_file_bit_for_bit(tmp_path, mosquitto, shared_data):
-    daemon = Daemon(tmp_path, mosquitto.port, ALL)
+    daemon = Daemon(tmp_path, mosquitto.port, NORMAL)
     stream = shared_data / "uwb_stream.csv"
     monitor("replay", str(stream), "--config", str(daemon.settings), "--direct")
     daemon.start()
