@@ -62,7 +62,7 @@ from monitor.mqtt.source import MessageSource, MqttSource
 _log: Final = logging.getLogger("monitor")
 
 _RECEIVE_SECONDS: Final = 0.25
-_PUBLISH_SECONDS: Final = 0.01  # of publishing between two reads
+_PUBLISH_SECONDS: Final = 0.01  # of publishing between two reads, or as much as the messages took
 _FULL_RETRY_SECONDS: Final = 1.0
 _LAST_PUBLICATION_SECONDS: Final = 2.0  # it is derived again at the next start
 _SHARE_A_ROUND: Final = 0.05  # of the pairs, that retention deletes at once
@@ -132,6 +132,7 @@ class Daemon:
 
     def _work(self) -> None:
         messages = self._source.receive(0.0 if self._publisher.is_busy else _RECEIVE_SECONDS)
+        began = self._monotonic()
         if messages or self._parts.network.registry.may_begin(self._now()):
             batch = self._parts.intake.prepare(messages, self._now())
             self._is_durable = self._commit(self._with_last_messages(batch))
@@ -150,7 +151,7 @@ class Daemon:
             self._parts.journal.check_place()
             self._publisher.begin(self._now(), self._source)
             self._publish_due = now + self._parts.settings.publish.interval_seconds
-        self._publisher.work(_PUBLISH_SECONDS)
+        self._publisher.work(max(_PUBLISH_SECONDS, now - began))
         self._supervisor.alive(self._source.status)
         self._publisher.answer(self._now())
         if not self._publisher.is_busy and now < self._publish_due:

@@ -20,6 +20,7 @@ from monitor.alerts.ledger import View
 from monitor.alerts.outlet import Outlet
 from monitor.config.loading import settings_hash, shown_settings
 from monitor.config.sources import ByHand
+from monitor.core.formatting import duration
 from monitor.core.registry import SeriesKey
 from monitor.core.snapshot.details import Contenders, Contest, Detail, Occasion
 from monitor.core.state.network import Network
@@ -45,6 +46,7 @@ class SourceStatus(Protocol):
     status: str
     sessions_lost: int
     reconnects: int
+    full_reads: int
     stale_acknowledgements: int
     denied: dict[str, str]
     last_message: dict[str, float]
@@ -99,6 +101,8 @@ class Publisher:
         self._work: Steps[None] | None = None
         self._worked_seconds = 0.0
         self._publish_seconds = 0.0
+        self._began = self._shown_began = time.monotonic()
+        self._full_reads = 0
         self._letters: tuple[DeadLetter, ...] = ()
         self._refused_sensors: dict[str, DeadLetter] = {}
         self._letters_read = -1
@@ -128,6 +132,7 @@ class Publisher:
         """
         self._connection, self._trouble = connection, trouble
         self._work = self._steps(now, connection)
+        self._began = time.monotonic()
         self._worked_seconds = 0.0
 
     def work(self, seconds: float = math.inf) -> None:
@@ -205,16 +210,18 @@ class Publisher:
         yield
         answers = self._on_demand.evaluate(now)
         yield
+        behind = self._behind(connection)
         self._page = Page(
             snapshot=snapshot,
             figures=self._measure(connection),
             not_ready=self._trouble
             or ("" if connection.connected else connection.status)
             or parts.clock.doubt,
+            catching_up=behind,
             dead_letters=self._refused(),
             refused=self._refused_sensors,
             doctor=self._examined(now),
-            notices=tuple(notices_of(parts, now)),
+            notices=(*filter(None, (behind,)), *notices_of(parts, now)),
             details=answers.details,
             occasions=answers.occasions,
             contenders=answers.contenders,
@@ -225,9 +232,18 @@ class Publisher:
             places=parts.places,
         )
         self._show.publish(self._page)
+        self._shown_began = self._began
         if not self._trouble:
             for each in self._listeners:
                 each.publish(self._page)
+
+    def _behind(self, connection: SourceStatus) -> str:
+        """Return what is missing if a read since the last publication left messages waiting."""
+        before, self._full_reads = self._full_reads, connection.full_reads
+        if before == self._full_reads:
+            return ""
+        late = duration(max(min(self._parts.intake.delays.medians().values(), default=0.0), 0.0))
+        return f"catching up: messages wait at the broker, and those of the last {late} are missing"
 
     def _refused(self) -> tuple[DeadLetter, ...]:
         """Return the newest dead letters, read again only if another message was rejected."""
@@ -291,6 +307,7 @@ class Publisher:
             commit_seconds=parts.intake.commit_seconds,
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,
+            page_age_seconds=time.monotonic() - self._shown_began,
             self_checks=dict(parts.self_check.results),
             journal_writable=not self._trouble,
             clock_trusted=not parts.clock.doubt,

@@ -181,9 +181,9 @@ def metrics_routes(shared: Published, *, essential: bool) -> APIRouter:
         page = shared.page()
         not_ready = "still starting" if page is None else page.not_ready
         reason = _STUCK if shared.stalled_seconds() else not_ready
-        if reason:
+        if page is None or reason:
             return Response(f"{reason}\n", 503, media_type="text/plain")
-        return Response("ready\n", media_type="text/plain")
+        return Response(f"{page.catching_up or 'ready'}\n", media_type="text/plain")
 
     return router
 

@@ -35,6 +35,7 @@ START_SECONDS_MAX: Final = 600.0  # as long as the unit file allows for a start
 class Page:
     """One publication. ``not_ready`` is a sentence on why the daemon cannot work, if it cannot.
 
+    ``catching_up`` is one on what is missing while more waits at the broker than a read takes.
     ``refused`` are the newest of ``dead_letters`` by the sensor that their topic names.
 
     ``figures`` are the daemon's own; their text and that of the snapshot, the page of metrics, is
@@ -48,6 +49,7 @@ class Page:
     snapshot: Snapshot
     figures: Figures | None = None
     not_ready: str = ""
+    catching_up: str = ""
     dead_letters: tuple[DeadLetter, ...] = ()
     refused: Mapping[str, DeadLetter] = field(default_factory=dict)
     doctor: Mapping[str, Any] = field(default_factory=dict)

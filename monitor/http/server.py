@@ -379,18 +379,12 @@ def _parsed(given: bytes) -> tuple[str, bytes]:
 
 
 def _without_reason(scope: Scope, receive: Receive, send: Send) -> Send:
-    """Return what sends an answer, without its reason where it is not 200."""
-    is_well = False
+    """Return what sends the state that an answer has, without its reason."""
 
     async def send_state(message: MutableMapping[str, Any]) -> None:
-        nonlocal is_well
         if message["type"] == "http.response.start":
-            is_well = message["status"] == 200
-            if not is_well:
-                await PlainTextResponse(_NO_REASON, message["status"], _UNKEPT)(
-                    scope, receive, send
-                )
-        if is_well:
-            await send(message)
+            status = message["status"]
+            words = "ok\n" if status == 200 else _NO_REASON
+            await PlainTextResponse(words, status, _UNKEPT)(scope, receive, send)
 
     return send_state

@@ -45,6 +45,7 @@ class Figures:
     commit_seconds: float = 0.0
     commits: int = 0
     publish_seconds: float = 0.0
+    page_age_seconds: float = 0.0
     self_checks: Mapping[str, int] = field(default_factory=dict)
     journal_writable: bool = True
     clock_trusted: bool = True
@@ -153,6 +154,11 @@ def _work(now: Figures) -> Iterator[Family]:
         by(now.self_checks),
     )
     yield gauge("publish_seconds", "Time the last round of publishing took.", now.publish_seconds)
+    yield gauge(
+        "page_age_seconds",
+        "How old the page before this one was when this one replaced it.",
+        now.page_age_seconds,
+    )
     yield gauge(
         "config_last_reload_successful",
         "1 if the settings last read are in force.",

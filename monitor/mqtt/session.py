@@ -74,6 +74,7 @@ class Session:
         self.status = f"not yet connected to {settings.host}:{settings.port}"
         self.sessions_lost = 0
         self.reconnects = 0
+        self.full_reads = 0  # that took all they may, so more waits
         self.denied: dict[str, str] = {}  # why, by optional filter
         self.tls_not_after: float | None = None
         self._version: Final = Version.V5 if settings.protocol == "5" else Version.V3_1_1
@@ -209,7 +210,7 @@ class Session:
 
     def _read(self) -> None:
         """Read until nothing more is there, or enough messages wait to be taken."""
-        size = 0
+        size, is_enough = 0, False
         while self._wire is not None and size < _BYTES_MAX:
             try:
                 data = self._wire.receive()
@@ -224,7 +225,8 @@ class Session:
             size += len(data)
             is_enough = len(self._receiver.inbox) >= MESSAGES_MAX
             if not data or is_enough or self._wire is None or self._wire.is_drained:
-                return
+                break
+        self.full_reads += is_enough or size >= _BYTES_MAX
 
     def _feed(self, data: bytes) -> None:
         self._received_at = self._monotonic()

@@ -27,7 +27,8 @@ from monitor.mqtt.inbox import InboxMessage
 NOW = 1_780_000_000.0
 CONNECTED = {
     "connected": True, "status": "", "sessions_lost": 0, "reconnects": 0,
-    "stale_acknowledgements": 0, "denied": {}, "last_message": {}, "tls_not_after": None,
+    "full_reads": 0, "stale_acknowledgements": 0, "denied": {}, "last_message": {},
+    "tls_not_after": None,
 }  # fmt: skip
 
 
@@ -277,7 +278,7 @@ class Line:
     """A source without messages whose connection comes and goes; ``left`` is what it will be."""
 
     confirmed, status, sessions_lost, reconnects = 0, "no route to the broker", 0, 0
-    stale_acknowledgements, tls_not_after = 0, None
+    full_reads, stale_acknowledgements, tls_not_after = 0, 0, None
     acknowledge = confirm = close = staticmethod(lambda *_: 0)
 
     def __init__(self, left: list[bool]) -> None:
@@ -323,6 +324,19 @@ def test_the_last_publication_ends_in_time_whatever_is_left_of_it(parts, monkeyp
 
     assert len(screen.pages) == 1
     assert next(clock) < 40
+
+
+def test_a_page_says_what_is_missing_while_more_waits_than_a_read_takes(parts):
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    publisher = Publisher(parts, screen)
+    take(parts, said(400, 2))
+    for full_reads in (0, 3, 3):
+        connection.full_reads = full_reads
+        publisher.publish(NOW, connection)
+
+    behind = "catching up: messages wait at the broker, and those of the last 10 min are missing"
+    assert [page.catching_up for page in screen.pages] == ["", behind, ""]
+    assert [page.notices for page in screen.pages] == [(), (behind,), ()]
 
 
 def test_a_sensor_is_invisible_until_one_of_its_messages_can_be_used(parts):

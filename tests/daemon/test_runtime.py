@@ -168,7 +168,7 @@ class Crowd:
     """A source that sends one message, and ends the work once it is acknowledged."""
 
     connected, status = True, "connected"
-    confirmed = sessions_lost = reconnects = stale_acknowledgements = 0
+    confirmed = sessions_lost = reconnects = full_reads = stale_acknowledgements = 0
     denied: ClassVar[dict[str, str]] = {}
     last_message: ClassVar[dict[str, float]] = {}
     tls_not_after = None

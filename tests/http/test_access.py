@@ -255,7 +255,8 @@ def test_a_probe_needs_no_password_and_learns_the_state_alone(with_users):
     for page, status, words, reason in (
         (None, 503, no, b"still starting\n"),
         (Page(fleet(0), not_ready=why), 503, no, f"{why}\n".encode()),
-        (Page(fleet(0)), 200, b"ready\n", b"ready\n"),
+        (Page(fleet(0), catching_up="catching up"), 200, b"ok\n", b"catching up\n"),
+        (Page(fleet(0)), 200, b"ok\n", b"ready\n"),
     ):
         if page is not None:
             with_users.publish(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 from fastapi import HTTPException
@@ -32,8 +33,10 @@ def test_before_the_first_page_it_is_alive_but_not_ready(service):
 def test_ready_says_in_words_what_is_missing(service):
     service.publish(page(not_ready="no connection to broker:1883: refused"))
     assert get(service, "/readyz")[:2] == (503, b"no connection to broker:1883: refused\n")
+    service.publish(replace(page(), catching_up="catching up: the last 9 min are missing"))
+    assert get(service, "/readyz")[:2] == (200, b"catching up: the last 9 min are missing\n")
     service.publish(page())
-    assert get(service, "/readyz")[0] == 200
+    assert get(service, "/readyz")[:2] == (200, b"ready\n")
 
 
 def test_a_main_loop_that_stalls_is_seen():

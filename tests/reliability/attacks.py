@@ -10,6 +10,7 @@ _WRONG_CLOCK: Final = "faults/test_wrong_clock.py::"
 _CONNECTIONS: Final = "http/test_server.py::"
 _ACCESS: Final = "http/test_access.py::"
 _LIMITS: Final = "mqtt/test_byte_limits.py::"
+_PUBLISHER: Final = "daemon/test_publisher.py::"
 _STATE: Final = "journal/test_opening.py::"
 
 ATTACKS: Final = (
@@ -153,6 +154,15 @@ ATTACKS: Final = (
             _CONNECTIONS
             + "test_who_has_asked_is_answered_while_strangers_that_say_nothing_push_each_other_out",
             "trial crowd",
+        ),
+    ),
+    Row(
+        "200 000 messages that waited at a start held up every publication for 45 s",
+        "a publication has as much time as the messages; `/readyz` says what is missing",
+        (
+            "daemon/test_loop.py::test_no_page_is_older_than_two_intervals_however_much_waits",
+            _PUBLISHER + "test_a_page_says_what_is_missing_while_more_waits_than_a_read_takes",
+            "trial backlog",
         ),
     ),
     Row(

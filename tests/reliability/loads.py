@@ -111,6 +111,28 @@ def _resident(pid: int, name: str) -> float:
     return next(float(line.split()[1]) for line in lines if line.startswith(name)) / _MIB
 
 
+def backlog(field: Field, messages: int) -> list[float]:
+    """Start the daemon when so many messages wait; return how old each page had become.
+
+    Pages count until all of it is committed.
+    """
+    assert field.daemon.stop() == 0, field.daemon.log()
+    wanted = field.publishing.messages + messages
+    until("enough messages wait", lambda: field.publishing.messages >= wanted)
+    field.publishing.finish()
+    field.daemon.start(ready=False)
+    ages: dict[float, float] = {}
+
+    def is_committed() -> bool:
+        samples = field.daemon.metrics()
+        done = samples.get("monitor_messages_committed_total", -1.0)
+        ages[done] = samples.get("monitor_page_age_seconds", 0.0)
+        return done >= field.publishing.messages
+
+    until("the backlog is committed", is_committed)
+    return list(ages.values())
+
+
 class Steady(NamedTuple):
     """What a process held, sample by sample: seconds, resident MiB, descriptors and threads."""
 

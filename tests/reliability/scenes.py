@@ -47,8 +47,12 @@ class Field:
         seed: int = 0,
         more: str = USUAL,
         door: Door | None = None,
+        interval: float = 0.2,
     ) -> None:
-        """``more`` are settings besides those of the harness; ``door`` locks the page."""
+        """``more`` are settings besides those of the harness; ``door`` locks the page.
+
+        ``interval`` s are between two publications, ``rate`` a second are rounds of messages.
+        """
         self.folder: Final = folder
         self.chance: Final = random.Random(seed)
         (folder / "broker").mkdir()
@@ -60,6 +64,7 @@ class Field:
             self.proxy.port,
             more,
             "reliability",
+            interval=interval,
             mqtt=f"keepalive_seconds: {keepalive}",
             http="" if door is None else door.setting,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import statistics
@@ -11,13 +12,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from harness.scraping import Scraper
 from numerics.run import faults, run
 
 from . import late_soak, loads, scenes, syscalls
-from .crowd import GUESSERS, SCRAPERS, Door, crowd, locked
+from .crowd import GUESSERS, SCRAPERS, crowd, locked
 from .histories import History, together
 from .scenes import Field
 from .shares import Share
@@ -33,6 +34,7 @@ SLOPE_MIB_PER_HOUR: Final = 0.5
 LONG_SECONDS: Final = 600.0
 PUBLICATION_SECONDS: Final = 2.0
 PAGE_SECONDS: Final = 10.0
+INTERVAL_SECONDS: Final = 2.0
 READY_SECONDS: Final = 10.0
 GROWN_MOST: Final = 1.1
 LIFE_MOST: Final = 100  # times one daemon's journal is disturbed
@@ -58,12 +60,12 @@ Trial = Callable[[Share, Path], Iterator[Found]]
 
 @contextmanager
 def field(
-    share: Share, folder: Path, seed: int = 0, more: str = scenes.USUAL, door: Door | None = None
+    share: Share, folder: Path, *, more: str = scenes.USUAL, **unusual: Any
 ) -> Iterator[Field]:
     """Make a broker, a daemon and a publisher in a folder of their own."""
     with (
         tempfile.TemporaryDirectory(dir=folder) as own,
-        Field(Path(own), share.keepalive, seed=seed, more=more, door=door) as made,
+        Field(Path(own), share.keepalive, more=more, **unusual) as made,
     ):
         yield made
 
@@ -168,6 +170,16 @@ def too_much(share: Share, folder: Path) -> Iterator[Found]:
     yield Found("R1", "flood", left.promised - left.lost - left.doubled, left.promised, str(left))
     yield _answered("flood, invented sensors and rubbish", scraper.seconds)
     yield _answered(f"{share.slow_clients} clients that never end their request", slow)
+
+
+def backlog(share: Share, folder: Path) -> Iterator[Found]:
+    """Start it when many messages wait at the broker."""
+    with field(share, folder, rate=math.inf, interval=INTERVAL_SECONDS) as made:
+        ages = loads.backlog(made, share.backlog)
+        left = made.end()
+    what, limit = f"a start while {share.backlog} messages wait", 2.0 * INTERVAL_SECONDS
+    yield Found("R1", what, left.promised - left.lost - left.doubled, left.promised, str(left))
+    yield _within("R13", f"{what}: age of each page when the next came", ages, limit)
 
 
 def at_the_door(share: Share, folder: Path) -> Iterator[Found]:
@@ -345,6 +357,7 @@ TRIALS: Final[dict[str, Trial]] = {
     "partitions": partitions,
     "deaf broker": deaf_broker,
     "too much": too_much,
+    "backlog": backlog,
     "crowd": at_the_door,
     "long": long,
     "late": late,
