@@ -28,7 +28,8 @@ best cut alone (its intervals hold the truth in 80 %); naming by the sum over ri
 the best of each kind (a drift has more places to begin than a step, and always wins).
 
 No weight depends on the error that it weighs (:mod:`.weights`): where a sensor states a smaller u
-when it reads low, pairs weigh by the usual u at what their errors are independent of.
+when it reads low, pairs weigh by the usual u at what their errors are independent of. A level
+that weights change by more than chance is the mean error (:func:`.relations.unweighted_level`).
 
 Where a known mistake (another unit, U sent as u) explains the pairs, the sentence keeps its number
 and asks (:mod:`.likely_mistakes`).

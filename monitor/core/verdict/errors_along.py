@@ -29,6 +29,7 @@ _DAYS: Final = 3.0
 _HOURS: Final = 6  # of the 24 that must have pairs
 _SIDE: Final = 12  # pairs on either side of a step
 _AS_WELL: Final = 0.4  # share of what a step saves along one that it must save along the other
+_BESIDE: Final = 1.0 / 3.0  # share of a step that the error on its other side may be
 _MOVES: Final = "sensitivity"  # which is told from a gain by itself
 _MOVING: Final = 4.0  # standard errors from which a gain moves
 _PLACED: Final = 1.3  # by which the choice of its place widens a step's standard error
@@ -155,7 +156,9 @@ def by_sensitivity(e: Errors) -> Fit | None:
         return None
     number, se, off = fit
     cost = _cost(e, off, 2.0)
-    steady = min(_line(e, e.reference), _line(e, e.value), _drift(e, e.reference))
+    # Where a reference holds the errors of its readings, they go along it without any gain.
+    drift = _line(e, e.time, e.reference)
+    steady = min(_line(e, e.reference), _line(e, e.value), drift)
     if not abs(number[1]) > _MOVING * se[1] or cost >= steady:
         return None
     df = max(e.z.size / e.inflation - 2.0, 1.0)
@@ -168,26 +171,11 @@ def by_sensitivity(e: Errors) -> Fit | None:
     return Explained(_MOVES, cost, size, level, place=usual, slope_per_day=a_day), off
 
 
-def _drift(e: Errors, x: Float) -> float:
-    """Return the cost of a drift beside an error that goes along ``x`` in proportion.
-
-    Where a reference holds the errors of its readings, they go along it without any gain.
-    """
-    scaled = [(each - each.mean()) / max(float(each.std()), _TINY) for each in (e.time, x)]
-    fit = _fitted(e, [np.ones(x.size), *scaled])
-    return math.inf if fit is None else _cost(e, fit[2], 3.0)
-
-
-def _line(e: Errors, x: Float) -> float:
-    """Return the cost of an error that goes along ``x`` in proportion."""
-    x = x - x.mean()
-    hx = e.h * x
-    ww, wx, xx = float(e.h @ e.h), float(e.h @ hx), float(hx @ hx)
-    wz, xz = float(e.h @ e.z), float(hx @ e.z)
-    level = wz / ww
-    square = xx - wx * wx / ww
-    slope = (xz - wx * level) / square if square > _TINY else 0.0
-    return _cost(e, e.z - e.h * (level - slope * wx / ww) - slope * hx, 2.0)
+def _line(e: Errors, *along: Float) -> float:
+    """Return the cost of an error that goes in proportion along each of some columns."""
+    scaled = [(each - each.mean()) / max(float(each.std()), _TINY) for each in along]
+    fit = _fitted(e, [np.ones(e.z.size), *scaled])
+    return math.inf if fit is None else _cost(e, fit[2], 1.0 + len(along))
 
 
 def _late(everything: Errors, mask: Bool) -> float:
@@ -224,7 +212,14 @@ def by_level(e: Errors) -> Fit | None:
     saved, as_well = (squares - float(off @ off) for _, off in (best, other))
     is_same = best[0].is_above == other[0].is_above and best[0].size[0] * other[0].size[0] > 0.0
     shows = is_same and as_well > _AS_WELL * saved and best[0].cost < _line(e, x)
-    return best if shows else None
+    return best if shows and all(_is_right_beside(e, best[0], x) for _, x in steps) else None
+
+
+def _is_right_beside(e: Errors, step: Explained, x: Float) -> bool:
+    """Whether errors on the other side of a step, which it says are 0, are small beside it."""
+    other = (x > step.place) != step.is_above
+    off = float(e.z[other] @ e.h[other]) / max(float(e.h[other] @ e.h[other]), _TINY)
+    return abs(off * e.unit) < _BESIDE * abs(step.size.value)
 
 
 def _step(e: Errors, at_level: Float) -> Fit | None:

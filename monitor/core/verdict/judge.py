@@ -142,11 +142,9 @@ def judged(
     ``evidence`` and ``cut`` are what :func:`gathered_evidence` returns for ``side``.
     """
     verdicts = [
-        named_verdict(*each)._replace(u_follows=follows)
-        for each, follows in zip(
-            zip(evidence, side.pairs, alarm, strict=True),
-            side.weights.follows.tolist(),
-            strict=True,
+        named_verdict(of, side, row, at)._replace(u_follows=follows)
+        for row, (of, at, follows) in enumerate(
+            zip(evidence, alarm, side.weights.follows.tolist(), strict=True)
         )
     ]
     some = [i for i, each in enumerate(verdicts) if wants_model(each)]

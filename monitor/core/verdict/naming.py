@@ -6,17 +6,17 @@ becomes a fault only where the interval of its size confirms it.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypedDict
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import Bool
 from monitor.core.verdict.errors_along import explanation
 from monitor.core.verdict.faults import shows
-from monitor.core.verdict.pairs import Pairs, inflation
+from monitor.core.verdict.pairs import Pairs, Side, inflation
 from monitor.core.verdict.partial_faults import Errors, Explained, limit_of
 from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE
-from monitor.core.verdict.relations import Gain, is_unrelated, plain_level
+from monitor.core.verdict.relations import Gain, is_unrelated, plain_level, unweighted_level
 from monitor.core.verdict.rivals import Rival
 from monitor.core.verdict.spread import Far, Parts, Spread, on_stated
 from monitor.core.verdict.verdict import (
@@ -80,31 +80,39 @@ class Name(NamedTuple):
     segment: int
 
 
-def named_verdict(e: Evidence, p: Pairs, alarm: int) -> Verdict:
-    """Return the verdict without error model, remedy and words."""
+def named_verdict(e: Evidence, side: Side, row: int, alarm: int) -> Verdict:
+    """Return the verdict on one series, without error model, remedy and words."""
+    p = side.pairs[row]
     whole = explained_whole(e, p)
-    if whole is None and is_over(e, alarm):
-        name = Name("", NOTHING, alarm, e.segment)
-        return Verdict(UNDECIDED, healthy=e.healthy, **_counted(name, e, p, alarm))
-    name = _name(e, p)
+    over = whole is None and is_over(e, alarm)
+    name = Name("", NOTHING, alarm, e.segment) if over else _name(e, p)
     if whole is not None:
         name = Name(whole.fault, whole.size, whole.start, whole.start)
+    pairs = p.n - name.segment
     verdict = Verdict(
         UNDECIDED,
         fault=name.fault,
         size=name.size,
-        level=level_beside(name.fault, name.size, p.rows(slice(name.segment, None)), e.level),
+        healthy=e.healthy,
+        since=min(name.since, alarm),
+        segment=name.segment,
+        pairs=pairs,
+        n_effective=float(pairs / inflation(e.rho)),
+    )
+    if over:
+        return verdict
+    verdict = verdict._replace(
+        level=e.level,
         slope_per_day=e.slope_per_day if name.fault == "drift" else NOTHING,
         scale=on_stated(e.parts, e.spread.factor),
         gain=e.gain.size if name.fault == "gain" else NOTHING,
         pivot=float(p.reference[name.segment :].mean()),
         error_model=e.healthy.model,
-        healthy=e.healthy,
         explained=p.explained,
-        **_counted(name, e, p, alarm),
     )
     if whole is not None:
-        verdict = verdict._replace(**fields_explained(whole))
+        verdict = with_explained(verdict, whole)
+    verdict = with_mean_error(verdict, side, row)
     return verdict._replace(state=FAULT if shows(verdict) else UNDECIDED)
 
 
@@ -126,53 +134,35 @@ def explained_whole(e: Evidence, p: Pairs, margin: float = 0.0) -> Explained | N
     return explanation(e.errors, e.near, least)
 
 
-def fields_explained(explained: Explained) -> _Fields:
-    """Return the fields of a verdict that such a fault has."""
-    level, place = explained.level, explained.place
-    return _Fields(
-        level=level,
-        pivot=place,
+def with_explained(verdict: Verdict, explained: Explained) -> Verdict:
+    """Return the verdict with the level, place and shape of such a fault."""
+    return verdict._replace(
+        level=explained.level,
+        pivot=explained.place,
         is_above=explained.is_above,
         slope_per_day=explained.slope_per_day,
         swing=explained.swing,
     )
 
 
-class _Fields(TypedDict):
-    level: Estimate
-    pivot: float
-    is_above: bool
-    slope_per_day: Estimate
-    swing: Estimate
+def with_mean_error(verdict: Verdict, p: Side, row: int) -> Verdict:
+    """Return the verdict with the level now as the mean error, where weights change that.
 
-
-def level_beside(fault: str, size: Estimate, p: Pairs, level: Estimate) -> Estimate:
-    """Return the level now; one beside a lag only shows against what was measured then.
-
-    One beside a gain is the mean error: where u goes with what is measured, a weighted mean is that
-    at another level than the one about which the gain turns.
+    One beside a lag only shows against what was measured then, and one beside a gain is always the
+    mean error: a weighted mean is that at another level than the one about which the gain turns.
     """
-    if fault not in ("gain", "lag"):
-        return level
-    return plain_level(p, round(size.value) if fault == "lag" else 0)
-
-
-class _Counts(TypedDict):
-    since: int
-    segment: int
-    pairs: int
-    n_effective: float
-
-
-def _counted(name: Name, e: Evidence, p: Pairs, alarm: int) -> _Counts:
-    """Return where a fault began, and how many pairs its size is from."""
-    pairs = p.n - name.segment
-    return _Counts(
-        since=min(name.since, alarm),
-        segment=name.segment,
-        pairs=pairs,
-        n_effective=float(pairs / inflation(e.rho)),
-    )
+    fault, begin = verdict.fault, verdict.segment
+    if fault in ("gain", "lag"):
+        late = round(verdict.size.value) if fault == "lag" else 0
+        return verdict._replace(level=plain_level(p.pairs[row].rows(slice(begin, None)), late))
+    if not fault or (fault in RELATED and fault != "daily"):
+        return verdict
+    level = unweighted_level(p, row, begin, verdict.level, drifts=fault == "drift")
+    if level is verdict.level:
+        return verdict
+    size = level if fault in ("offset", "drift") else verdict.size
+    verdict = verdict._replace(level=level, is_plain=True, size=size)
+    return verdict if shows(verdict) else verdict._replace(state=UNDECIDED)
 
 
 def is_over(e: Evidence, alarm: int) -> bool:

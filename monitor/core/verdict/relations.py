@@ -7,12 +7,13 @@ a posterior) of its own value. The verdict is a gain only where both regressions
 
 from __future__ import annotations
 
+import math
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
-from monitor.core.verdict.pairs import RHO_MAX, Pairs, Side, inflation, lag_ones
+from monitor.core.verdict.pairs import RHO_MAX, Pairs, Side, inflation, lag_ones, long_inflations
 from monitor.core.verdict.rows import (
     TO_SD,
     dots,
@@ -38,6 +39,8 @@ from monitor.core.verdict.verdict import (
 FEWEST: Final = 10
 _FAR: Final = 5.0
 _CHOSEN: Final = 1.15  # factor by which choosing its beginning widens a gain's standard error
+_APART: Final = 2.0  # standard errors from which weighted and plain mean differ
+_TESTED: Final = 3.0  # standard errors of that difference that the interval then holds as well
 
 
 class SlopeColumns(NamedTuple):
@@ -211,6 +214,37 @@ def plain_level(p: Pairs, lag: int) -> Estimate:
     used = error[np.abs(off) <= _FAR * TO_SD * median(np.abs(off))]
     worth = used.size / float(inflation(lag_ones(rows, every, np.array([error.size])))[0])
     return t_interval(float(used.mean()), float(used.std()) / np.sqrt(worth), max(worth - 1.0, 1.0))
+
+
+def unweighted_level(p: Side, row: int, begin: int, level: Estimate, *, drifts: bool) -> Estimate:
+    """Return the level of the errors from ``begin`` on as it is without weights.
+
+    ``level`` comes from weights 1/u^2, and stays where the plain mean differs from it by no more
+    than chance. Where u and error both go with what is measured, it is the error at a small u only.
+    A level that ``drifts`` is that at the end of a line.
+    """
+    part = slice(begin, int(p.n[row]))
+    z, h = p.z[row, part], p.h[row, part]
+    off = np.abs(z - median(z))
+    used = off <= _FAR * max(1.0, TO_SD * median(off))
+    z, h, clock = z[used], h[used], p.clock[row, part][used]
+    if z.size < FEWEST or not np.ptp(h) > 0.0 or not level.is_known:
+        return level
+    x = np.stack([np.ones(z.size), clock - clock[-1]][: 1 + drifts], axis=1)
+    weights = np.linalg.pinv(h[:, None] * x) * h
+    error = z / h
+    left = error - x @ (weights @ error)
+    share = (1.0 / z.size - x.mean(axis=0) @ weights) * left
+    every, n = np.ones((1, z.size), dtype=np.bool_), np.array([z.size])
+    se = math.sqrt(share @ share * long_inflations(share[None], every, n)[0])
+    apart = float(left.mean())
+    if not abs(apart) > _APART * se:
+        return level
+    unit = float(p.unit[row])
+    apart, reach = apart * unit, _TESTED * se * unit
+    value = level.value + apart if drifts else float(error.mean()) * unit
+    low, high = (math.hypot(level.value - each, reach) for each in level[1:])
+    return Estimate(value, value - low, value + high)
 
 
 _LAGS: Final = 8

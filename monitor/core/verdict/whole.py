@@ -35,7 +35,7 @@ from monitor.core.verdict.judge import (
     gathered_evidence,
     judged,
 )
-from monitor.core.verdict.naming import explained_whole, fields_explained, is_over, level_beside
+from monitor.core.verdict.naming import explained_whole, is_over, with_explained, with_mean_error
 from monitor.core.verdict.pairs import Pairs, Side, inflation_of_squares, long_inflations
 from monitor.core.verdict.partial_faults import limit_of, may_be_limited
 from monitor.core.verdict.partition import (
@@ -255,7 +255,7 @@ def _examined(side: Side, fits: Fits, unit: str, calm: Verdict, *, is_one: bool)
         if not size.lower > LEAST_FAR:
             return verdict
         return with_words(code_verdict(verdict, p, coded, size), p, unit, verdict.typical)
-    verdict, held = _of_parts(side, _named(side, fits, calm)), 0
+    verdict, held = with_mean_error(_of_parts(side, _named(side, fits, calm)), side, 0), 0
     if verdict.state == FAULT and not is_one:
         verdict, held, repaired = _newest(side, verdict)
         if repaired:
@@ -367,7 +367,7 @@ def _named(side: Side, fits: Fits, calm: Verdict) -> Verdict:
         state=FAULT if is_sure else UNDECIDED,
         fault=fault,
         size=size,
-        level=level_beside(fault, size, p, s.sized(fits.now if drifts else fits.level)),
+        level=s.sized(fits.now if drifts else fits.level),
         slope_per_day=s.sized(fits.slope).times(1.0 / p.span_days) if rated else NOTHING,
         scale=on_stated(parts_of(side, np.zeros(1, dtype=np.int64))[0], s.spread.factor),
         gain=gain.size if fault == "gain" else NOTHING,
@@ -393,7 +393,7 @@ def _of_parts(side: Side, verdict: Verdict) -> Verdict:
     start = whole.start
     began = float(p.time[start]) if p.timed and start else NAN
     dated = named._replace(since=start, segment=start, began=began, pairs=p.n - start)
-    return dated._replace(right_since=NAN, bounds=None, **fields_explained(whole))
+    return with_explained(dated._replace(right_since=NAN, bounds=None), whole)
 
 
 def _spread(left: Float, fits: Fits) -> Spread:

@@ -137,6 +137,20 @@ def test_a_sensor_that_saturates_has_no_step():
     assert names.count("step") <= 2, names
 
 
+def test_a_sensor_that_is_off_at_every_level_has_no_step():
+    """Its slow errors are in its value, so that low values are those with a small error."""
+    names, n = [], 450
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        reference = 60.0 * np.exp(0.5 * autoregressive(random.standard_normal(n), 0.9))
+        error = 60.0 + 35.0 * autoregressive(random.standard_normal(n), 0.9)
+        u = np.full(n, 20.0)
+        pairs = Pairs(START + HOUR * np.arange(n), reference + error, u, reference, 0.0 * u)
+        names += [each.fault for each in both(pairs)]
+
+    assert "step" not in names, names
+
+
 @pytest.mark.parametrize("predictive", [False, True])
 @pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
 def test_an_honest_sensor_gets_none_of_these_names(shape, predictive):

@@ -168,3 +168,26 @@ def test_the_sentence_says_that_u_follows_the_error():
     assert whole(sensor(1, "classical", 0.15)).sentence.endswith(clause)
     assert clause not in whole(sensor(1, "predictive", 0.15, fault=20.0)).sentence
     assert clause not in whole(sensor(1, "classical", 0.15, of_truth=True)).sentence
+
+
+def test_an_error_that_goes_with_what_is_measured_is_as_large_as_it_is_on_average():
+    """It and u grow with the level: weights 1/u^2 say 10 of 13, the error at a low level."""
+    pairs = []
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        truth = 100.0 * np.exp(0.4 * random.standard_normal(PAIRS))
+        u = 10.0 * (truth / 100.0) ** 2
+        fault = np.where(np.arange(PAIRS) < 200, 0.0, np.where(truth > 120.0, 20.0, 10.0))
+        value = truth + u * random.standard_normal(PAIRS) + fault
+        pairs.append(Pairs(1.77e9 + 3600.0 * np.arange(PAIRS), value, u, truth, 0.0 * u))
+    faulty = [p.rows(slice(200, None)) for p in pairs]
+
+    for verdicts in (judged_live(pairs), [whole(p) for p in faulty]):
+        rows = zip(verdicts, faulty, strict=True)
+        offsets = [(each, p.error.mean()) for each, p in rows if each.fault == "offset"]
+        assert len(offsets) >= 20
+        assert np.mean([holds(each.level, mean) for each, mean in offsets]) >= 0.85
+        assert np.mean([holds(each.level, 13.24) for each, _ in offsets]) >= 0.8
+        added = [each.remedy.add for each, _ in offsets if each.remedy.kind.startswith("add")]
+        assert len(added) >= 15
+        assert np.mean(added) == pytest.approx(-13.2, abs=0.7)
