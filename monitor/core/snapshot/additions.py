@@ -41,16 +41,24 @@ class OwnFindings:
         return {}
 
 
+class Remark(NamedTuple):
+    """A clause that a verdict's sentence ends with, and advice in place of its own, if any."""
+
+    clause: str
+    advice: str = ""
+
+
 class Added(NamedTuple):
     """One extension's words on all series; each of ``statistics`` has one number a series.
 
     ``helps`` explain those statistics that are its own; others replace the house's number of the
-    same name.
+    same name. ``remarks`` become part of the verdicts on series that send, by their rows.
     """
 
     findings: OwnFindings
     statistics: Mapping[str, Float] = {}
     helps: Mapping[str, str] = {}
+    remarks: Mapping[int, Remark] = {}
 
 
 class FleetFacts(NamedTuple):
@@ -82,9 +90,25 @@ class Addition(Protocol):
 
 def with_addition(now: Snapshot, name: str, added: Added) -> Snapshot:
     """Return a snapshot that carries what the extension ``name`` adds."""
+    now = _with_remarks(now, added.remarks) if added.remarks else now
     return replace(
         now,
         statistics={**now.statistics, **added.statistics},
         helps={**now.helps, **added.helps},
         additions={**now.additions, name: added.findings},
     )
+
+
+def _with_remarks(now: Snapshot, remarks: Mapping[int, Remark]) -> Snapshot:
+    sentences, advice, reports = [*now.sentences], [*now.advice], {**now.reports}
+    for row, (clause, doing) in remarks.items():
+        if row >= len(sentences) or now.withdrawn[row]:
+            continue
+        sentences[row] = f"{sentences[row]}; {clause}"
+        advice[row] = doing or advice[row]
+        if row in reports:
+            verdict = reports[row].verdict
+            text = f"{verdict.sentence}; {clause}"
+            verdict = verdict._replace(sentence=text, advice=doing or verdict.advice)
+            reports[row] = reports[row]._replace(verdict=verdict)
+    return replace(now, sentences=tuple(sentences), advice=tuple(advice), reports=reports)

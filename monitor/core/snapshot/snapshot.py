@@ -100,8 +100,9 @@ class Snapshot:
             NAN if each is None else float(each[row])
             for each in (self.right_since, self.first_pair)
         )
-        words, pairs = self.sentences[row], int(self.window_pairs[row])
-        return Verdict(state, sentence=words, pairs=pairs, first=first, right_since=since)
+        words, advice, pairs = self.sentences[row], self.advice[row], int(self.window_pairs[row])
+        calm = Verdict(state, sentence=words, pairs=pairs, first=first, right_since=since)
+        return calm._replace(advice=advice)
 
 
 # -- the states of series -------------------------------------------------------------------------
