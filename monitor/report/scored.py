@@ -16,11 +16,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from monitor.core.analysis.explained_by import Explanation, explained_by
+from monitor.core.analysis.explained_words import explained_document, with_explanation
 from monitor.core.analysis.prequential import advice_anew
 from monitor.core.analysis.resampling import bca_rce, bca_zms
 from monitor.core.analysis.where import BUILT_IN, Covariate, calibrated_where
 from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns
+from monitor.core.diagnosis.fault_reports import last_pairs
 from monitor.core.formatting import aligned, finite
 from monitor.core.scores.intervals import Interval, abc_rce, verdict, zms_interval
 from monitor.core.scores.proper_scores import Density, of_density
@@ -28,7 +31,7 @@ from monitor.core.scores.statistics import STATISTICS, compute
 from monitor.core.verdict import Verdict, document
 from monitor.core.verdict.sentences import day
 from monitor.files.input_file import column_name
-from monitor.report.incidents import Findings, findings_of, incident_document, lasting
+from monitor.report.incidents import Findings, dated_rules, findings_of, incident_document, lasting
 from monitor.report.recorded import Recorded
 from monitor.report.wrong_references import WrongReferences, wrong_references
 
@@ -44,10 +47,7 @@ def where_of(
     if not names:
         return []
     one, unit, first = windows.take(np.array([row])), recorded.names[row].unit, windows.starts[row]
-    columns = {
-        name: Covariate(name, numbers[first : first + one.value.size])
-        for name, numbers in recorded.covariates.items()
-    }
+    columns = _covariates(recorded, slice(first, first + one.value.size), names)
     timed = one if recorded.timed else replace(one, time=np.full(one.time.size, np.nan))
     asked = (BUILT_IN[name](timed, unit) if name in BUILT_IN else columns[name] for name in names)
     share = recorded.rules[row].systematic.share_of(one.u, one.u_ref).max(keepdims=True)
@@ -55,6 +55,15 @@ def where_of(
         where_document(calibrated_where(one, each, asked=len(names), systematic=share), unit)
         for each in asked
     ]
+
+
+def _covariates(recorded: Recorded, rows: slice, names: Sequence[str]) -> dict[str, Covariate]:
+    """Return those of ``names`` that are the file's covariates, of some of its pairs."""
+    return {
+        name: Covariate(name, recorded.covariates[name][rows])
+        for name in names
+        if name not in BUILT_IN
+    }
 
 
 def covariates_of(text: str) -> tuple[str, ...]:
@@ -109,10 +118,34 @@ class Scored:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """The verdict on each series; its advice says if adjusting it anew and anew helps."""
+        """The verdict on each series; its advice says if adjusting it anew and anew helps.
+
+        A covariate that explains its errors is part of it.
+        """
         return [self._advised(*each) for each in enumerate(self._findings.verdicts)]
 
+    @cached_property
+    def explained(self) -> dict[int, Explanation]:
+        """What explains the errors of each series, where one of the file's covariates does.
+
+        A wrong reference would give its sensors such errors too, so they have none.
+        """
+        rows = [row for row in range(len(self.recorded.names)) if not self.wrong.get(row)]
+        explained = {row: self._explained_by(row) for row in rows if in_file(self._covariates)}
+        return {row: each for row, each in explained.items() if each is not None}
+
+    def _explained_by(self, row: int) -> Explanation | None:
+        one = self.windows.take(np.array([row]))
+        pairs = last_pairs(one, dated_rules(self.recorded, row))
+        first = int(self.windows.starts[row])
+        rows = slice(first, first + one.value.size)
+        covariates = _covariates(self.recorded, rows, self._covariates).values()
+        return explained_by(pairs, [each.of_last(pairs.n) for each in covariates])
+
     def _advised(self, row: int, verdict: Verdict) -> Verdict:
+        if row in self.explained:
+            unit = self.recorded.names[row].unit
+            return with_explanation(verdict, self.explained[row], unit)
         one = self.windows.take(np.array([row]))
         anew = advice_anew(one, verdict, self.recorded.names[row].unit)
         return verdict._replace(advice=f"{verdict.advice}; or {anew}") if anew else verdict
@@ -172,7 +205,7 @@ class Scored:
                 "unit": name.unit,
                 "n": int(self.windows.counts[row]),
                 "verdict": document(self.verdicts[row], name.unit),
-                **({"where": self.where[row]} if self._covariates else {}),
+                **(self._along(row) if self._covariates else {}),
                 "statistics": {key: finite(each[row]) for key, each in self.statistics.items()},
                 "judged": {key: finite(each) for key, each in self.statistics_of(row).items()},
                 "intervals": {
@@ -183,6 +216,11 @@ class Scored:
             }
             for row, name in enumerate(self.recorded.names)
         ]
+
+    def _along(self, row: int) -> dict[str, Any]:
+        of, unit = self.explained.get(row), self.recorded.names[row].unit
+        document = None if of is None else explained_document(of, unit)
+        return {"where": self.where[row], "explained_by": document}
 
     def document(self) -> dict[str, Any]:
         """Return everything as plain values: ``monitor score --json`` prints it."""

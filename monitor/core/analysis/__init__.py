@@ -8,8 +8,9 @@ gain, scale of u), and ``prequential`` whether it would have helped: an adjustme
 window is judged on the next, because one judged on its own data always helps.
 ``uncertainty_budget`` splits the variance of differences among sensors and reference.
 ``conditional`` tests whether a series is calibrated in every part, at one look; ``where`` finds the
-part of a covariate in which it is not, at any number of looks (ADR 9). ``sensitivity`` shows how
-much of a verdict comes from a few large errors. docs/evidence/papers.md maps the papers to these
+part of a covariate in which it is not, at any number of looks (ADR 9), and ``explained_by`` the
+covariate that explains its errors. ``sensitivity`` shows how much of a verdict comes from a few
+large errors. docs/evidence/papers.md maps the papers to these
 files.
 
 Invariants:

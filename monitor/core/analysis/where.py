@@ -76,7 +76,8 @@ class Covariate(NamedTuple):
     """A covariate that errors may depend on: one number per pair, NaN where there is none.
 
     ``other``: second numbers of the same pairs, along which the evidence must hold too (see
-    *Level*). ``period``: of a circle, 0 for none.
+    *Level*). ``period``: of a circle, 0 for none. ``categories``: numbers are places among these
+    names, in no order.
     """
 
     name: str
@@ -84,6 +85,11 @@ class Covariate(NamedTuple):
     unit: str = ""
     other: Float | None = None
     period: float = 0.0
+    categories: tuple[str, ...] = ()
+
+    def of_last(self, pairs: int) -> Covariate:
+        """Return the covariate of the last ``pairs`` alone."""
+        return self._replace(numbers=self.numbers[self.numbers.size - pairs :])
 
 
 class Finding(NamedTuple):

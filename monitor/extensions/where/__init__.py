@@ -3,7 +3,8 @@
 ``watched_covariates`` is the section ``covariates``. ``covariate_fields`` finds the numbers in
 messages, ``covariate_samples`` says which number belongs to a reading, ``covariate_keeper`` keeps
 them beside pairs, in the same transaction, and looks along them for parts in which a series is
-wrong. The analysis itself is the house's (:mod:`monitor.core.analysis.where`), as files use it.
+wrong, and for what explains its errors, which its verdict then says. Both analyses are the house's
+(``where`` and ``explained_by`` of :mod:`monitor.core.analysis`), as files use them.
 
 Invariants: a bad number costs that number, never the reading beside it; findings follow from the
 journal alone, so a restart finds the same. The journal keeps the numbers in a table of its own,

@@ -21,14 +21,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from monitor.core.analysis.explained_by import Explanation, explained_by
+from monitor.core.analysis.explained_words import (
+    explained_advice,
+    explained_clause,
+    explained_document,
+)
 from monitor.core.analysis.where import BUILT_IN, Conditional, Covariate, calibrated_where
 from monitor.core.analysis.where_words import where_document
 from monitor.core.columns import Columns
+from monitor.core.diagnosis.fault_reports import last_pairs
 from monitor.core.model import Event, Records, Sample
 from monitor.core.pairing.observations import Durable
-from monitor.core.pairing.series_rules import Systematic
+from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Registry
-from monitor.core.snapshot.additions import Added, OwnFindings, with_addition
+from monitor.core.snapshot.additions import Added, OwnFindings, Remark, with_addition
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
 from monitor.daemon.listeners import Addendum, Listener, ListenerContext, Taken
@@ -55,13 +62,34 @@ def where_listener(context: ListenerContext) -> Where | None:
 class WhereFindings(OwnFindings):
     """The findings on each series along the watched covariates; none until it was examined."""
 
-    def __init__(self, findings: Mapping[int, tuple[Conditional, ...]]) -> None:
+    def __init__(
+        self,
+        findings: Mapping[int, tuple[Conditional, ...]],
+        explained: Mapping[int, Explanation],
+    ) -> None:
         self._findings: Final = findings
+        self._explained: Final = explained
 
     def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:
-        """Return the key ``where``."""
-        unit = now.names[row].unit
-        return {"where": [where_document(each, unit) for each in self._findings.get(row, ())]}
+        """Return the keys ``where`` and ``explained_by``."""
+        unit, of = now.names[row].unit, self._explained.get(row)
+        return {
+            "where": [where_document(each, unit) for each in self._findings.get(row, ())],
+            "explained_by": None if of is None else explained_document(of, unit),
+        }
+
+    def remarks(self, now: Snapshot) -> dict[int, Remark]:
+        """Return what verdicts say of the covariates that explain errors.
+
+        A wrong reference would give its sensors such errors too, so their verdicts say nothing.
+        """
+        doubted = {row for each in now.suspects for row in (*each.rows, *each.cleared)}
+        units = {row: now.names[row].unit for row in self._explained if row < len(now.names)}
+        return {
+            row: Remark(explained_clause(of, units[row]), explained_advice(of, units[row]))
+            for row, of in self._explained.items()
+            if row in units and row not in doubted
+        }
 
     def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:
         """Return the findings for the page of a series: what stands out, and all."""
@@ -109,8 +137,9 @@ class Where(Listener):
         return self.keeper.hold(taken.decoded.samples, taken.pairs, taken.received)
 
     def see(self, snapshot: Snapshot) -> Snapshot:
-        """Return the snapshot with the last finding on each series."""
-        return with_addition(snapshot, "where", Added(WhereFindings(self.check.found)))
+        """Return the snapshot with the last finding on each series, and in its verdict."""
+        findings = WhereFindings(self.check.found, self.check.explained)
+        return with_addition(snapshot, "where", Added(findings, remarks=findings.remarks(snapshot)))
 
     def work(self, now: float) -> None:
         """Begin or end a look."""
@@ -237,7 +266,7 @@ class _Asked(NamedTuple):
     pairs: Records
     beside: Records
     unit: str
-    systematic: Systematic
+    rules: SeriesRules
 
 
 class WhereCheck:
@@ -250,6 +279,7 @@ class WhereCheck:
         self._look: _Look | None = None
         self._due = -math.inf
         self.found: Mapping[int, tuple[Conditional, ...]] = {}
+        self.explained: Mapping[int, Explanation] = {}
 
     def look_at_all(self) -> None:
         """Mark every series for a look: a restart finds again what was found before."""
@@ -261,7 +291,10 @@ class WhereCheck:
         if look is not None:
             if not look.is_alive():
                 self._look = None
+                self._forget(look.asked.row)
                 self.found = {**self.found, look.asked.row: look.found}
+                if look.explanation is not None:
+                    self.explained = {**self.explained, look.asked.row: look.explanation}
                 self._due = now + look.seconds / _SHARE
         elif now >= self._due and self._keeper.changed:
             began = time.thread_time()
@@ -274,7 +307,12 @@ class WhereCheck:
                 self._look = _Look(asked, self._keeper.rules, self._network.as_columns, spent)
                 self._look.start()
             else:  # no pair since an event: what was found was true of the sensor before it
-                self.found = {at: each for at, each in self.found.items() if at != row}
+                self._forget(row)
+
+    def _forget(self, row: int) -> None:
+        """Drop what was found of a series; snapshots that were taken keep it."""
+        self.found = {at: each for at, each in self.found.items() if at != row}
+        self.explained = {at: each for at, each in self.explained.items() if at != row}
 
     def wrong(self) -> dict[tuple[str, ...], float]:
         """Return 1 by sensor, quantity and covariate where a part of it stands out, else 0."""
@@ -289,8 +327,8 @@ class WhereCheck:
     def _asked_of(self, row: int) -> _Asked:
         network, store = self._network, self._store
         pairs = network.since_event(row, store.pairs_of(row))
-        unit, systematic = network.names()[row].unit, network.rules[row].systematic
-        return _Asked(row, pairs, store.covariates_of(row), unit, systematic)
+        unit, rules = network.names()[row].unit, network.rules[row]
+        return _Asked(row, pairs, store.covariates_of(row), unit, rules)
 
 
 class _Look(threading.Thread):
@@ -309,6 +347,7 @@ class _Look(threading.Thread):
         super().__init__(name="where", daemon=True)
         self.asked: Final = asked
         self.found: tuple[Conditional, ...] = ()
+        self.explanation: Explanation | None = None
         self.seconds = seconds
         self._rules: Final = rules
         self._as_columns: Final = as_columns
@@ -323,10 +362,13 @@ class _Look(threading.Thread):
         self.seconds += time.thread_time() - began
 
     def _looked(self) -> tuple[Conditional, ...]:
-        row, pairs, beside, unit, systematic = self.asked
+        row, pairs, beside, unit, rules = self.asked
         c = self._as_columns(row, pairs)
         asked = [_covariate(rule, c, pairs, beside, unit) for rule in self._rules]
-        share = systematic.share_of(c.u, c.u_ref).max(keepdims=True)
+        last = last_pairs(c, rules)
+        own = [each for each in asked if each.name not in BUILT_IN]
+        self.explanation = explained_by(last, [each.of_last(last.n) for each in own])
+        share = rules.systematic.share_of(c.u, c.u_ref).max(keepdims=True)
         return tuple(
             calibrated_where(c, each, asked=len(asked), systematic=share) for each in asked
         )

@@ -16,6 +16,7 @@ from monitor.cli import main
 from monitor.core.analysis.where_words import where_sentence
 from monitor.core.model import Sample
 from monitor.daemon.assembly import Parts, assemble
+from monitor.http.documents import entry
 from monitor.mqtt.publish import BrokerPublisher
 from tests.extensions.where.test_covariate_fields import NATIVE, beside, temperature
 from tests.extensions.where.test_watched_covariates import (
@@ -127,6 +128,52 @@ def test_what_is_found_is_what_the_command_says_of_the_same_pairs(tmp_path, caps
     ]
     evidence = [[part["log_evidence"] for part in each["findings"]] for each in told["where"]]
     assert evidence == [[part.log_evidence for part in each.findings] for each in found]
+
+
+def warmed(pairs: int) -> list[tuple[float, float, float, float]]:
+    """Return (time, value, reference, temperature): errors of 0.3 for each degree above 50."""
+    rows = planted(pairs, 6, 1.0)
+    return [(time, value + 0.3 * (rh - 50.0), level, rh) for time, value, level, rh in rows]
+
+
+def test_the_verdict_names_the_covariate_as_the_command_does_of_the_same_pairs(tmp_path, capsys):
+    bare = {"name": "rh", "field": "rh"}
+    parts = assemble(settings_of(tmp_path, [{"name": "hour"}, bare]), START)
+    rows = warmed(200)
+    take_all(parts, rows)
+    looked(parts)
+    now = where_of(parts).see(parts.network.evaluate(rows[-1][0] + 1))
+    live = entry(now, 0)
+
+    file = tmp_path / "pairs.csv"
+    lines = ["time,sensor,quantity,value,sigma,reference,rh"]
+    lines += [f"{stamp(t)},a,x,{v!r},1,{r!r},{h!r}" for t, v, r, h in rows]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main(["score", str(file), "--covariates", "hour,rh", "--json"]) == 0
+    (scored,) = json.loads(capsys.readouterr().out)["series"]
+    explained = scored["explained_by"]
+    assert explained["estimate"] == pytest.approx(0.3, rel=0.1)
+    assert live["explained_by"] == explained
+    for told in (live["sentence"], live["verdict"]["sentence"], scored["verdict"]["sentence"]):
+        assert told.endswith(f"; {explained['sentence']}")
+    for advice in (live["advice"], live["verdict"]["advice"], scored["verdict"]["advice"]):
+        assert advice == explained["advice"] != ""
+    assert main(["report", str(file), "--covariates", "rh", "--out", str(tmp_path / "r.html")]) == 0
+    assert explained["sentence"] in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_what_explained_the_errors_before_an_event_is_told_no_more(tmp_path):
+    parts = assemble(settings_of(tmp_path, NATIVE), START)
+    rows = warmed(200)
+    take_all(parts, rows)
+    looked(parts)
+    where, now = where_of(parts), rows[-1][0] + 120
+    assert "per % of rh" in where.see(parts.network.evaluate(now)).sentences[0]
+    event = {"time": stamp(rows[-1][0] + 60), "event": "adjusted"}
+    take(parts, [Said("monitor/a/event", json.dumps(event).encode())], now)
+    looked(parts)
+
+    assert "rh" not in where.see(parts.network.evaluate(now)).sentences[0]
 
 
 @pytest.mark.slow
