@@ -16,4 +16,5 @@ def examined(parts: Parts, now: float) -> Examined:
         intake.delays.medians(),
         parts.journal.dead_letters(LETTERS_EXAMINED),
         tuple(notices_of(parts, now)),
+        intake.shared_topics(),
     )

@@ -97,6 +97,7 @@ class Intake:
         self.listeners: Final = listeners
         self._router: Final = router
         self.sensor_of: Final = router.sensor_of
+        self.shared_topics: Final = router.shared
         self._clock: Final = clock if clock is not None else ClockGuard()
         self._births: Final = births if births is not None else Births()
         self._births_noted = self._births.changed

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 
-from monitor.core.model import NAN, Int, Sample
+from monitor.core.model import NAN, Int, Reading, Sample
 from monitor.core.pairing.identities import NONE, Interner
 from monitor.core.pairing.observations import (
     Name,
@@ -61,7 +61,7 @@ _CACHED_TOPICS_MAX: Final = 65_536
 _CACHED_CHARACTERS_MAX: Final = 8_388_608  # of all topics: each may have 65 535
 # How the messages of a topic are read: by its decoder, or by an accelerator first.
 DECODED, _NATIVE, _NATIVE_REFERENCES, _RECORDS, _RECORD_REFERENCES = range(5)
-_UNKNOWN: Final = np.array([(DECODED, 0)], dtype=np.int64)
+_UNKNOWN: Final = np.array([(DECODED, 0, 0)], dtype=np.int64)
 
 
 class Decoded(NamedTuple):
@@ -117,8 +117,11 @@ class Router:
         self._numbers: dict[str, int] = {}
         self._characters = 0
         self._known: list[_Known] = []
-        # By known topic: how its messages are read and whom they are about; the last is for others.
+        # By known topic: how its messages are read, whom they are about, and whether an accelerator
+        # read one; the last is for others.
         self._ways: Int = _UNKNOWN
+        # Series of readings that decoders read, with their topics.
+        self._heard: Final[set[tuple[str, str, str]]] = set()
         self._lookup: Final = Interner(self._number_of)
         self._names: list[Name] = []
         self._places: dict[Name, int] = {}
@@ -174,6 +177,8 @@ class Router:
                     batch.refused.append((at, each))
                 else:
                     batch.add(at, each)
+                    if isinstance(each, Reading):
+                        self._heard.add((each.sensor, each.quantity, known[at]))
         return batch
 
     def trace(
@@ -221,6 +226,23 @@ class Router:
                 sensor = fields.get("sensor", "") if route.kind == "reading" else ""
                 return sensor if valid_name(sensor) else ""
         return ""
+
+    def shared(self) -> dict[Name, list[str]]:
+        """Return the series of readings that several of the last topics carried, with these.
+
+        The decoder of Sparkplug has its own use for topics.
+        """
+        heard = {
+            (*self._known[number].stream.name, topic)
+            for topic, number in self._numbers.items()
+            if number < len(self._ways) - 1 and self._ways[number, 2]
+        }
+        topics: dict[Name, list[str]] = {}
+        for sensor, quantity, topic in sorted(heard | self._heard):
+            route = self.route_of(topic)
+            if route and route.kind == "reading" and not DECODERS[route.decoder].has_births:
+                topics.setdefault((sensor, quantity), []).append(topic)
+        return {name: several for name, several in topics.items() if len(several) > 1}
 
     # -- a decoder reads one message --------------------------------------------------------
 
@@ -271,7 +293,7 @@ class Router:
         """Add what accelerators read to ``gathered``; return the places of all other messages."""
         numbers = self._lookup.numbers(topics.names, topics.which)
         if len(self._ways) != len(self._known) + 1:
-            more = [(each.way, each.which) for each in self._known[len(self._ways) - 1 :]]
+            more = [(each.way, each.which, 0) for each in self._known[len(self._ways) - 1 :]]
             self._ways = np.concatenate((self._ways[:-1], more, _UNKNOWN))
         table = self._ways[np.maximum(numbers, -1)]
         left = np.flatnonzero(table[:, 0] == DECODED).tolist()
@@ -295,10 +317,12 @@ class Router:
                     way in (_NATIVE_REFERENCES, _RECORD_REFERENCES),
                 )
                 if way in (_NATIVE, _NATIVE_REFERENCES):
-                    left += batch_native.read_native(batch, gathered)
+                    back = batch_native.read_native(batch, gathered)
                 else:
                     readers = [cast("Arrays", each.arrays) for each in known]
-                    left += batch_records.read_records(batch, gathered, readers)
+                    back = batch_records.read_records(batch, gathered, readers)
+                left += back
+                self._ways[numbers[np.setdiff1d(places, back) if back else places], 2] = 1
         return sorted(left)
 
     # -- topics -----------------------------------------------------------------------------
@@ -311,6 +335,8 @@ class Router:
             self._numbers, self._known, self._ways = {}, [], _UNKNOWN
             self._names, self._places, self._without_unit = [], {}, {}
             self._lookup.clear()
+        if is_full or len(self._heard) >= _CACHED_TOPICS_MAX:
+            self._heard.clear()
 
     def _revise_learned(self) -> None:
         """Accelerate topics whose unit became known; never within a batch: it refers to them.
@@ -327,7 +353,7 @@ class Router:
                 known = self._known[number]
                 self._known[number] = known = self._with_unit(known.route, known.fields)
                 if number < len(self._ways) - 1:
-                    self._ways[number] = known.way, known.which
+                    self._ways[number, :2] = known.way, known.which
 
     def _number_of(self, topic: str) -> int:
         """Return the number of a topic among the known ones, NONE if no source reads it."""

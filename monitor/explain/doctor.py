@@ -25,7 +25,13 @@ from monitor.errors import (
     NOTHING_COMES,
     REFUSALS,
 )
-from monitor.explain.doctor_members import member_findings, nearly, standing_out, unmet
+from monitor.explain.doctor_members import (
+    member_findings,
+    nearly,
+    shared_findings,
+    standing_out,
+    unmet,
+)
 from monitor.journal.store import DeadLetter
 from monitor.mqtt.topic_templates import Template
 
@@ -55,7 +61,8 @@ class Counted(Protocol):
 class Examined(NamedTuple):
     """The doctor's input; ``delays`` are medians by topic filter, s.
 
-    ``notices`` are sentences on what needs attention, such as certificates that expire.
+    ``notices`` are sentences on what needs attention, such as certificates that expire; ``shared``
+    are the topics of each series that has several.
     """
 
     settings: Settings
@@ -64,6 +71,7 @@ class Examined(NamedTuple):
     delays: Mapping[str, float]
     letters: Sequence[DeadLetter]
     notices: Sequence[str] = ()
+    shared: Mapping[tuple[str, str], Sequence[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -135,6 +143,7 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
         *pairing,
         *(_of_quantity(each) for each in quantities if each.cause == "paired"),
         *_of_delays(filters),
+        *shared_findings(examined.shared, [each.topic for each in examined.settings.sources]),
         *_of_refusals(refusals),
     ]
     if not counts.received:

@@ -5,7 +5,7 @@ Rules of this file: the first few are described one by one, the rest with the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import isnan
 from typing import Final
@@ -15,6 +15,7 @@ from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.unpaired import Unpaired, half_hours
 from monitor.core.pairing.unpaired_members import Member
 from monitor.errors import NO_PAIRS
+from monitor.mqtt.topic_templates import Template
 
 _ONE_BY_ONE: Final = 3
 _NAMED: Final = 10
@@ -43,9 +44,40 @@ def member_findings(members: Sequence[Member]) -> Iterable[str]:
         yield from map(_sentence, telling[:_ONE_BY_ONE])
         rest = telling[_ONE_BY_ONE:]
         if rest:
-            names = ", ".join(repr(each.name) for each in rest[:_NAMED])
-            more = ", ..." if len(rest) > _NAMED else ""
-            yield f"{alike[0].quantity}: the same of {len(rest)} more: {names}{more}"
+            names = _some([each.name for each in rest])
+            yield f"{alike[0].quantity}: the same of {len(rest)} more: {names}"
+
+
+def shared_findings(
+    shared: Mapping[tuple[str, str], Sequence[str]], templates: Sequence[str]
+) -> Iterable[str]:
+    """Yield a sentence for each of the first sensors that several topics name, one for the others.
+
+    ``shared`` has the topics of such series, ``templates`` are those of the sources.
+    """
+    sensors = {sensor: (quantity, shared[sensor, quantity]) for sensor, quantity in shared}
+    for sensor in [*sensors][:_ONE_BY_ONE]:
+        quantity, topics = sensors[sensor]
+        yield (
+            f"{quantity}: {sensor!r} is read on {len(topics)} topics, such as {topics[0]!r} and "
+            f"{topics[1]!r}. If these are two sensors, give them two names: in the map's sensor, "
+            f'such as "{_telling(topics, templates)}.{{sensor}}"'
+        )
+    if rest := [*sensors][_ONE_BY_ONE:]:
+        yield f"several topics also carry {_some(rest)}"
+
+
+def _telling(topics: Sequence[str], templates: Sequence[str]) -> str:
+    """Return the field in which topics of one source differ, else words that differ."""
+    for template in map(Template.parse, templates):
+        one, other = map(template.match, topics[:2])
+        if one is not None and other is not None:
+            return next((f"{{{name}}}" for name in one if one[name] != other[name]), "upstairs")
+    return "upstairs"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
 
 
 def _sentence(member: Member) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from monitor.daemon.examination import examined
 from monitor.explain.doctor import doctor_report, text
-from tests.daemon.test_examination import START, both, message, opened, sensors, take
+from tests.daemon.test_examination import START, Message, both, message, opened, sensors, take
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,65 @@ def test_a_misspelt_subject_is_named_where_no_limit_is_reached(tmp_path):
 
     assert "('cart-4' and 'Cart 4' nearly agree)" in told
     assert "series.max" not in told
+
+
+FLOORS = """
+sources:
+  - topic: "home/{floor}/{sensor}/t"
+    kind: reading
+    decoder: json
+    map: {time: ts, SENSORseries: [{quantity: t, value: t, u: MORE}]}
+  - {topic: "PLAIN", kind: reading}
+"""
+NAMED_APART = 'sensor: "{floor}.{sensor}", '
+
+
+@pytest.mark.parametrize("u", ["u", "u, scale: 1.5"])  # read in batches, and one by one
+@pytest.mark.parametrize(
+    ("topics", "sensor", "wanted"),
+    [
+        (["home/attic/hall/t", "home/cellar/hall/t"], "", 'such as "{floor}.{sensor}"'),
+        (["home/attic/hall/t", "home/cellar/hall/t"], NAMED_APART, ""),
+        (["home/attic/hall/t", "home/cellar/loft/t"], "", ""),
+        (["home/attic/hall/t", "home/cellar/hall/t!"], "", ""),  # the second is never readable
+        (["a/1/hall/t", "a/2/hall/t"], "", 'such as "upstairs.{sensor}"'),
+        (["a/1/hall/t", "a/1/hall/x"], "", ""),
+        (["home/attic/hall/t", "a/1/hall/t"], "", 'such as "upstairs.{sensor}"'),
+    ],
+)
+def test_a_sensor_read_on_two_topics_is_named_with_both(tmp_path, u, topics, sensor, wanted):
+    more = FLOORS.replace("SENSOR", sensor).replace("PLAIN", "a/+/{sensor}/{quantity}")
+    with opened(tmp_path, more.replace("MORE", u)) as parts:
+        for second in range(4):
+            stamp = f"2026-01-01T00:00:0{second}Z"
+            texts = [
+                f'{{"ts": "{stamp}", "time": "{stamp}", "t": {second}, "value": {second}, "u": 1}}'
+                for _ in topics
+            ]
+            messages = [
+                Message(topic.rstrip("!"), b"off" if topic.endswith("!") else body.encode())
+                for topic, body in zip(topics, texts, strict=True)
+            ]
+            take(parts, messages, START + 10.0)
+        assert parts.intake.counts.committed
+        said = text(doctor_report(examined(parts, START + 10.0), None))
+
+    one, other = sorted(topics)
+    assert (f"t: 'hall' is read on 2 topics, such as {one!r} and {other!r}" in said) == bool(wanted)
+    assert wanted in said
+    assert ("two sensors" in said) == bool(wanted)
+
+
+def test_of_many_sensors_with_two_topics_a_few_are_described_and_ten_more_named(tmp_path):
+    more = 'sources: [{topic: "a/+/{sensor}/{quantity}", kind: reading}]'
+    with opened(tmp_path, more) as parts:
+        body = b'{"time": "2026-01-01T00:00:00Z", "value": 1, "u": 1}'
+        topics = [f"a/{place}/s{at:02}/t" for place in "xy" for at in range(15)]
+        take(parts, [Message(topic, body) for topic in topics], START)
+        lines = text(doctor_report(examined(parts, START), None)).splitlines()
+
+    assert [line[:9] for line in lines if "is read on 2 topics" in line] == [
+        f"* t: 's{at:02}" for at in range(3)
+    ]
+    names = ", ".join(f"'s{at:02}'" for at in range(3, 13))
+    assert f"* several topics also carry {names}, ..." in lines
