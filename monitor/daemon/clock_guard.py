@@ -27,6 +27,7 @@ PATIENCE_SECONDS: Final = 86_400.0  # a doubt that no message supports for so lo
 SOON_SECONDS: Final = 3600.0  # a start so soon after the journal's newest arrival confirms a clock
 ALONE_SECONDS: Final = 180 * 86_400.0  # a single topic that is further ahead is wrong itself
 TOPICS_MAX: Final = 64
+_OLD_A_VOICE: Final = 4  # so many topics with old times at most, for each that is ahead
 _SAME_SECONDS: Final = 1e-6
 _DELAYS_KEPT: Final = 101
 
@@ -85,14 +86,16 @@ class ClockGuard:
     * it steps by more than a minute against the monotonic clock (set by hand or by NTP; the
       monotonic clock stands still while the machine is suspended); or
     * more topics carry times further ahead of it than times within ``NEAR_SECONDS`` of it. Each of
-      the last 64 topics has one voice, and a single topic none if it is more than 180 days ahead: a
-      date mistyped in the first message is no sign of the time. A clock that messages have agreed
-      with for ten minutes is *confirmed*: what is ahead of it is the sender's mistake, and is
-      refused.
+      the last 64 topics has one voice. A single topic has none if it is more than 180 days ahead (a
+      date mistyped in the first message is no sign of the time), or if others carry old times: in
+      a backlog, what is fresh of the others is still to come. For the same reason those ahead
+      must be over a fifth of the topics that are not near. A clock that messages have agreed with
+      for ten minutes is *confirmed*: what is ahead of it is the sender's mistake, and is refused.
 
     **Only what is ahead speaks against a clock.** An event time long past says nothing, since it
     may be a replay of recorded data or a late upload. Neither does a time that is the arrival
-    itself, nor one after 2076. So a replay never puts a clock in doubt, and never ends a doubt.
+    itself, nor one after 2076. So a replay never puts a clock in doubt, and ends no doubt but one
+    that too few topics raised.
 
     **The doubt ends** when
 
@@ -101,7 +104,8 @@ class ClockGuard:
     * more topics speak for the wall clock than for the reckoned one. A topic speaks for the later
       of the two if its time is beyond what the earlier one allows, for the earlier one if it is
       within ``NEAR_SECONDS`` of that; or
-    * for a day nothing spoke for the reckoned clock.
+    * for a day nothing spoke for the reckoned clock; or
+    * topics put it in doubt, and by now they would not: the others carry a backlog.
 
     A year before the release stays in doubt whatever is said. If most topics are ahead of both
     clocks, the reckoned one moves to the median of what they say.
@@ -120,6 +124,7 @@ class ClockGuard:
         self._events: OrderedDict[str, float] = OrderedDict()
         self._trusted_since = self._contradicted = 0.0
         self._is_confirmed = self._is_agreed = False
+        self._is_by_topics = False  # whether it is messages that put the clock in doubt
         self._has_arrivals = False  # whether a message without a time of its own was accepted
         self.doubt = ""
         """Why the clock is in doubt, in a sentence; empty while it is trusted."""
@@ -177,6 +182,7 @@ class ClockGuard:
         elif self.doubt:
             if abs(step) > STEP_SECONDS:
                 self._voices.clear()
+                self._is_by_topics = False
                 self._contradicted = monotonic
             self._compare(is_heard=False)
         elif abs(step) > STEP_SECONDS:
@@ -230,26 +236,37 @@ class ClockGuard:
 
     def _count_voices(self) -> None:
         """Compare the wall clock, which is trusted, with the times on the last topics."""
-        ahead = [each for each in self._voices.values() if each > self._wall + NEAR_SECONDS]
-        near = sum(abs(each - self._wall) <= NEAR_SECONDS for each in self._voices.values())
+        ahead, near = self._sides()
         if near > len(ahead):
             self._is_agreed = True
             if self._monotonic - self._trusted_since >= PROBATION_SECONDS:
                 self._is_confirmed = True
         elif self._are_credible(ahead, near):
             behind = duration(median_low(ahead) - self._wall)
-            why = f"{len(ahead)} of the last {len(self._voices)} topics are {behind} ahead of it"
+            fresh = len(ahead) + near
+            why = f"{len(ahead)} of the last {fresh} topics are {behind} ahead of it"
             self._come_into_doubt(why, median_low(ahead))
+            self._is_by_topics = True
+
+    def _sides(self) -> tuple[list[float], int]:
+        """Return the voices that are ahead of the wall clock, and how many are near it."""
+        voices = self._voices.values()
+        ahead = [each for each in voices if each > self._wall + NEAR_SECONDS]
+        return ahead, sum(abs(each - self._wall) <= NEAR_SECONDS for each in voices)
 
     def _are_credible(self, ahead: list[float], near: int) -> bool:
         """Return whether times ahead of the wall clock put it in doubt, against those near it."""
-        if self._is_confirmed or len(ahead) <= near:
+        old = len(self._voices) - len(ahead) - near
+        if self._is_confirmed or len(ahead) <= near or len(ahead) * _OLD_A_VOICE < old:
             return False
-        return len(ahead) > 1 or ahead[0] - self._wall <= ALONE_SECONDS
+        return len(ahead) > 1 or (not old and ahead[0] - self._wall <= ALONE_SECONDS)
 
     def _compare(self, *, is_heard: bool) -> None:
         """Let the voices choose between wall clock and reckoned clock; end the doubt, or not."""
         wall, reckoned = self._wall, self._reckoned
+        if self._is_by_topics and not self._are_credible(*self._sides()):
+            self._trust_anew(is_agreed=False)
+            return
         is_possible = wall + self._monotonic >= RELEASED
         if is_possible and abs(wall - reckoned) <= self._tolerance:
             self._trust()
@@ -279,6 +296,7 @@ class ClockGuard:
         self.doubt = f"this machine's clock is in doubt: {why}"
         self.doubts += 1
         self._reckoned, self._tolerance = reckoned, tolerance
+        self._is_by_topics = False
         self._contradicted = self._monotonic
 
     def _trust(self) -> None:

@@ -148,6 +148,63 @@ def test_one_topic_far_ahead_is_a_mistyped_date_and_no_sign_of_the_time():
     assert near.doubt
 
 
+def voices(machine: Machine, ahead: int, near: int, old: int, order: int = 1) -> str:
+    """Let so many topics speak, 13 hours ahead, now or from a backlog; return the doubt."""
+    stamps = [Stamp(f"a{at}", T + 13 * 3600.0) for at in range(ahead)]
+    stamps += [Stamp(f"n{at}", T - 2.0) for at in range(near)]
+    stamps += [Stamp(f"o{at}", T - 3600.0 * (1 + at)) for at in range(old)]
+    machine.guard.hear(stamps[::order])
+    return machine.guard.doubt
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize(
+    ("ahead", "near", "old", "wanted"),
+    [
+        (1, 19, 0, ""),
+        (9, 11, 0, ""),
+        (15, 5, 0, "15 of the last 20 topics are 13 h ahead of it"),
+        (15, 5, 40, "15 of the last 20 topics are 13 h ahead of it"),  # a backlog hides no majority
+        (1, 0, 19, ""),  # nor is it one: the other topics' fresh messages are still to come
+        (1, 0, 1, ""),
+        (2, 0, 40, ""),
+        (2, 1, 3, "2 of the last 3 topics are 13 h ahead of it"),
+        (0, 0, 20, ""),
+        (1, 0, 0, "1 of the last 1 topics are 13 h ahead of it"),
+    ],
+)
+def test_a_clock_is_in_doubt_by_a_majority_of_topics_with_fresh_messages(
+    ahead, near, old, wanted, order
+):
+    doubt = voices(Machine(), ahead, near, old, order)
+    assert doubt == (wanted and f"this machine's clock is in doubt: {wanted}")
+
+
+def test_a_sensor_that_is_ahead_in_a_backlog_is_refused_until_the_others_are_fresh():
+    machine = Machine()
+    for hour in range(20, -1, -1):
+        late = [Stamp(f"s{at}", T - 3600.0 * hour - 1.0) for at in range(7)]
+        machine.guard.hear([*late, Stamp("zone", T - 3600.0 * (hour - 13))])
+        assert machine.guard.doubt == ""
+    machine.go(PROBATION_SECONDS)
+    machine.hear(7, name="s")
+    assert not machine.guard.can_be_doubted
+
+
+def test_the_first_topic_ahead_has_no_voice_once_others_carry_a_backlog():
+    machine = Machine()
+    machine.hear(1, delay=-13 * 3600.0, name="zone")
+    assert "1 of the last 1 topics are 13 h ahead" in machine.guard.doubt
+    machine.hear(1, delay=DAY, name="old")
+    assert (machine.guard.doubt, machine.guard.now) == ("", T)
+
+    behind = Machine(wrong=-13 * 3600.0)
+    behind.hear(3)
+    behind.hear(12, delay=2 * DAY, name="old")
+    assert "3 of the last 3 topics are 12 h 59 min ahead" in behind.guard.doubt
+    assert behind.guard.now == pytest.approx(T, abs=2.0)
+
+
 def test_who_agreed_and_then_is_ahead_speaks_not_against_the_clock():
     machine = Machine()
     machine.hear(1)
