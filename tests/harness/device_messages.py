@@ -25,7 +25,9 @@ def at(time: float, zone: str = "Z") -> str:
 
 
 def sent(topic: str, content: Any, *, retain: bool = False) -> Sent:
-    """Return a message; a text is sent as it is, all else as JSON."""
+    """Return a message; a text or bytes are sent as they are, all else as JSON."""
+    if isinstance(content, bytes):
+        return Sent(topic, content, retain)
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     return Sent(topic, text.encode(), retain)
 
@@ -330,6 +332,64 @@ FAMILIES = {
     "statestream": statestream,
     "native": native,
 }
+
+
+def displays(time: float) -> list[Sent]:
+    """Lines as displays show them: thermometers in two units, scales with flags and without."""
+    return [
+        sent("panel/p1", "   21.3 °C"),
+        sent("panel/p2", "70.1F"),
+        sent("scales/s1", "ST,NT,+   1.234kg\r\n"),
+        sent("scales/s2", f"{'US' if time % 60 else 'ST'},GS,+  12.34 g\r\n"),
+        sent("weigher/net", "S S     12.34 kg\r\n"),
+    ]
+
+
+def texts(time: float) -> list[Sent]:
+    """Numbers as texts, with their units and decimal commas; the time is a text of seconds."""
+    return [
+        sent(
+            f"rooms/{name}/climate",
+            {"taken": f"{time:.0f}", "temperature": "21,3 °C", "humidity": f"{humidity} %"},
+        )
+        for name, humidity in (("r1", 44), ("r2", 46))
+    ]
+
+
+def embedded(time: float) -> list[Sent]:
+    """JSON in a text of JSON, as some bridges pass it on."""
+    body = json.dumps({"ts": time, "temperature": 21.3, "humidity": 44.5})
+    return [
+        *(sent(f"mesh/{name}/up", {"rssi": -70, "payload": body}) for name in ("m1", "m2")),
+        *(sent(f"relay/{name}/up", json.dumps(body)) for name in ("m3", "m4")),
+    ]
+
+
+def units_in_names(time: float) -> list[Sent]:
+    """Devices of two makers, whose fields name their units."""
+    return [
+        sent("nodes/f1/climate", {"ts": time, "temp_f": 70.2, "barometer_inhg": 29.9}),
+        sent("nodes/f2/climate", {"ts": time, "temp_f": 69.9, "barometer_inhg": 29.9}),
+        sent("nodes/c1/climate", {"ts": time, "temp_c": 21.2}),
+    ]
+
+
+def senml_bridge(time: float) -> list[Sent]:
+    """Packs of several devices on one topic, and names with the device in them."""
+    packs = [
+        [
+            {"bn": f"urn:dev:mac:{name}:", "bt": time, "n": "temperature", "u": "Cel", "v": 21.2},
+            {"n": "humidity", "u": "%RH", "v": 44.0},
+        ]
+        for name in ("b1", "b2")
+    ]
+    named = [
+        (f"house/{name}/senml", [{"n": f"{name}/temp", "bt": time, "u": "K", "v": 294.2}])
+        for name in ("n1", "n2")
+    ]
+    return [*(sent("gateway/senml", each) for each in packs), *(sent(*each) for each in named)]
+
+
 MORE_FAMILIES = {
     "dragino": dragino,
     "rtl_433": rtl_433,
@@ -338,4 +398,9 @@ MORE_FAMILIES = {
     "shelly-switch": shelly_switch,
     "ruuvi": ruuvi,
     "wiren-board": wiren_board,
+    "displays": displays,
+    "texts": texts,
+    "embedded": embedded,
+    "units-in-names": units_in_names,
+    "senml-bridge": senml_bridge,
 }

@@ -8,10 +8,11 @@ Why so. Nobody writes a settings file for ten kinds of devices from memory. Payl
 it: topics of one shape are one source (:mod:`.families`), or one for each quantity that they name
 (:mod:`.source_guesses`); a field's name, its neighbours and its values show what it is
 (:mod:`.payload_fields`, :mod:`.times`, by :mod:`.vocabulary`), announcements such as Home
-Assistant's discovery, Sparkplug's births and the names in SenML give the rest (:mod:`.births`,
-:mod:`.sparkplug_metrics`, :mod:`.senml_packs`). Names and keys that references and readings share
-link them (:mod:`.joining`). The proposal is run on the received messages with the daemon's own
-decoders and pairing (:mod:`.trial`), so that what it promises is what the daemon does.
+Assistant's discovery, Sparkplug's births, the names in SenML and the lines of displays give the
+rest (:mod:`.births`, :mod:`.sparkplug_metrics`, :mod:`.senml_packs`, :mod:`.display_lines`). Names
+and keys that references and readings share link them (:mod:`.joining`). The proposal is run on the
+received messages with the daemon's own decoders and pairing (:mod:`.trial`), so that what it
+promises is what the daemon does.
 
 Invariants.
 * Every proposal can be loaded; ``check-config`` finds no mistake in it. Entries that the check

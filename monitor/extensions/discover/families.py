@@ -8,7 +8,7 @@ differ in one level, or in two below a common beginning.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final, NamedTuple
 
@@ -219,6 +219,7 @@ def of_topic(family: TopicFamily, topic: str, messages: Sequence[Said]) -> Topic
 def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
     joined = _Joined(by_topic)
     shapes: dict[tuple[object, ...], str] = {}
+    near: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
     for topic, messages in by_topic.items():
         levels = topic.split("/")
         is_named_reference = any(map(reference_words, levels))
@@ -226,6 +227,8 @@ def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
         for places in _masks(levels):
             masked = tuple(None if at in places else each for at, each in enumerate(levels))
             joined.join(topic, shapes.setdefault((shape, masked), topic))
+            if len(places) == 1:
+                near[masked].append(topic)
     merged: dict[tuple[str, bool], list[Said]] = defaultdict(list)
     groups = (
         each
@@ -234,7 +237,7 @@ def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
     )
     for topics in groups:
         messages = [each for topic in topics for each in by_topic[topic]]
-        template, is_reference = _template(topics, messages)
+        template, is_reference = _template(topics, messages, _differing(topics, near, by_topic))
         merged[template, is_reference] += messages
     for (template, is_reference), messages in merged.items():
         yield TopicFamily("", template, is_reference, tuple(messages), sensor=_composed(template))
@@ -244,6 +247,27 @@ def _masks(levels: Sequence[str]) -> Iterator[tuple[int, ...]]:
     """Yield which levels may differ: one, or two below the first."""
     yield from ((at,) for at in range(len(levels)))
     yield from combinations(range(1, len(levels)), 2)
+
+
+def _differing(
+    topics: Sequence[str],
+    near: Mapping[tuple[str | None, ...], Sequence[str]],
+    by_topic: Mapping[str, Sequence[Said]],
+) -> list[int]:
+    """Return the level in which another topic differs from the only one: payloads share half.
+
+    ``near`` has the topics that differ in one level, None, alone.
+    """
+    if len(topics) > 1:
+        return []
+    levels, own = topics[0].split("/"), set(by_topic[topics[0]][0].leaves)
+    for at, level in enumerate(levels):
+        others = {topic.split("/")[at] for topic in near[(*levels[:at], None, *levels[at + 1 :])]}
+        for other in others - {level}:
+            leaves = set(by_topic["/".join((*levels[:at], other, *levels[at + 1 :]))][0].leaves)
+            if 2 * len(own & leaves) >= min(len(own), len(leaves)) and not is_plain_level(level):
+                return [at]
+    return []
 
 
 class _Joined:
@@ -272,8 +296,13 @@ class _Joined:
 # -- placeholders ---------------------------------------------------------------------------------
 
 
-def _template(topics: Sequence[str], messages: Sequence[Said]) -> tuple[str, bool]:
-    """Return the template of topics, and whether they look like references."""
+def _template(
+    topics: Sequence[str], messages: Sequence[Said], differing: Sequence[int]
+) -> tuple[str, bool]:
+    """Return the template of topics, and whether they look like references.
+
+    ``differing`` is the level in which another topic differs from the only one.
+    """
     columns = list(zip(*(topic.split("/") for topic in topics), strict=True))
     is_reference = any(
         reference_words(level) for column in columns for level in set(column)
@@ -281,7 +310,7 @@ def _template(topics: Sequence[str], messages: Sequence[Said]) -> tuple[str, boo
     quantity = _quantity_level(columns)
     varying = [at for at, column in enumerate(columns) if len(set(column)) > 1 and at != quantity]
     if not varying and not _tells_devices_apart(messages):
-        varying = _guessed(columns, quantity)
+        varying = [*differing] if {*differing} - {quantity} else _guessed(columns, quantity)
     who = "subject" if is_reference else "sensor"
     names = {at: f"level{at + 1}" for at in varying[:-1]} | dict.fromkeys(varying[-1:], who)
     if quantity is not None:

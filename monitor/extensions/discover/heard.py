@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
 from monitor.decode.formats.mapped_json import parse
-from monitor.decode.paths import below, path_of, steps, to_number
+from monitor.decode.paths import below, in_text, number_and_unit, path_of, steps, to_number
 
 _LEAVES_MAX: Final = 300
 _PATH_CHARACTERS_MAX: Final = 200
@@ -31,7 +31,7 @@ class Heard(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A message whose payload is JSON: an object, or a number alone."""
+    """A message whose payload is JSON: an object, also in a text, or a number alone."""
 
     heard: Heard
     content: object
@@ -44,8 +44,9 @@ def said(heard: Heard) -> Said | None:
         content = parse(heard.payload)
     except Rejected:
         return None
-    if isinstance(content, dict):
-        return Said(heard, content, dict(_leaves(content)))
+    inside = in_text(content)
+    if isinstance(inside, dict):
+        return Said(heard, content, dict(_leaves(inside)))
     return Said(heard, content, {"$": content}) if number_of(content) is not None else None
 
 
@@ -57,9 +58,10 @@ def _leaves(content: dict[str, object], path: str = "") -> Iterator[tuple[str, o
         at = below(path, name)
         if len(at) > _PATH_CHARACTERS_MAX:
             continue
-        if isinstance(value, dict):
-            yield from _leaves(value, at)
-        elif not isinstance(value, list) and value is not None:
+        inside = in_text(value)
+        if isinstance(inside, dict):
+            yield from _leaves(inside, at)
+        elif not isinstance(inside, list) and value is not None:
             yield at, value
 
 
@@ -69,11 +71,17 @@ def _is_step(name: str) -> bool:
 
 
 def number_of(value: object) -> float | None:
-    """Return a number, also from a text; None for anything else."""
+    """Return a number, also from a text, which may name its unit; None for anything else."""
+    plain = number_and_unit(value)[0] if isinstance(value, str) else value
     try:
-        return to_number("it", value, texts=True)
+        return to_number("it", plain, texts=True)
     except Rejected:
         return None
+
+
+def unit_of(value: object) -> str:
+    """Return the unit that a text names behind its number, "" for none."""
+    return number_and_unit(value)[1] if isinstance(value, str) else ""
 
 
 def name_at(path: str) -> str:

@@ -15,7 +15,7 @@ from monitor.decode.paths import steps
 from monitor.decode.units import converts
 from monitor.extensions.discover.births import Fact, Facts
 from monitor.extensions.discover.families import TopicFamily
-from monitor.extensions.discover.heard import above, name_at, number_of
+from monitor.extensions.discover.heard import above, name_at, number_of, unit_of
 from monitor.extensions.discover.vocabulary import (
     AROUND,
     ERROR_VALUES,
@@ -37,6 +37,7 @@ from monitor.extensions.discover.vocabulary import (
     normal,
     quantity_in,
     quantity_of,
+    unit_named_in,
 )
 
 Paths = Mapping[str, Sequence[object]]
@@ -128,12 +129,15 @@ def guessed_series(fields: Fields) -> list[Series]:
         if path in fields.used:
             continue
         series = _series(fields, path, stated)
-        if any(
-            _is_beside(fields, path, each) for each in guesses if each.quantity == series.quantity
-        ):
-            series = _renamed(fields, path, series)
-        guesses.append(series)
         fields.used.update({path, *stated.values()})
+        doubles = [
+            each
+            for each in guesses
+            if each.quantity == series.quantity and _is_beside(fields, path, each)
+        ]
+        if any(_is_in_other_unit(path, str(each.keys["value"])) for each in doubles):
+            continue
+        guesses.append(_renamed(fields, path, series) if doubles else series)
     return guesses
 
 
@@ -152,6 +156,12 @@ def _is_beside(fields: Fields, path: str, other: Series) -> bool:
     return any(
         path in each.leaves and other.keys["value"] in each.leaves for each in fields.family.said
     )
+
+
+def _is_in_other_unit(path: str, other: str) -> bool:
+    """Return whether two names beside each other, tempc and tempf, differ in their unit alone."""
+    units = [unit_named_in(name_at(each)) for each in (path, other)]
+    return all(units) and units[0] != units[1] and above(path) == above(other)
 
 
 def _alone(fields: Fields, path: str, values: Sequence[str]) -> dict[str, str]:
@@ -200,6 +210,8 @@ def _known(fields: Fields, path: str, companions: Mapping[str, str]) -> Known | 
     if is_value:
         over = name_at(above(path)) if above(path) != fields.family.root else ""
         return _by_name(over) if over else _of_topic(fields)
+    if "/" in name:  # no quantity has such a name
+        return (quantity_in(name) or (None, ""))[0]
     return quantity_of(name) or (UNKNOWN._replace(name=name) if companions else None)
 
 
@@ -249,7 +261,9 @@ def _companions(fields: Fields, path: str) -> dict[str, str]:
 def _siblings(fields: Fields, path: str) -> Iterator[str]:
     base = above(path)
     for beside in fields.paths:
-        if beside != path and above(beside) == base and _is_numeric(fields.paths[beside]):
+        values = fields.paths[beside]
+        is_near = beside != path and above(beside) == base
+        if is_near and _is_numeric(values) and not any(map(unit_of, values)):
             yield beside
 
 
@@ -459,6 +473,10 @@ def _announced(fields: Fields, path: str, known: Known) -> tuple[str, str]:
     unit = fields.family.unit or ("" if fact is None else fact.unit)
     if unit:
         return unit, f"{unit} is announced"
+    if unit := unit_named_in(name_at(path)):
+        return unit, f"{unit} by its name"
+    if in_texts := {unit_of(each) for each in fields.paths[path]} - {""}:
+        return known.unit or min(in_texts), f"its texts name {', '.join(sorted(in_texts))}"
     beside = _UNITS_OF_ALL.get(known.name, "")
     stated = sorted({str(each) for each in fields.paths.get(beside, ())})
     fields.used.update({beside} & fields.paths.keys())

@@ -22,6 +22,7 @@ from monitor.extensions.discover.births import (
     is_announcement,
     statestream,
 )
+from monitor.extensions.discover.display_lines import display_sources
 from monitor.extensions.discover.draft import Draft, checked
 from monitor.extensions.discover.families import TopicFamily, are_values, topic_families
 from monitor.extensions.discover.heard import Heard, Said, first_of, is_own, number_of, said
@@ -36,7 +37,7 @@ from monitor.extensions.discover.vocabulary import is_housekeeping, quantity_of
 from monitor.mqtt.topic_templates import Template
 
 # A number alone with its unit, or after a name as in line protocol.
-_IN_LINE: Final = re.compile(r"(?:\A|=)\s*[+-]?\d+(?:[.,]\d+)?(?:[\s,i]|\Z)")
+_IN_LINE: Final = re.compile(r"(?:\A|=)\s*[+-]?\s*\d+(?:[.,]\d+)?(?:[\s,i]|\Z)")
 
 
 class Proposal(NamedTuple):
@@ -63,8 +64,8 @@ def propose(heard: Sequence[Heard], now: float, broker: Broker) -> Proposal:
         content = content_of(settings, heard)
     draft, settings = checked(draft._replace(joining=joining(content)))
     trial = trial_run(settings, content)
-    findings = [*_findings(heard, draft, trial), *_of_own(own)]
     missing = [*_missing(heard, draft, trial), *draft.refused]
+    findings = [*_findings(heard, draft, trial, missing), *_of_own(own)]
     head = ["Proposed by `monitor discover`; comments say what each guess rests on.", ""]
     head += [f"* {each}" for each in (*findings, *(f"MISSING: {each}" for each in missing))]
     return Proposal(draft.text(head), findings, missing, trial)
@@ -97,10 +98,17 @@ def _sources(heard: Sequence[Heard], messages: Sequence[Said], now: float) -> li
         for family in (*grouped, *streams)
         for source in guessed_sources(family, topics, facts, now)
     ]
-    packs = senml_sources((each for each in heard if _can_be_template(each.topic)), topics)
-    return _in_order(
-        [*sources, *packs, *sparkplug_sources(x for x in heard if is_sparkplug(x.topic))]
-    )
+    sparkplug = sparkplug_sources(each for each in heard if is_sparkplug(each.topic))
+    texts = [
+        each
+        for each in heard
+        if _can_be_template(each.topic)
+        and not is_sparkplug(each.topic)
+        and each.topic[0] != "$"
+        and each.topic not in used
+    ]
+    packs, lines = senml_sources(texts, topics), display_sources(texts, topics)
+    return _in_order([*sources, *packs, *lines, *sparkplug])
 
 
 def _can_be_template(topic: str) -> bool:
@@ -150,7 +158,9 @@ def _in_order(sources: list[Source]) -> list[Source]:
 # -- what would pair ------------------------------------------------------------------------------
 
 
-def _findings(heard: Sequence[Heard], draft: Draft, trial: TrialRun) -> Iterator[str]:
+def _findings(
+    heard: Sequence[Heard], draft: Draft, trial: TrialRun, missing: Sequence[str]
+) -> Iterator[str]:
     content, topics = trial.content, {each.topic for each in heard}
     sensors = {sensor for sensor, _ in content.readings}
     yield (
@@ -160,7 +170,8 @@ def _findings(heard: Sequence[Heard], draft: Draft, trial: TrialRun) -> Iterator
         f"{_count(len({about for about, _ in content.references}), 'subject')} of references"
     )
     yield from _of_pairing(draft, trial)
-    questions = sum("QUESTION" in why for source in draft.sources for why in source.why)
+    whys = [why for source in draft.sources for why in source.why]
+    questions = sum("QUESTION" in each for each in (*whys, *missing))
     if questions:
         yield f"{_count(questions, 'question')} in the file, marked QUESTION"
     if content.undated:
@@ -327,8 +338,8 @@ def _of_topics(heard: Sequence[Heard], content: Content) -> Iterator[str]:
     }
     if left:
         yield (
-            f"not read because no quantity was recognised there: {first_of(left)}. If one is a "
-            "measurement, write a source for it (docs/formats.md)"
+            f"not read because no quantity was recognised there: {first_of(left)}. QUESTION: is "
+            "one a measurement? Then write a source for it (docs/formats.md)"
         )
 
 
@@ -353,11 +364,12 @@ def _has_measurement(heard: Heard) -> bool:
 
 
 def _has_lines_or_records(payload: bytes) -> bool:
-    """Return whether a payload has quantities in records, or numbers in a line of text."""
+    """Return whether a payload has quantities in records, numbers in a line, or is no text."""
     try:
         return _has_quantity(parse(payload))
     except Rejected:
-        return _IN_LINE.search(payload.decode("utf-8", "replace")) is not None
+        text = payload.decode("utf-8", "replace")
+        return "\ufffd" in text or _IN_LINE.search(text) is not None
 
 
 def _has_quantity(content: object) -> bool:

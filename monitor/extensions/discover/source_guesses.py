@@ -35,6 +35,7 @@ from monitor.extensions.discover.vocabulary import (
     normal,
     quantity_in,
     reference_words,
+    unit_named_in,
 )
 from monitor.mqtt.topic_templates import Template
 
@@ -166,6 +167,8 @@ def _is_native(fields: Fields) -> bool:
         return False
     if not all(isinstance(each, str) for each in fields.paths["time"]):
         return False
+    if not all(isinstance(each.content, dict) for each in fields.family.said):
+        return False
     return fields.family.is_reference or bool(paths & _STATED)
 
 
@@ -289,6 +292,7 @@ def by_quantity(family: TopicFamily) -> Iterator[TopicFamily]:
             template="/".join((*levels[:at], level, *levels[at + 1 :])),
             said=tuple(messages),
             quantity=name,
+            unit=family.unit or unit_named_in(level),
             sensor=f"{family.sensor or sender}.{rest}" if doubled and rest else family.sensor,
         )
 

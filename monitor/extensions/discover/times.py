@@ -9,7 +9,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from monitor.decode.checks import Rejected
-from monitor.decode.time import parsed, reader
+from monitor.decode.time import is_number, parsed, reader
 from monitor.extensions.discover.heard import Said, name_at
 from monitor.extensions.discover.payload_fields import Fields
 from monitor.extensions.discover.vocabulary import (
@@ -144,7 +144,9 @@ def _is_time(stated: object, now: float) -> bool:
 
 
 def _is_day(stated: object) -> bool:
-    return isinstance(stated, str) and len(stated.strip()) <= _DAY_CHARACTERS
+    if not isinstance(stated, str) or is_number(stated.strip()):
+        return False
+    return len(stated.strip()) <= _DAY_CHARACTERS
 
 
 def _zone(fields: Fields, path: str) -> tuple[str, str]:

@@ -51,6 +51,19 @@ _QUANTITIES: Final[Mapping[Known, str]] = {
     Known("level", "", "0.01 * abs(value) + {least}"): "level waterlevel",
     Known("power", "W", "0.5 + 0.01 * abs(value)"): "power apower activepower",
 }
+# Units that names end with, such as temp_f, by quantity; behind "=" is how names write them.
+_UNITS_IN_NAMES: Final[Mapping[str, str]] = {
+    "temperature": "degC=c degF=f kelvin=k",
+    "pressure": "Pa hPa kPa bar mbar mbar=mb mmHg inHg psi",
+    "mass": "g kg lb lb=lbs",
+    "humidity": "percent=pct percent",
+    "co2": "ppm",
+    "no2": "ppb ppm ug/m3",
+    "o3": "ppb ppm ug/m3",
+    "pm1": "ug/m3",
+    "pm25": "ug/m3",
+    "pm10": "ug/m3",
+}
 # What sensors send in place of a value: the ends of their numbers, and what chips say when they
 # start or have lost their probe.
 ERROR_VALUES: Final = frozenset(
@@ -114,8 +127,9 @@ _REFERENCE: Final = frozenset(
 )
 _PLAIN_LEVELS: Final = frozenset(
     """
-    reading readings state status sensor sensors result results data telemetry up obs value
-    values hourly event events rpc measurement measurements observations v1 v2 tele stat
+    reading readings state status sensor sensors result results data telemetry up obs value json
+    senml display env values hourly event events rpc measurement measurements observations v1 v2
+    tele stat
     """.split()  # noqa: SIM905 - a page of words
 )
 
@@ -125,16 +139,32 @@ def normal(word: str) -> str:
     return _OTHER.sub("", _DECIMAL.sub("p", word)).lower()
 
 
+_WITH_UNIT: Final = {
+    word + normal(written or unit): (known, unit)
+    for word, known in _BY_WORD.items()
+    for each in _UNITS_IN_NAMES.get(known.name, "").split()
+    for unit, _, written in [each.partition("=")]
+}
+
+
 def quantity_of(word: str) -> Known | None:
     """Return the quantity that ``word`` names, None if none is known.
 
     The name of a chip in it is ignored.
     """
-    if known := _BY_WORD.get(normal(word)):
-        return known
-    tokens = word.split("_")
-    others = [each for each in tokens if each.lower() not in _CHIPS]
-    return _BY_WORD.get(normal("_".join(others))) if len(others) < len(tokens) else None
+    for each in (word, "_".join(x for x in word.split("_") if x.lower() not in _CHIPS)):
+        if known := _BY_WORD.get(normal(each)):
+            return known
+        if normal(each) in _WITH_UNIT:
+            return _WITH_UNIT[normal(each)][0]
+    return None
+
+
+def unit_named_in(word: str) -> str:
+    """Return the unit that a name such as ``kitchen_temp_f`` ends with, "" for none."""
+    tokens = [each for each in _TOKENS.split(word) if each]
+    names = ["".join(tokens[-size:]).lower() for size in (4, 3, 2, 1)]
+    return next((_WITH_UNIT[name][1] for name in (normal(word), *names) if name in _WITH_UNIT), "")
 
 
 def quantity_in(word: str) -> tuple[Known, str] | None:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 from harness.broker import Mosquitto
 from harness.certificates import Authority
-from harness.device_messages import FAMILIES, references
-from harness.programs import free_port, need, written
+from harness.daemon import Daemon
+from harness.device_messages import FAMILIES, MORE_FAMILIES, Sent, references
+from harness.programs import free_port, need, until, written
 
 from monitor.cli import main
 from monitor.config import load
 from monitor.mqtt.publish import BrokerPublisher
+from tests.extensions.discover.test_proposal import MEASURED
 
 
 @pytest.fixture
@@ -25,29 +29,37 @@ def mosquitto(tmp_path):
     broker.stop()
 
 
-def test_the_command_listens_to_a_broker_and_writes_settings_that_check(
-    mosquitto, tmp_path, capsys
-):
-    out, done = tmp_path / "found.yaml", threading.Event()
+@contextmanager
+def sending(port: int, *families: Callable[[float], list[Sent]]) -> Iterator[None]:
+    """Publish what families of devices and their references send, twice a second."""
+    done = threading.Event()
 
     def publish() -> None:
-        with BrokerPublisher("127.0.0.1", mosquitto.port) as publisher:
+        with BrokerPublisher("127.0.0.1", port) as publisher:
             while not done.is_set():
-                for make in (*FAMILIES.values(), references):
+                for make in (*families, references):
                     for each in make(time.time()):
                         publisher.publish(each.topic, each.payload, retain=each.retain)
                 publisher.flush()
                 publisher.sleep(0.5)
 
-    sending = threading.Thread(target=publish)
-    sending.start()
+    thread = threading.Thread(target=publish)
+    thread.start()
     try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_the_command_listens_to_a_broker_and_writes_settings_that_check(
+    mosquitto, tmp_path, capsys
+):
+    out = tmp_path / "found.yaml"
+    with sending(mosquitto.port, *FAMILIES.values()):
         code = main(
             ["discover", f"127.0.0.1:{mosquitto.port}", "--seconds", "4", "--out", str(out)]
         )
-    finally:
-        done.set()
-        sending.join()
     said = capsys.readouterr()
 
     assert code == 0, said.err
@@ -55,6 +67,37 @@ def test_the_command_listens_to_a_broker_and_writes_settings_that_check(
     assert main(["check-config", str(out)]) == 0
     assert load(out).mqtt.port == mosquitto.port
     assert main(["discover", "--out", str(out)]) == 73
+
+
+def test_lines_texts_and_packs_are_proposed_and_pair_under_the_daemon(mosquitto, tmp_path, capsys):
+    names = ("displays", "texts", "embedded", "units-in-names", "senml-bridge")
+    wanted = {
+        key for name in names for key in MEASURED[name] if key[1] in ("temperature", "humidity")
+    }
+    out, daemon = tmp_path / "found.yaml", Daemon(tmp_path, mosquitto.port)
+    with sending(mosquitto.port, *(MORE_FAMILIES[name] for name in names)):
+        address = f"127.0.0.1:{mosquitto.port}"
+        assert main(["discover", address, "--seconds", "4", "--out", str(out)]) == 0
+        assert main(["check-config", str(out)]) == 0
+        assert "not read" not in capsys.readouterr().err
+        text = out.read_text(encoding="utf-8").replace("9108", str(free_port()))
+        daemon.settings.write_text(
+            text.replace("state/journal.sqlite", f"{tmp_path}/journal.sqlite"), encoding="utf-8"
+        )
+        daemon.start()
+        try:
+            until("all sensors have paired", lambda: paired(daemon) >= wanted)
+        finally:
+            daemon.kill()
+
+
+def paired(daemon: Daemon) -> set[tuple[str, str]]:
+    """Return the sensors and quantities that have pairs."""
+    return {
+        (name.partition('sensor="')[2].split('"')[0], name.partition('quantity="')[2].split('"')[0])
+        for name, value in daemon.metrics().items()
+        if name.startswith("monitor_window_pairs{") and value > 0.0
+    }
 
 
 @pytest.mark.parametrize("way", ["ws", "mqtts", "mqtts by options"])

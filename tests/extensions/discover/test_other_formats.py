@@ -52,7 +52,9 @@ def test_what_cannot_be_proposed_is_told_with_what_reads_it(message, says):
         [{"ts": NOW, "kg": 512.5}],
         {"readings": [{"ts": NOW, "kg": 512.5}]},
         "weather,node=n1 temp=21.5,u=0.2 1800000000000000000",
-        "21.5 °C",
+        "21.5 km/h gusting",
+        "+ 0000.0003",
+        b"\xff\xd8\xff\xe0",
     ],
 )
 def test_batches_and_lines_are_not_passed_over_in_silence(payload):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 
@@ -16,6 +17,7 @@ from monitor.config import parse
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.verdict.quality import UNCHECKED
+from monitor.decode.checks import NO_FAULT
 from monitor.extensions.corrected.corrected_readings import CorrectedReading, corrected_message
 from monitor.extensions.discover.heard import Heard
 from monitor.extensions.discover.proposal import Proposal, _concerned, propose
@@ -68,7 +70,25 @@ MEASURED = {
         (name, of) for name in ("wb-msw-v3_21", "wb-msw-v3_22")
         for of in ("temperature", "humidity")
     },
+    "displays": {
+        ("p1", "temperature"), ("p2", "temperature"), ("s1", "mass"), ("s2", "mass"),
+        ("net", "mass"),
+    },
+    "texts": {(name, of) for name in ("r1", "r2") for of in ("temperature", "humidity")},
+    "embedded": {
+        (name, of) for name in ("m1", "m2", "m3", "m4") for of in ("temperature", "humidity")
+    },
+    "units-in-names": {
+        ("f1", "temperature"), ("f2", "temperature"), ("c1", "temperature"),
+        ("f1", "pressure"), ("f2", "pressure"),
+    },
+    "senml-bridge": {
+        *((name, of) for name in ("b1", "b2") for of in ("temperature", "humidity")),
+        ("n1", "temperature"), ("n2", "temperature"),
+    },
 }  # fmt: skip
+# What all of them measure, as the references do, to within what their messages differ by.
+TRUTH = {"temperature": (21.0, 0.7), "humidity": (45.0, 2.5), "pressure": (1005.0, 25.0)}
 EVERY = FAMILIES | MORE_FAMILIES
 
 
@@ -108,7 +128,10 @@ def test_a_family_is_read_and_pairs_with_the_references_without_an_edit(family):
     }
     paired = {key for key, count in found.trial.pairs.items() if count}
     assert paired == {key for key in MEASURED[family] if key[1] in ("temperature", "humidity")}
-    assert not found.trial.content.refused
+    assert {each.reason for each in found.trial.content.refused} <= NO_FAULT
+    for (_, quantity), readings in found.trial.content.readings.items():
+        value, most = TRUTH.get(quantity, (math.nan, math.inf))
+        assert not [each.value for each in readings if abs(each.value - value) > most]
 
 
 @pytest.mark.parametrize("family", EVERY)
