@@ -25,6 +25,8 @@ from monitor.daemon.listeners import Listener, ListenerContext, MakeListener, Op
 from monitor.daemon.self_check import SelfCheck
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.extensions import hooks
+from monitor.journal.copying import remove_left_copies
+from monitor.journal.failures import target_of
 from monitor.journal.journal import Journal
 from monitor.journal.store import Batch
 
@@ -54,8 +56,10 @@ class Parts(NamedTuple):
 
 def open_journal(settings: Settings) -> Journal:
     """Open the settings' journal; raises JournalError."""
+    path = Path(settings.journal.path)
+    remove_left_copies(target_of(path).parent)
     return Journal(
-        Path(settings.journal.path),
+        path,
         dead_letters_kept=settings.journal.dead_letters,
         transitions_kept=settings.sinks.history,
     )

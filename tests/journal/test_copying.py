@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 from harness.batches import batch, numbered
-from harness.damaged_journals import everything, spoil
+from harness.damaged_journals import COPYING, everything, spoil
 
 from monitor.cli import main
+from monitor.config import Settings
+from monitor.daemon.assembly import open_journal
 from monitor.journal import Journal
+from monitor.journal.copying import backup
 
 
 def test_a_running_daemon_is_backed_up_and_goes_on(running, path, capsys):
@@ -29,6 +34,28 @@ def test_a_running_daemon_is_backed_up_and_goes_on(running, path, capsys):
     copied = everything(target)
     assert numbered(1, 500).tobytes() in copied["pairs"]
     assert copied["totals"]["received"] == 9
+
+
+def test_what_a_killed_backup_left_goes_with_the_next_one_or_a_start(path, tmp_path):
+    """And stays as long as the backup is under way."""
+    for folder, successor in ((tmp_path, "start"), (tmp_path / "copies", "backup")):
+        folder.mkdir(exist_ok=True)
+        command = [sys.executable, "-c", COPYING, str(path), str(folder)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout.readline() == "copied\n"
+            (grown,) = folder.glob(".journal.copy.*/*.sqlite")
+            backup(path, folder / "meanwhile.sqlite")
+            assert grown.exists()
+            process.kill()
+
+        if successor == "start":
+            open_journal(Settings(journal={"path": str(path)})).close()
+        else:
+            backup(path, folder / "next.sqlite")
+        assert not grown.parent.exists()
+        assert (folder / "meanwhile.sqlite").exists()
 
 
 def test_nothing_else_is_done_while_a_daemon_runs(running, path, capsys):
