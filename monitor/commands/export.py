@@ -13,7 +13,7 @@ from monitor.client.client import client_arguments, client_of
 from monitor.client.current_pairs import current_pairs
 from monitor.commands.options import config_option
 from monitor.config import load
-from monitor.core.formatting import count_of
+from monitor.core.formatting import count_of, safe_cell
 from monitor.core.model import Records
 from monitor.errors import CannotWriteError, UsageError
 from monitor.files.cells import arrow
@@ -57,6 +57,10 @@ def run(options: argparse.Namespace) -> int:
         raise CannotWriteError(
             f"--out {options.out}: cannot be written: {error.strerror or error}"
         ) from error
+    names = {each.sensor for each in current.names if safe_cell(each.sensor) != each.sensor}
+    if names and options.format == "csv":
+        named = f"{min(names)!r}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+        sys.stderr.write(f"a spreadsheet takes {named} for a formula: import the names as text\n")
     for note in current.notes:
         sys.stderr.write(f"{note}\n")
     sys.stderr.write(f"{len(current.names)} series, {count_of(current.pairs.size, 'pair')}\n")

@@ -15,6 +15,8 @@ Precision = Literal["auto", "seconds", "milliseconds", "microseconds", "shortest
 TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M"
 _UNITS: Final = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 _DAYS_FROM: Final = 4 * 86_400  # below that, people think of waits and tolerances in hours
+# A spreadsheet takes a text that begins with one of these for a formula.
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _WHOLE_BELOW: Final = 1e15  # from here on a number is written with an exponent
 
 
@@ -97,6 +99,11 @@ def finite(number: float) -> float | None:
 def series_path(sensor: str, quantity: str) -> str:
     """Return the path of the page of a series, below the address of the pages."""
     return f"/series/{quote(sensor, safe='')}/{quote(quantity, safe='')}"
+
+
+def safe_cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def aligned(lines: list[tuple[str, ...]]) -> list[str]:

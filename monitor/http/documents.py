@@ -16,7 +16,7 @@ import numpy as np
 
 from monitor.alerts.transition import Transition, transition_document
 from monitor.core.columns import Columns
-from monitor.core.formatting import finite, instant
+from monitor.core.formatting import finite, instant, safe_cell
 from monitor.core.scores import conventions
 from monitor.core.scores.curves import Curve
 from monitor.core.scores.proper_scores import SCORES
@@ -33,8 +33,6 @@ CSV_COLUMNS: Final = (
     *("time", "sensor", "quantity", "unit", "value", "sigma", "lower", "upper", "alpha"),
     *("reference", "reference_sigma", "key", "reference_time", "crps_stated"),
 )
-# A spreadsheet takes a text that begins with one of these for a formula.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def entry(now: Snapshot, row: int) -> models.SeriesEntry:
@@ -140,11 +138,6 @@ def pairs_csv(detail: Detail, most: int) -> str:
         )
         table.writerow([instant(each["time"], "microseconds"), *cells, *stated, *rest])
     return out.getvalue()
-
-
-def safe_cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def ucc_document(detail: Detail, axes: str) -> models.Ucc:

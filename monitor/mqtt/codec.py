@@ -209,6 +209,7 @@ def _read_connack(reader: Reader, version: Version) -> Connack:
         code,
         properties.text(primitives.REASON_STRING),
         properties.number(primitives.SERVER_KEEP_ALIVE),
+        properties.number(SESSION_EXPIRY),
     )
 
 

@@ -38,6 +38,7 @@ class Connack(NamedTuple):
     code: int
     said: str = ""
     keepalive_seconds: int | None = None
+    session_expiry_seconds: int | None = None
 
 
 class Subscribe(NamedTuple):

@@ -277,6 +277,8 @@ class Session:
             self._confirmations.session_lost()
         if self._ever_connected:
             self.reconnects += 1
+        else:
+            self._compare_expiry(answer.session_expiry_seconds)
         if self._has_session and not answer.session_present:
             self.sessions_lost += 1
             _log.error("the broker lost this client's session; messages may be missing")
@@ -287,6 +289,17 @@ class Session:
         self._send(Subscribe(_SUBSCRIBE_ID, filters))
         if self._left:
             self._send(Unsubscribe(_UNSUBSCRIBE_ID, self._left))
+
+    def _compare_expiry(self, granted: int | None) -> None:
+        """Say it if the broker keeps the session for a shorter time than was asked for."""
+        asked = self._settings.session_expiry_seconds
+        if granted is not None and granted < asked:
+            _log.warning(
+                "the broker keeps messages for %d s while this client is away, not for the %d s of "
+                "mqtt.session_expiry_seconds: raise its limit, or be back sooner",
+                granted,
+                asked,
+            )
 
     def _on_suback(self, answer: Suback) -> None:
         wanted = self._settings.subscriptions

@@ -115,6 +115,23 @@ def test_a_file_says_of_each_pair_whose_reference_it_has(recorded, tmp_path):
     assert {row["lower"] == "" for row in rows if row["sensor"] == "cart-01"} == {True}
 
 
+@pytest.mark.parametrize(("form", "is_told"), [("csv", True), ("jsonl", False)])
+def test_a_name_that_a_spreadsheet_takes_for_a_formula_is_told(form, is_told, tmp_path, capsys):
+    settings = settings_in(tmp_path)
+    stream = tmp_path / "stream.csv"
+    rows = (f"2026-03-01T0{hour}:00:00Z,=A1,x,reading,1.0,0.5,{hour}\n" for hour in range(3))
+    stream.write_text(
+        "time,sensor,quantity,kind,value,sigma,key\n"
+        + "".join(row + row.replace("reading", "reference") for row in rows)
+    )
+    assert main(["replay", str(stream), "--config", str(settings), "--direct"]) == 0
+
+    file = exported(settings, tmp_path / "pairs", form)
+
+    assert file.read_text().count("=A1") == 3
+    assert ("takes '=A1' for a formula" in capsys.readouterr().err) is is_told
+
+
 def test_a_report_of_the_journal_repeats_and_names_its_settings(recorded, tmp_path, capsys):
     pages = []
     for name in ("one.html", "two.html"):

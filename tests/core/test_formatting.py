@@ -16,6 +16,7 @@ from monitor.core.formatting import (
     finite,
     instant,
     probability,
+    safe_cell,
     significant,
 )
 
@@ -89,3 +90,9 @@ def test_a_probability_is_certain_only_if_it_is_1():
 def test_what_is_not_finite_is_none(x):
     assert finite(x) == (x if math.isfinite(x) else None)
     assert significant(x)
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t"])
+def test_no_text_becomes_a_formula_in_a_spreadsheet(begin):
+    assert safe_cell(f"{begin}1+1") == f"'{begin}1+1"
+    assert safe_cell("982 000") == "982 000"

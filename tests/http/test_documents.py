@@ -17,7 +17,6 @@ from harness.yard import fleet
 from monitor.core.formatting import amount
 from monitor.core.registry import SeriesKey
 from monitor.files import read_pairs
-from monitor.http import documents
 from monitor.journal import DeadLetter
 
 
@@ -139,12 +138,6 @@ def test_the_limit_holds_for_csv_too(service, yard):
 
     assert get(service, f"{path}&limit=3")[1].splitlines() == [head, *rows[-3:]]
     assert len(rows) > 3
-
-
-@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t"])
-def test_no_key_becomes_a_formula_in_a_spreadsheet(begin):
-    assert documents.safe_cell(f"{begin}1+1") == f"'{begin}1+1"
-    assert documents.safe_cell("982 000") == "982 000"
 
 
 def test_conventions_are_of_the_pairs_in_the_window(service, yard):

@@ -182,10 +182,13 @@ def named_by_paho(kind: int) -> dict[int, str]:
 def test_connack_is_read_as_by_paho(code, peer):
     other, told = peer(V5), []
     other.client.on_connect = lambda _client, _data, flags, reason, found: told.append(
-        (flags.session_present, reason.value, found.ReasonString, found.ServerKeepAlive)
+        (
+            *(flags.session_present, reason.value),
+            *(found.ReasonString, found.ServerKeepAlive, found.SessionExpiryInterval),
+        )
     )
     wanted = Properties(PacketTypes.CONNACK)
-    wanted.ReasonString, wanted.ServerKeepAlive = "because", 77
+    wanted.ReasonString, wanted.ServerKeepAlive, wanted.SessionExpiryInterval = "because", 77, 9
     wanted.UserProperty = [("a", "b"), ("c", "d")]
     wanted.AssignedClientIdentifier, wanted.MaximumQoS = "x", 1
     body = bytes((0 if code else 1, code)) + wanted.pack()
@@ -194,7 +197,7 @@ def test_connack_is_read_as_by_paho(code, peer):
     other.heard()
     other.say(packet(0x20, body))
 
-    assert ours == Connack(not code, code, "because", 77)
+    assert ours == Connack(not code, code, "because", 77, 9)
     assert told == [tuple(ours)]
 
 

@@ -373,6 +373,23 @@ def test_the_brokers_keepalive_is_the_one_that_holds(monkeypatch):
     assert wire.sent == [b"\xc0\0"]
 
 
+@pytest.mark.parametrize(("granted", "is_shorter"), [(3600, True), (604_800, False)])
+def test_a_session_that_the_broker_keeps_shorter_than_asked_is_told_once(
+    granted, is_shorter, monkeypatch, caplog
+):
+    wire = ScriptedWire()
+    connack = mqtt_packets.packet(0x20, b"\0\0\5\x11" + granted.to_bytes(4, "big"))
+    wire.chunks[0] = connack
+    clock = Clock()
+    source = source_on_wire(wire, monkeypatch, monotonic=clock)
+    wire.chunks.extend([b"\xe0\0", connack, b"\x90\4\0\1\0\1"])
+    while not source.reconnects:
+        clock.now += 30.0
+        source.receive(0.0)
+
+    assert caplog.text.count("keeps messages for 3600 s while this client is away") == is_shorter
+
+
 def test_filters_of_former_times_are_left_when_connected(monkeypatch):
     wire = ScriptedWire()
     monkeypatch.setattr(Wire, "connect", lambda *_: wire)

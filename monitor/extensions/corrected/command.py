@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from monitor.commands.options import recorded_argument
-from monitor.core.formatting import instant
+from monitor.core.formatting import instant, safe_cell
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.errors import CannotWriteError, UsageError
 from monitor.extensions.corrected.corrections import CorrectedSeries, corrected_lines, corrections
@@ -74,4 +74,4 @@ def _rows(of: CorrectedSeries) -> Iterator[tuple[str | float, ...]]:
     columns = (p.time, p.value, p.u, p.reference, one.value, one.u, one.lower, one.upper)
     for time, *numbers in zip(*(each.tolist() for each in columns), strict=True):
         when = instant(time) if p.timed else ""
-        yield (when, name.sensor, name.quantity, name.unit, *numbers)
+        yield (when, *map(safe_cell, (name.sensor, name.quantity, name.unit)), *numbers)
