@@ -133,7 +133,7 @@ Place = tuple[str | int, ...]
 # What devices, platforms and spreadsheets write in place of a value, in any case of letters.
 NO_VALUE: Final = frozenset(
     """
-    - -- nan -nan nat na n/a #n/a #nv null none unavailable unknown
+    - -- --- \N{EN DASH} \N{EM DASH} nan -nan nat na n/a n.a. #n/a #nv null none unavailable unknown
     """.split()  # noqa: SIM905 - a page of words
 )
 # No underscores, no nan and no inf, which float() would take.
@@ -147,6 +147,13 @@ _NUMBER_AND_UNIT: Final = re.compile(
     r"\A(?P<number>[+-]?\s*(?:\d+(?:[.,]\d+)?|\.\d+)(?:[eE][+-]?\d{1,4})?)"
     r"\s*(?P<unit>[^\W\d_]\S*|[%°‰]\S*|deg \S+)\Z",
     re.DOTALL,
+)
+_NO_NUMBERS: Final = (
+    (re.compile(r"[+-]?\d[\d.,'\s]*"), "; send it without what separates its thousands"),
+    (
+        re.compile(r"[<>≤≥].*", re.DOTALL),
+        ": it says that the value is beyond a limit, not what it is",
+    ),
 )
 # What of a series is no value: a width, which an offset leaves, and what has no unit.
 _WIDTHS: Final = frozenset(("u", "U", "plus_minus"))
@@ -313,7 +320,8 @@ def to_number(label: str, value: object, *, texts: bool) -> float:
     if isinstance(value, str) and texts:
         plain = _DECIMAL_COMMA.sub(r"\1.\2", value.strip())
         if _NUMBER.match(plain) is None:
-            raise Rejected("bad_field", f"{label} is {value[:60]!r}, which is not a number")
+            hint = next((say for found, say in _NO_NUMBERS if found.fullmatch(value.strip())), "")
+            raise Rejected("bad_field", f"{label} is {value[:60]!r}, which is not a number{hint}")
         value = float(plain)
     if isinstance(value, bool) or not isinstance(value, int | float):
         hint = _text_hint(value) if isinstance(value, str) else ""
@@ -337,8 +345,8 @@ def number_and_unit(text: str) -> tuple[str, str]:
 
 
 def says_no_value(text: str) -> bool:
-    """Return whether a text says that there is no value."""
-    return text.strip().lower() in NO_VALUE
+    """Return whether a text says that there is no value, also by being empty."""
+    return not text.strip() or text.strip().lower() in NO_VALUE
 
 
 def is_decimal_comma(text: str) -> bool:

@@ -13,6 +13,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -51,6 +52,16 @@ _RFC_2822: Final = re.compile(
     re.ASCII,
 )
 
+# What a text ends with that names its zone, and layouts that a text may have.
+_ZONE_NAME: Final = re.compile(
+    r"\s*\[?[A-Z][A-Za-z]+(?:/[A-Z][\w+-]*)+\]?\Z|\s(?![AP]M)[A-Z]{2,5}\Z", re.ASCII
+)
+_LAYOUTS: Final = (
+    *("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"),
+    *("%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S"),
+    *("%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S"),
+    *("%d/%m/%Y %I:%M %p", "%m/%d/%Y %I:%M %p", "%a %b %d %H:%M:%S %Y", "%b %d, %Y %H:%M"),
+)
 _NATIVE_HINT: Final = (
     "not a text such as 2026-03-01T06:12:44Z; a source with decoder json and a map reads numbers "
     "too (time_unit: ms)"
@@ -260,7 +271,7 @@ class _Text(NamedTuple):
         """Return why it is not a time."""
         wanted = f"of the layout {self.layout!r}" if self.layout else "an ISO 8601 time"
         if not (self.layout or hint):
-            hint = "; name its layout with time_layout (of a file: --time-format)"
+            hint = f"; {_layout_hint(self.text.strip())} (time_layout, of a file --time-format)"
         return Rejected("bad_field", f"{self.what} {self.text[:60]!r} is not {wanted}{hint}")
 
     def refuse_date_and_clock(self) -> None:
@@ -278,6 +289,24 @@ class _Text(NamedTuple):
             return to_number(self.what, self.text, texts=True)
         except Rejected as error:
             raise (self.refused() if error.reason == "bad_field" else error) from None
+
+
+def _layout_hint(text: str) -> str:
+    """Return how to name the layout of a text, as far as it can be told from one."""
+    zone = _ZONE_NAME.search(text)
+    name = "" if zone is None else zone[0]
+    layouts = []
+    for layout in _LAYOUTS:
+        with suppress(ValueError):
+            datetime.strptime(text.removesuffix(name), layout)  # noqa: DTZ007 - only tried
+            layouts.append(layout)
+    named = f"the layout {layouts[0]}{name}" if len(layouts) == 1 else "its layout"
+    if not name:
+        return f"name {named}"
+    area = name.strip(" []") if "/" in name else "the one meant"
+    return (
+        f"send an offset such as Z in place of{name}, or set time_zone to {area} and name {named}"
+    )
 
 
 def _hint_at(text: str) -> str:

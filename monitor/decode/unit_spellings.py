@@ -75,12 +75,25 @@ MISREAD: Final[Mapping[str, tuple[str, ...]]] = {
     # nothing weighs a tonne a litre
     **dict.fromkeys(("MG/L", "Mg/L", "Mg/l"), ("milligram/liter",)),
 }
+# What of a text that measures something else than the other side does is likely meant.
+_HINTS: Final = (
+    (
+        re.compile(r"(?P<unit>\S+) as \S+|(?P<mass>[a-zµμ]?g)[ -]?[A-Z][\w+-]*(?P<volume>/\S+)"),
+        "names the substance too; write {unit}",
+    ),
+    (re.compile(r"(?P<unit>\S+/\S+) [A-Z]\S*"), "names the substance too; write {unit}"),
+    (
+        re.compile(r".*\b[NS]m(3|³).*|S(CFM|LPM|CCM)|NLPM|N?l/min\(?[nN]\)?", re.IGNORECASE),
+        "counts gas at standard conditions, so no factor makes it a volume at others",
+    ),
+    (re.compile(r"PCS?|pieces?", re.IGNORECASE), "counts pieces"),
+)
 # By what the parser reads: spellings without blanks and points, in lower case, "°" being "deg".
 SPELLINGS: Final[Mapping[str, str]] = {
-    "degC": "c degc degcel degcelsius cel celsius centigrade oc cdeg",
+    "degC": "c degc degcel degcelsius cel celsius celcius centigrade oc cdeg gradcelsius gradc",
     "degF": "f degf degfahrenheit fahrenheit of fdeg",
     "kelvin": "k degk degkelvin kelvin",
-    "percent": "% percent percents %rh rh% %vol vol% %(v/v)",
+    "percent": "% percent percents %rh rh% %rf %vol vol% %(v/v)",
     "permille": "‰ permille permil",
     "ppm": "ppm ppmv",
     "ppb": "ppb ppbv",
@@ -227,6 +240,16 @@ def readings(unit: str) -> tuple[str, ...]:
 def unclear(unit: str) -> str:
     """Return why a unit may mean several, and what to write; empty where it does not."""
     return _UNCLEAR.get(unit.strip(), "")
+
+
+def hint(unit: str) -> str:
+    """Return what a unit that cannot be converted likely is, and what to write; or empty."""
+    for pattern, sentence in _HINTS:
+        if match := pattern.fullmatch(unit.strip()):
+            parts = match.groupdict("")
+            plain = parts.get("unit") or parts.get("mass", "") + parts.get("volume", "")
+            return sentence.format(unit=plain)
+    return ""
 
 
 def _key(text: str) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 import msgspec
 
 from monitor.decode.checks import UNIT_CHARACTERS_MAX, Rejected
-from monitor.decode.unit_spellings import DEFINITIONS, readings, unclear
+from monitor.decode.unit_spellings import DEFINITIONS, hint, readings, unclear
 
 if TYPE_CHECKING:
     from pint import UnitRegistry
@@ -65,7 +65,9 @@ def _outcome(stated: str, wanted: str) -> Conversion | str:
         try:
             return _converted(unit, target)
         except pint.DimensionalityError as error:
-            apart = apart or f"{stated!r} cannot be converted to {wanted!r}: {error}"
+            hints = (f"{each!r} {hint(each)}" for each in (stated, wanted) if hint(each))
+            why = next(hints, str(error))
+            apart = apart or f"{stated!r} cannot be converted to {wanted!r}: {why}"
         except Exception:  # noqa: BLE001 - pint raises many kinds of errors
             return _not_affine(stated, wanted)
     return apart
@@ -140,7 +142,7 @@ def _not_read(unit: str, stated: str, wanted: str) -> str:
 
 
 def _not_understood(unit: str) -> str:
-    return f"unit {unit[:60]!r} {unclear(unit) or 'is not understood'}"
+    return f"unit {unit[:60]!r} {unclear(unit) or hint(unit) or 'is not understood'}"
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import msgspec
@@ -26,6 +27,9 @@ from monitor.core.model import (
 from monitor.decode.checks import REASONS, Rejected, refusal
 from monitor.decode.mapping import Mapped
 from monitor.decode.records import BadNumber
+from monitor.decode.route import Call, Route
+from monitor.decode.router import DECODERS
+from monitor.decode.spec import MapSpec, SeriesSpec
 from monitor.explain.dry_run import DryRun, Fate, Message, Took, sources_of, tried
 from monitor.explain.excerpt import around
 from monitor.explain.explanation import (
@@ -50,7 +54,18 @@ _HINTS: Final = {
     "unknown_alias": "give the birth of its device or node with --with TOPIC PAYLOAD",
     "missing_uncertainty": "map u, U, percent, plus_minus, lower and upper, quantiles or samples; "
     "or set assumed",
+    "bad_uncertainty": "if it is no standard uncertainty, write assumed in place of it in the map",
+    "quality": "`where` in the map lists the values that are used",
+    "future": "time_zone in the map if it is local time; time: arrival takes this machine's clock",
+    "unit": "unit or unit_path of the series is the unit as sent, to_unit the one to keep",
 }
+# Of a missing field, by its name.
+_WITHOUT: Final = {
+    "time": "if none is sent, write time: arrival in the map",
+    "value": "optional: true in the map skips records without it",
+    **dict.fromkeys(("u", "U", "lower", "upper"), "if none is sent, write assumed in its place"),
+}
+_OTHER_DECODERS: Final = ("display", "lineprotocol", "senml")
 _STATUSES: Final = ("", "final", "void", "")  # a revision is four times its number plus this index
 
 
@@ -203,6 +218,10 @@ class _Look(NamedTuple):
         if path.startswith("map.") and self.source is not None:
             path = f"{self.source.place}.{path}"
         piece = around(error, payload, row)
+        hint = piece.hint
+        if path != "$" and not hint.startswith("did you mean"):
+            setting = _HINTS.get(error.reason) or self._setting(error, payload)
+            hint = "; ".join(filter(None, (hint, setting)))
         return Refused(
             record=number,
             reason=error.reason,
@@ -210,8 +229,15 @@ class _Look(NamedTuple):
             detail=error.detail,
             place=path,
             shown=piece.shown,
-            hint=piece.hint or ("" if path == "$" else _HINTS.get(error.reason, "")),
+            hint=hint,
         )
+
+    def _setting(self, error: Rejected, payload: bytes) -> str:
+        """Return the setting that would read what a field or a payload lacks, "" for none."""
+        decoder = "" if self.source is None else self.source.decoder
+        if error.reason == "missing_field" and decoder != "native":
+            return _WITHOUT.get(error.detail.split()[0], "")
+        return _other_decoder(payload, decoder) if error.reason == "bad_payload" else ""
 
     def not_read(self, settings: Settings) -> list[str]:
         """Return the paths of the first record that no setting uses."""
@@ -229,8 +255,22 @@ class _Look(NamedTuple):
 
     def _instant(self, observation: Observation, record: MappedRecord | None) -> Instant:
         time = time_of(observation)
-        zone = "" if record is None else record.zone()
+        zone = "" if record is None else record.zone(time)
         return Instant(utc(time), zone, self.now - time)
+
+
+def _other_decoder(payload: bytes, decoder: str) -> str:
+    """Return which other decoder reads the lines or records of a payload, "" if none does."""
+    anything = MapSpec(series=(SeriesSpec(value="value", assumed="1"),))
+    route = Route("reading", "", mapped=Mapped(anything, "reading", ("sensor",)))
+    for name in _OTHER_DECODERS:
+        with suppress(Rejected):
+            records = DECODERS[name].records(
+                Call(payload, {"sensor": "s", "quantity": "q"}, route, 0.0)
+            )
+            if name != decoder and all(each.record is not None for each in records):
+                return f"decoder {name} reads it"
+    return ""
 
 
 def _measured(

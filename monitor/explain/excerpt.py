@@ -14,6 +14,7 @@ from monitor.explain.explanation import Origin, Read, Shown, as_json, plain, sho
 
 _SIDE_CHARACTERS: Final = 400
 _BYTES_SHOWN: Final = 64
+_ALIKE: Final = 0.7  # of two names; tu is not t
 _LEAVES_MAX: Final = 1000
 
 Spans = tuple[int, int]
@@ -133,7 +134,7 @@ def _names_hint(parent: object, walk: list[str | int], missed: str | int) -> str
         return ""
     names = [str(name) for name in parent]
     lowered = {name.lower(): name for name in names}
-    close = get_close_matches(str(missed).lower(), lowered, n=1)
+    close = get_close_matches(str(missed).lower(), lowered, n=1, cutoff=_ALIKE)
     at = shown(path_of(walk)) if walk else "$"
     there = ", ".join(f"`{plain(name)}`" for name in names[:12]) + (", ..." * (len(names) > 12))
     if close:

@@ -165,36 +165,48 @@ class MappedRecord:
             spelled = [self.at(self.spec.end)]
         return spelled
 
-    def zone(self) -> str:
-        """Describe the zone, or the clock, of the time."""
+    def zone(self, stored: float) -> str:
+        """Describe the zone, or the clock, of the time, ``stored`` in s since 1970 UTC."""
         spelled = self.time()
         if spelled[0].path == ARRIVAL:
             return "this machine's clock: time: arrival; a retained message is not used"
         if not all(each.there for each in spelled):
             return ""
         if len(spelled) > 1:
-            return self._zone_of_text(" ".join(str(each.found) for each in spelled))
+            return self._zone_of_text(" ".join(str(each.found) for each in spelled), stored)
         stated = spelled[0].found
         if isinstance(stated, datetime):
-            return self._zone_of(stated)
-        return self._zone_of_text(stated) if isinstance(stated, str) else self._counted()
+            return self._zone_of(stated, stored)
+        return self._zone_of_text(stated, stored) if isinstance(stated, str) else self._counted()
 
-    def _zone_of_text(self, text: str) -> str:
+    def _zone_of_text(self, text: str, stored: float) -> str:
         try:
-            return self._zone_of(parsed(text, self.spec.time_layout))
+            return self._zone_of(parsed(text, self.spec.time_layout), stored)
         except ValueError:
             return self._counted()
 
-    def _zone_of(self, time: datetime) -> str:
+    def _zone_of(self, time: datetime, stored: float) -> str:
         offset = time.utcoffset()
         if time.tzinfo is None or offset is None:
-            local = time.replace(tzinfo=ZoneInfo(self.spec.time_zone))
-            is_twice = second_occurrence(local) is not None
-            twice = "; clocks show this hour twice: the one nearest the arrival" if is_twice else ""
-            return f"no zone was sent: time_zone {self.spec.time_zone}{twice}"
+            return (
+                f"no zone was sent: time_zone {self.spec.time_zone}{self._occurrence(time, stored)}"
+            )
         if not offset:
             return "sent in UTC"
         return f"sent with the offset {time.isoformat()[-6:]}"
+
+    def _occurrence(self, time: datetime, stored: float) -> str:
+        """Return which occurrence of an hour that clocks show twice was taken, and why."""
+        first = time.replace(tzinfo=ZoneInfo(self.spec.time_zone), fold=0)
+        second = second_occurrence(first)
+        if second is None:
+            return ""
+        is_second = abs(stored - second.timestamp()) < abs(stored - first.timestamp())
+        ordinal, taken = ("second", second) if is_second else ("first", first)
+        return (
+            f"; clocks show this hour twice: the {ordinal} time, {taken.isoformat()[-6:]}, is "
+            "nearest the arrival"
+        )
 
     def _counted(self) -> str:
         if self.spec.time_unit != "auto":

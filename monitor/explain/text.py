@@ -53,10 +53,11 @@ def explanation_lines(explanation: Explanation, *, everything: bool = False) -> 
     yield from _more(explanation.refused_count, min(most, len(explanation.refused)), "rejected")
     yield ""
     reason = explanation.refused[0].reason if explanation.outcome == "rejected" else ""
-    why = reason or explanation.summary
+    why = _NO_READING if reason == "no_reading" else reason or explanation.summary
     yield from _labelled("verdict", f"{_VERDICTS[explanation.outcome]}: {why}")
 
 
+_NO_READING: Final = "no reading, which is no fault of the sensor"
 _VERDICTS: Final = {
     "used": "would be used",
     "rejected": "rejected",

@@ -404,7 +404,7 @@ def all_seconds(texts: Sequence[str]) -> list[float]:
 
 def says_nothing(cell: str) -> bool:
     """Return whether a cell states nothing."""
-    return not cell.strip() or says_no_value(cell)
+    return says_no_value(cell)
 
 
 def number(text: str) -> float:

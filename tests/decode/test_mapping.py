@@ -159,7 +159,7 @@ def test_numbers_in_texts_are_taken_where_the_settings_say_so():
     assert (found.value, found.u) == (1.5, 0.1)
 
 
-@pytest.mark.parametrize("text", ["inf", "1_0", "0x10", "", "1,5,0", "1.000,5", "1e999999", "٣"])
+@pytest.mark.parametrize("text", ["inf", "1_0", "0x10", "1,5,0", "1.000,5", "1e999999", "٣"])
 def test_what_is_no_plain_number_is_refused(text):
     (found,) = observe({"t": T, "v": text, "u": 1}, number_texts=True)
 

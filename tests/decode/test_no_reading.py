@@ -80,7 +80,20 @@ def decoded(topic: str, payload: str | bytes) -> list[Reading | Rejected]:
 @pytest.mark.parametrize("topic", ["text/a", "plain/a"])
 @pytest.mark.parametrize(
     "payload",
-    ["nan", "NaN", "-nan", '"nan"', "unavailable", '"Unavailable"', "unknown\n", "None", '"n/a"'],
+    [
+        "nan",
+        "NaN",
+        "-nan",
+        '"nan"',
+        "unavailable",
+        '"Unavailable"',
+        "unknown\n",
+        "None",
+        '"n/a"',
+        '""',
+        '"n.a."',
+        '"\N{EM DASH}"',
+    ],
 )
 def test_a_word_that_says_there_is_no_value_is_no_reading(topic, payload):
     (found,) = decoded(topic, payload)
@@ -216,6 +229,21 @@ def test_a_missing_or_odd_u_is_no_reason_to_say_that_there_is_no_reading():
         assert found.reason in ("missing_uncertainty", "bad_field")
     (found,) = decoded("monitor/a/t/reading", json.dumps({**NATIVE, "time": "unknown"}))
     assert found.reason == "bad_field"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("1.021,5", "without what separates its thousands"),
+        ("1 021.5", "without what separates its thousands"),
+        ("<0.5", "beyond a limit"),
+    ],
+)
+def test_a_text_that_is_nearly_a_number_is_refused_with_what_it_is(text, says):
+    (refused,) = decoded("text/a", json.dumps(text))
+
+    assert refused.reason == "bad_field"
+    assert says in refused.detail
 
 
 def test_a_text_in_place_of_a_number_is_told_what_to_do():

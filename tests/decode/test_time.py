@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
+
 import pytest
 
 from monitor.decode import Rejected
@@ -37,6 +40,35 @@ def test_digits_that_may_be_date_and_clock_or_a_number_need_a_layout(text, layou
     assert f"name the layout {layout} (" in caught.value.detail
     assert reader(zone="UTC", layout=layout)(text, "time") // 60 == 1772298720 // 60
     assert reader("ms", "UTC")(text, "time") == int(text) / 1e3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "01.03.2026 17:45",
+        "13/03/2026 17:45:12",
+        "03/13/2026 5:45 PM",
+        "Sun Mar 01 17:45:12 2026",
+        "2026-03-01 17:45 Europe/Berlin",
+        "2026-03-01T17:45:12[Europe/Berlin]",
+        "2026-03-01 17:45:12 CET",
+    ],
+)
+def test_the_layout_that_a_refusal_names_reads_the_text(text):
+    with pytest.raises(Rejected) as caught:
+        reader(zone="UTC")(text, "time")
+    layout = re.search(r"name the layout (.+) \(time_layout", caught.value.detail)[1]
+
+    if "Europe/Berlin" in text:
+        assert "set time_zone to Europe/Berlin" in caught.value.detail
+    time = datetime.fromtimestamp(reader(zone="UTC", layout=layout)(text, "time"), UTC)
+    assert (time.month, time.hour, time.minute) == (3, 17, 45)
+
+
+@pytest.mark.parametrize("text", ["01/03/2026 17:45", "yesterday", "1/2", "2026-03-01 25:00"])
+def test_where_no_layout_or_several_fit_none_is_named(text):
+    with pytest.raises(Rejected, match="; name its layout \\(time_layout"):
+        reader(zone="UTC")(text, "time")
 
 
 @pytest.mark.parametrize(

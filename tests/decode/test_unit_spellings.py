@@ -72,6 +72,8 @@ SPELLINGS = [
     (1.0, "coulomb", "ampere*hour", "C"),
     (1.0, "farad", "coulomb/volt", "F"),
     (1.0, "kilonewton", "newton", "kN|kn"),
+    (1.0, "degree_Celsius", "kelvin", "celcius|Grad Celsius"),
+    (1.0, "percent", "1", "% r.F."),
     (1.0, "lux", "lumen/meter**2", "lx|lux|LUX|Lux"),
 ]  # fmt: skip
 # Scales of their own: spellings of one are one unit.
@@ -107,6 +109,14 @@ REFUSED = [
     ("dBA", "dB", "cannot be converted"),
     ("SLPM", "L/min", "cannot be converted"),
     ("ppb", "ug/m3", "cannot be converted"),
+    ("mg/L as N", "mg/L", "write mg/L"),
+    ("mg N/L", "mg/L", "write mg/L"),
+    ("mg/L NO3-N", "mg/L", "write mg/L"),
+    ("ug/m3 PM10", "ug/m3", "write ug/m3"),
+    ("µg/Nm³", "ug/m3", "gas at standard conditions"),
+    ("Nm3/h", "m3/h", "gas at standard conditions"),
+    ("SCFM", "L/min", "gas at standard conditions"),
+    ("PCS", "kg", "counts pieces"),
 ]
 
 

@@ -66,6 +66,49 @@ def test_what_says_nothing_is_not_rejected(tell):
 
 # -- refusals -------------------------------------------------------------------------------------
 
+HINTED = b"""
+sources:
+  - topic: "a/{sensor}"
+    kind: reading
+    decoder: json
+    map: {time: ts, where: {ok: [true]}, defaults: {ok: true, unit: degC},
+          series: [{quantity: t, value: v, u: u, unit_path: unit, to_unit: degC}]}
+  - {topic: "r/{subject}/{quantity}", kind: reference}
+"""
+
+
+@pytest.mark.parametrize(
+    ("payload", "hint"),
+    [
+        ('{"ts": 1772366400, "v": 20}', "write assumed in its place"),
+        ('{"ts": 1772366400, "v": 20, "u": 0}', "write assumed in place of it"),
+        ('{"v": 20, "u": 1}', "time: arrival"),
+        ('{"ts": 1772366400, "u": 1}', "optional: true"),
+        ('{"ts": 1772366400, "V": 20, "u": 1}', "did you mean `$.V`?"),
+        ('{"ts": 1772366400, "v": 20, "u": 1, "ok": false}', "`where` in the map"),
+        ('{"ts": 1772466400, "v": 20, "u": 1}', "time_zone in the map"),
+        ('{"ts": 1772366400, "v": 20, "u": 1, "unit": "kg"}', "unit_path of the series"),
+        ("ST,NT,+  1.234kg", "decoder display reads it"),
+        ("weather,host=n1 t=20.5", "decoder lineprotocol reads it"),
+        ("{", ""),
+    ],
+)
+def test_a_refusal_names_the_setting_that_would_read_the_message(payload, hint):
+    settings = parse(HINTED, "settings.yaml")
+    (refused,) = explain(settings, Message("a/s", payload.encode()), NOW_SECONDS).refused
+
+    assert hint in refused.hint
+    assert bool(hint) == bool(refused.hint)
+
+
+@pytest.mark.parametrize("payload", ["", "null", '{"ts": 1772366400, "v": null, "u": 1}'])
+def test_no_reading_is_told_as_such_and_as_no_fault(payload):
+    settings = parse(HINTED, "settings.yaml")
+    explanation = explain(settings, Message("a/s", payload.encode()), NOW_SECONDS)
+
+    wanted = "no reading, which is no fault of the sensor" if payload != "null" else "missing_field"
+    assert [*explanation_lines(explanation)][-1].endswith(f"rejected: {wanted}")
+
 
 def test_good_records_are_used_and_bad_ones_shown(formats, tell):
     body = f'{{{T},"list":[{{"v":1,"u":1}},{{"v":2,"u":0}},{{"v":3,"u":1}}]}}'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from datetime import datetime
 
 import pytest
 from harness.explained import (
@@ -109,3 +110,32 @@ def test_a_reference_without_uncertainty_is_taken_as_exact():
 
     assert said.observed[0].uncertainty.form == "none is stated: taken as exact"
     assert said.observed[0].uncertainty.u == 0.0
+
+
+@pytest.mark.parametrize(
+    ("now", "kept", "says"),
+    [
+        ("2026-10-25T00:30:40", "2026-10-25T00:30:00Z", "the first time, +02:00, is nearest"),
+        ("2026-10-25T01:30:40", "2026-10-25T01:30:00Z", "the second time, +01:00, is nearest"),
+        ("2026-10-27T00:00:00", "2026-10-25T01:30:00Z", "the second time, +01:00, is nearest"),
+    ],
+)
+def test_of_the_hour_that_clocks_show_twice_it_says_which_was_taken_and_why(now, kept, says):
+    """Clocks in Berlin showed 02:30 at 00:30 UTC, and at 01:30 UTC again."""
+    settings = parse(
+        b"sources: [{topic: 'a/{sensor}', kind: reading, decoder: json, map: {time: ts, "
+        b"time_zone: Europe/Berlin, series: [{quantity: t, value: v, u: u}]}}, "
+        b"{topic: 'r/{subject}/{quantity}', kind: reference}]",
+        "settings.yaml",
+    )
+    arrival = datetime.fromisoformat(f"{now}+00:00").timestamp()
+
+    def told(stamp: str) -> str:
+        payload = f'{{"ts": "{stamp}", "v": 20, "u": 1}}'.encode()
+        lines = explanation_lines(explain(settings, Message("a/s", payload), arrival))
+        return " ".join(" ".join(lines).split())
+
+    assert f"kept as {kept}" in told("2026-10-25 02:30")
+    assert f"clocks show this hour twice: {says} the arrival" in told("2026-10-25 02:30")
+    assert "clocks show this hour twice" not in told("2026-10-25 01:30")
+    assert "clocks show this hour twice" not in told(f"2026-10-25 02:30:00{says[-19:-13]}")

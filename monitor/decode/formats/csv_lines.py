@@ -6,6 +6,7 @@ import csv
 from collections.abc import Collection, Iterator
 from typing import Final
 
+from monitor.core.formatting import count_of
 from monitor.core.setting import Contradiction
 from monitor.decode.checks import Rejected
 from monitor.decode.paths import steps
@@ -48,8 +49,10 @@ def _record(line: str, columns: tuple[str, ...], delimiter: str) -> object:
     except (csv.Error, ValueError) as error:
         return Rejected("bad_payload", f"line {line[:60]!r} is not CSV: {error}")
     if len(cells) != len(columns):
-        detail = f"line {line[:60]!r} has {len(cells)} cells; map.columns names {len(columns)}"
-        return Rejected("bad_payload", detail)
+        detail = f"line {line[:60]!r} has {count_of(len(cells), 'cell')}; map.columns names "
+        other = next((x for x in ";,\t|" if line.count(x) == len(columns) - 1), delimiter)
+        hint = f". They are apart by {other!r}: set delimiter" if other != delimiter else ""
+        return Rejected("bad_payload", f"{detail}{len(columns)}{hint}")
     named = zip(columns, cells, strict=True)
     return {column: cell.strip() for column, cell in named if column and cell.strip()}
 

@@ -34,7 +34,16 @@ _WORDS: Final[Mapping[str, tuple[str, bool | str]]] = {
     **dict.fromkeys(("GS", "GR", "GROSS", "G", "B"), ("load", "gross")),
     **dict.fromkeys(("NT", "NET", "N"), ("load", "net")),
     **dict.fromkeys(("TR", "PT", "TARE", "T"), ("load", "tare")),
+    **dict.fromkeys(("WW", "WG"), ("load", "gross")),
+    "WN": ("load", "net"),
+    **dict.fromkeys(("ZR", "ZERO", "Z"), ("zero", True)),
 }
+_AFTER: Final[Mapping[str, tuple[str, bool | str]]] = {
+    **_WORDS,
+    "S": ("stable", True),
+    **dict.fromkeys(("D", "M"), ("stable", False)),
+}
+_ERROR: Final = re.compile(r"ERR.*|E[STL]|E\d+")  # those of MT-SICS are ES, ET and EL
 _LETTERS: Final = frozenset("GBNT")  # grams, newtons and tonnes too: after a number, its unit
 
 
@@ -57,7 +66,7 @@ def parse(call: Call) -> Iterator[object]:
 def _record(line: str) -> dict[str, object]:
     """Return what a line says; raises Rejected."""
     number = _NUMBER.search(line.replace("\u2212", "-"))
-    if number is None:
+    if number is None or _ERROR.fullmatch(line.upper()):
         raise _refused(line, _reason_without_number(line))
     before, after = _words(line[: number.start()]), _words(line[number.end() :])
     if _OVERLOAD.intersection(map(str.upper, (*before, *after))):
@@ -70,13 +79,19 @@ def _record(line: str) -> dict[str, object]:
         record["unit"] = unit = after.pop(0)
         if _NO_UNIT.match(unit):
             raise _refused(line, "bad_payload", unit)
-    for word in (*before, *after):
-        if word.upper() not in _WORDS:
-            is_error = word.upper().startswith("ERR")
-            raise _refused(line, "no_reading" if is_error else "bad_payload", word)
-        name, meaning = _WORDS[word.upper()]
-        record[name] = meaning
+    record |= _meanings(line, before, _WORDS) | _meanings(line, after, _AFTER)
     return record | {"value": to_number("value", number["sign"] + number["digits"], texts=True)}
+
+
+def _meanings(
+    line: str, words: list[str], known: Mapping[str, tuple[str, bool | str]]
+) -> dict[str, object]:
+    """Return what words of a line say; raises Rejected for one that is not known."""
+    for word in words:
+        if word.upper() not in known:
+            is_error = _ERROR.fullmatch(word.upper())
+            raise _refused(line, "no_reading" if is_error else "bad_payload", word)
+    return dict(known[word.upper()] for word in words)
 
 
 def _words(text: str) -> list[str]:
@@ -90,7 +105,7 @@ def _reason_without_number(line: str) -> str:
         return _SICS_REFUSALS.get(words[1], "bad_payload")
     if _DASHES.search(line) or (_OVERLOAD | _OVERLOAD_ALONE).intersection(words):
         return "overload"
-    return "no_reading" if any(each.startswith("ERR") for each in words) else "bad_payload"
+    return "no_reading" if any(map(_ERROR.fullmatch, words)) else "bad_payload"
 
 
 def _refused(line: str, reason: str, word: str = "") -> Rejected:

@@ -105,7 +105,7 @@ def json_fault(text: str) -> str:
 
 def _plain_text(text: str, error: ValueError) -> str:
     """Return plain text that is not JSON, so that the reader of the value can name the fault."""
-    if says_no_value(text) or is_decimal_comma(text):
+    if (text.strip() and says_no_value(text)) or is_decimal_comma(text):
         return text
     if isinstance(error, json.JSONDecodeError):
         raise _not_json(text, *_fault(text, error)) from None

@@ -13,3 +13,11 @@ def test_csv_lines_have_the_columns_of_the_settings():
     assert (first.value, first.u, first.assumed) == (10, 0.5, False)
     assert (second.value, second.u, second.assumed) == (20, 2, True)
     assert (bad.reason, "2 cells" in bad.detail) == ("bad_payload", True)
+
+
+def test_cells_that_something_else_separates_are_named_with_it():
+    (bad,) = decode("csv", b"2026-03-01T06:00Z,10,x,0.5")
+
+    assert bad.detail.endswith(
+        "has 1 cell; map.columns names 4. They are apart by ',': set delimiter"
+    )

@@ -39,6 +39,11 @@ def shown():
         ("12 T", 12_000.0),
         ("ST,NT,2 kg", 2.0),
         ("\u22123.5 kg", -3.5),
+        ("wn00012.34kg", 12.34),
+        ("ww00012.34kg", 12.34),
+        ("12.34 kg S", 12.34),
+        ("12.34 kg G S", 12.34),
+        ("ZR  0.00 kg", 0.0),
     ],
 )
 def test_a_line_becomes_its_weight_in_the_unit_of_the_series(shown, line, kg):
@@ -52,8 +57,9 @@ def test_a_line_becomes_its_weight_in_the_unit_of_the_series(shown, line, kg):
     ("line", "reason"),
     [
         *((line, "quality") for line in ("US,GS,+  0.82kg", "S D  98.7 kg", "1.2 g ?", "1.2 g?")),
+        ("1.2 kg M", "quality"),
         *((line, "overload") for line in ("OL,+999E+19", "S +", "S -", "Stat  High", "---", "UL")),
-        *((line, "no_reading") for line in ("S I", "ERR 3", "Error")),
+        *((line, "no_reading") for line in ("S I", "ERR 3", "Error", "ES", "EL", "E1", "Err03")),
     ],
 )  # fmt: skip
 def test_what_is_no_weight_is_counted_and_no_fault_of_the_scale(shown, line, reason):
@@ -71,7 +77,7 @@ def test_what_is_no_weight_is_counted_and_no_fault_of_the_scale(shown, line, rea
         "12:30:05",
         "2026-03-01",
         "no. 7",
-        "ES",
+        "EX",
         "12.3 -",
         "",
     ],
