@@ -85,9 +85,7 @@ def getter(path: str) -> Getter:
     if len(walk) == 1 and isinstance(name, str):
 
         def pick(record: object) -> object:
-            if not isinstance(record, Mapping):
-                record = in_text(record)
-            return record.get(name, MISSING) if isinstance(record, Mapping) else MISSING
+            return record.get(name, MISSING) if type(record) is dict else _below(record, name)
 
         return pick
 
@@ -218,12 +216,12 @@ class Fetchers:
                 if field == "value" and raw(root, record) is None:
                     raise Rejected("no_reading", f"value at `{name}` is null", name)
                 raise Rejected("missing_field", f"{field} is missing at `{name}`", name)
-            if field == "value" and isinstance(value, str) and says_no_value(value):
-                raise Rejected("no_reading", f"value at `{name}` is {value[:60]!r}", name)
-            is_text = isinstance(value, str) and texts and field == "value"
-            plain = number_and_unit(str(value))[0] if is_text else value
+            if field == "value" and isinstance(value, str) and not is_plain_number(value):
+                if says_no_value(value):
+                    raise Rejected("no_reading", f"value at `{name}` is {value[:60]!r}", name)
+                value = number_and_unit(value)[0] if texts else value
             try:
-                return to_number(f"{field} at `{name}`", plain, texts=texts)
+                return to_number(f"{field} at `{name}`", value, texts=texts)
             except Rejected as error:
                 if field == "value" and isinstance(value, float) and math.isnan(value):
                     raise Rejected("no_reading", f"value at `{name}` is nan", name) from None
@@ -318,9 +316,13 @@ def to_number(label: str, value: object, *, texts: bool) -> float:
     if type(value) is float and math.isfinite(value):
         return value + 0.0
     if isinstance(value, str) and texts:
-        plain = _DECIMAL_COMMA.sub(r"\1.\2", value.strip())
-        if _NUMBER.match(plain) is None:
-            hint = next((say for found, say in _NO_NUMBERS if found.fullmatch(value.strip())), "")
+        plain = value.strip()
+        if not is_plain_number(plain):
+            plain = _DECIMAL_COMMA.sub(r"\1.\2", plain)
+        if not is_plain_number(plain):
+            hint = next(
+                (words for pattern, words in _NO_NUMBERS if pattern.fullmatch(value.strip())), ""
+            )
             raise Rejected("bad_field", f"{label} is {value[:60]!r}, which is not a number{hint}")
         value = float(plain)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -335,18 +337,23 @@ def to_number(label: str, value: object, *, texts: bool) -> float:
     return number + 0.0
 
 
+def is_plain_number(text: str) -> bool:
+    """Return whether a text is a number, written with a point if it has a fraction."""
+    return _NUMBER.match(text) is not None
+
+
 def number_and_unit(text: str) -> tuple[str, str]:
     """Return the number and the unit in a text such as 12.34 kg; all of it and "" for any other."""
-    match = _NUMBER_AND_UNIT.match(text.strip())
-    is_number = _NUMBER.match(_DECIMAL_COMMA.sub(r"\1.\2", text.strip())) is not None
-    if match is None or is_number or not is_understood(match["unit"]):
+    match = None if is_plain_number(text) else _NUMBER_AND_UNIT.match(text.strip())
+    if match is None or is_decimal_comma(text) or not is_understood(match["unit"]):
         return text, ""
     return "".join(match["number"].split()), match["unit"]
 
 
 def says_no_value(text: str) -> bool:
     """Return whether a text says that there is no value, also by being empty."""
-    return not text.strip() or text.strip().lower() in NO_VALUE
+    plain = text.strip()
+    return not plain or plain.lower() in NO_VALUE
 
 
 def is_decimal_comma(text: str) -> bool:

@@ -61,7 +61,7 @@ class Quantity:
         self._wanted: Final = spec.to_unit or unit or spec.unit
         self._unit: Final = _stated_unit(spec, self._wanted, fetchers, place)
         has_unit = bool(spec.value) and fetchers.number_texts
-        self._in_text: Final = fetchers.fetch(spec.value, place) if has_unit else None
+        self._in_text: Final = _unit_in_text(spec.value, fetchers, place) if has_unit else None
         self.present: Final = presence(spec, fetchers, place)
         self._raw: Final = [fetchers.raw(path, place) for path in _numbers_of(spec)]
         self.name: Final = shown(spec.value or spec.samples or spec.lower or "quantiles")
@@ -82,7 +82,8 @@ class Quantity:
         if math.isnan(stated.value):
             where = f" at `{self.name}`" if self._value else ": neither mapped nor a quantile 0.5"
             raise Rejected("missing_field", f"value is missing{where}", self.name)
-        unit = self._unit_in_text(root, record) or self._unit(root, record)
+        in_text = "" if self._in_text is None else self._in_text(root, record)
+        unit = in_text or self._unit(root, record)
         own = target = self._wanted or unit
         if units is not None:
             target = units.settled(*key, own)
@@ -95,10 +96,6 @@ class Quantity:
             u = self._assume(stated.value)
             return Measured(stated._replace(u=u), assumed=True, unit=target)
         return Measured(stated, assumed=False, unit=target)
-
-    def _unit_in_text(self, root: object, record: object) -> str:
-        value = None if self._in_text is None else self._in_text(root, record)
-        return number_and_unit(value)[1] if isinstance(value, str) else ""
 
     def is_null(self, root: object, record: object) -> bool:
         """Return whether a record names the quantity, and says that it has no value."""
@@ -215,6 +212,17 @@ def _stated_unit(spec: SeriesSpec, wanted: str, fetchers: Fetchers, place: Place
             detail = f"unit at `{name}` is {stated[:60]!r}, the source declares {spec.unit!r}"
             raise Rejected("unit", detail, name)
         return stated
+
+    return find
+
+
+def _unit_in_text(path: str, fetchers: Fetchers, place: Place) -> Text:
+    """Return the function that finds the unit in the text of a value, "" if it names none."""
+    fetch = fetchers.fetch(path, place)
+
+    def find(root: object, record: object) -> str:
+        value = fetch(root, record)
+        return number_and_unit(value)[1] if isinstance(value, str) else ""
 
     return find
 

@@ -164,9 +164,9 @@ class Router:
         batch, known, bodies = Gathered(self._names), topics_of(topics), payloads_of(payloads)
         clock = received if clock is None else clock
         for at in self._accelerate(batch, known, bodies, clock):
-            arrived = NAN if at in retained else received
+            arrived, topic = NAN if at in retained else received, known[at]
             try:
-                records = self._decode(known[at], bodies[at], arrived, clock=clock)
+                records = self._decode(topic, bodies[at], arrived, clock=clock)
             except Rejected as error:
                 batch.refused.append((at, error.bare()))
                 continue
@@ -178,7 +178,7 @@ class Router:
                 else:
                     batch.add(at, each)
                     if isinstance(each, Reading):
-                        self._heard.add((each.sensor, each.quantity, known[at]))
+                        self._heard.add((each.sensor, each.quantity, topic))
         return batch
 
     def trace(

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -69,6 +70,7 @@ _NATIVE_HINT: Final = (
 
 _LIKELY_END: Final = 4_102_444_800.0  # 2100-01-01 UTC
 _DAY: Final = 86_400.0
+_QUARTER: Final = 900.0
 _NOT_SET: Final = "the sensor's clock is not set: set it, or map time: arrival"
 _NATIVE_ZONE: Final = "read it with decoder json and time_zone in its map"
 
@@ -157,10 +159,19 @@ def likelier_occurrence(time: float, stated: object, spec: MapSpec, received: fl
         return time
     if not PAST_END <= time <= received + _DAY:  # refused, as its check says
         return time
+    if not _is_shown_twice(spec.time_zone, time // _QUARTER):
+        return time
     second = second_occurrence(datetime.fromtimestamp(time, ZoneInfo(spec.time_zone)))
     if second is None or parsed(stated, spec.time_layout).tzinfo is not None:
         return time
     return min(time, second.timestamp(), key=lambda each: abs(each - received))
+
+
+@lru_cache(maxsize=256)
+def _is_shown_twice(zone: str, quarter: float) -> bool:
+    """Return whether clocks show a quarter of an hour again; they change between two of these."""
+    time = datetime.fromtimestamp(quarter * _QUARTER, ZoneInfo(zone))
+    return second_occurrence(time) is not None
 
 
 def second_occurrence(time: datetime) -> datetime | None:
