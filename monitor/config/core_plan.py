@@ -15,7 +15,7 @@ from monitor.config.document import placed_mistake
 from monitor.config.kinds import Section
 from monitor.config.mistakes import SettingsError, listed
 from monitor.config.parts import Group, Overridable
-from monitor.config.sections import Alerts, Pairing, Series, rule_of
+from monitor.config.sections import Alerts, Pairing, Scoring, Series, rule_of
 from monitor.config.settings import Settings
 from monitor.config.sources import Place, Source, named_sources
 from monitor.core.pairing.series_rules import Rules, SeriesRules
@@ -37,7 +37,6 @@ UNNAMED_QUANTITY: Final = "value"
 TOLERANCE_SECONDS: Final = 60.0
 _SECONDS_A_DAY: Final = 86_400.0
 _SPARE_MIN: Final = 100
-_NOTHING_ASKED: Final = frozenset[str]()
 
 S = TypeVar("S", bound=Section)
 RulesOf = Callable[[str, str], SeriesRules]
@@ -69,18 +68,21 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
         rejected_share=alerts.rejected_share,
         tolerance=alerts.tolerance,
         severity="" if alerts.severity == "warning" else alerts.severity,
-        asks=_asks(alerts),
+        asks=_asked_of((Alerts, alerts), (Scoring, scoring)),
         systematic=scoring.u_systematic,
         pairing=_pairing_rules(_merged(settings.pairing, layers), scoring.level),
     )
 
 
-def _asks(alerts: Alerts) -> frozenset[str]:
-    """Return the keys of extensions that are on in a section."""
-    if type(alerts) is Alerts:
-        return _NOTHING_ASKED
-    more = type(alerts).model_fields.keys() - Alerts.model_fields
-    return frozenset(key for key in more if getattr(alerts, key) is True)
+def _asked_of(*sections: tuple[type[Section], Section]) -> tuple[tuple[str, float], ...]:
+    """Return the keys of extensions that are on in sections, each beside the house's own type."""
+    asked = (
+        (key, getattr(section, key))
+        for of_house, section in sections
+        if type(section) is not of_house
+        for key in sorted(type(section).model_fields.keys() - of_house.model_fields)
+    )
+    return tuple(each for each in asked if each[1] is not None and each[1] is not False)
 
 
 def _merged(section: S, layers: Sequence[Overridable]) -> S:

@@ -127,7 +127,7 @@ def test_no_name_is_cut_in_a_fleet_however_many_sensors(visit, service, sensors)
 
 @pytest.mark.parametrize("visit", [LIGHT, *further(DARK)], indirect=True)
 def test_no_name_is_cut_on_the_pages_of_a_series_and_of_those_that_compare(visit, service):
-    due = RULES._replace(asks=frozenset({"due"}), tolerance=20.0)
+    due = RULES._replace(asks=(("due", True),), tolerance=20.0)
     race = Yard(service, (), match_on=frozenset({"key"}), rules=lambda _s, _q: due)
     race.race({name: 2.0 + 3.0 * at for at, name in enumerate(NAMES)}, 60)
     topic = f"farms/{'/'.join(NAMES[:3])}/mass"

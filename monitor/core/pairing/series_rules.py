@@ -124,7 +124,8 @@ class SeriesRules(NamedTuple):
     """The settings that hold for one series.
 
     ``tolerance`` is the largest allowed error, in its unit; None: its typical standard uncertainty.
-    ``asks`` are the keys of extensions that are on for it, such as ``due``. ``timed``: the times of
+    ``asks`` are the keys of extensions that are on for it, such as ``due``, with their values.
+    ``timed``: the times of
     its pairs are real; without them nothing is dated. ``severity`` is that of its alerts, empty for
     the alert's own.
     """
@@ -143,7 +144,11 @@ class SeriesRules(NamedTuple):
     reference_stale_seconds: float = 86_400.0
     rejected_share: float = 0.05
     tolerance: float | None = None
-    asks: frozenset[str] = frozenset()
+    asks: tuple[tuple[str, float], ...] = ()
     timed: bool = True
     systematic: Systematic = Systematic()
     pairing: Rules = Rules()
+
+    def asked(self, key: str) -> float | None:
+        """Return the value of an extension's key, None where it is not on."""
+        return next((value for name, value in self.asks if name == key), None)

@@ -56,7 +56,7 @@ def _of_file(options: argparse.Namespace) -> str:
         raise UsageError(f"--tolerance {most}: must be above 0 and at most 1e15")
     if options.ics and options.order != "date":
         raise UsageError("--order is for the list; a calendar has its own order")
-    rules = SeriesRules(asks=frozenset((KEY,)), tolerance=most)
+    rules = SeriesRules(asks=((KEY, True),), tolerance=most)
     recorded = read_with_notes(Path(options.file), rules, layout_of(options))
     if not recorded.names:
         raise UsageError(f"{options.file}: no reading has a reference; check times and names")

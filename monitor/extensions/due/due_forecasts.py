@@ -70,7 +70,7 @@ class DueForecasts:
         self, changed: Int, columns_of: SeriesColumns, facts: FleetFacts, snapshot: Snapshot
     ) -> Steps[Added | None]:
         """Return the dates of all series, None if no settings ask for any."""
-        asked = [row for row in range(len(facts.names)) if KEY in facts.rules[row].asks]
+        asked = [row for row in range(len(facts.names)) if facts.rules[row].asked(KEY)]
         if not asked:
             return None
         dates = yield from self._dates(asked, changed, columns_of, facts, snapshot.time)

@@ -23,7 +23,7 @@ from monitor.extensions.due.offset_walks import DAY, walks_of
 from tests.core.state.test_network import Shell
 
 RULES = SeriesRules(
-    unit="K", window_pairs=200, pairing=Rules("nearest", 0.4), asks=frozenset({"due"})
+    unit="K", window_pairs=200, pairing=Rules("nearest", 0.4), asks=(("due", True),)
 )
 
 
@@ -158,7 +158,7 @@ def test_what_was_learnt_outlasts_an_adjustment():
 
 
 def test_nothing_is_told_unless_it_is_asked_for():
-    shell = Shell(RULES._replace(asks=frozenset()), additions=(DueForecasts,))
+    shell = Shell(RULES._replace(asks=()), additions=(DueForecasts,))
     shell.take(observed("a", 30, 0.0, 1))
     snapshot = shell.network.evaluate(1.7e9 + 31 * DAY)
     assert due_dates_in(snapshot) is None

@@ -20,7 +20,7 @@ __all__ = ["service"]
 
 
 def test_page_document_calendar_and_metrics_tell_the_same(file, service):
-    recorded = read(file, SeriesRules(asks=frozenset({"due"}), tolerance=5.0))
+    recorded = read(file, SeriesRules(asks=(("due", True),), tolerance=5.0))
     snapshot = due_snapshot(recorded)
     service.publish(Page(snapshot))
     listed = json.loads(get(service, "/api/v1/due")[1])
