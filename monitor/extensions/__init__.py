@@ -104,6 +104,7 @@ TABLE: Final[Mapping[str, Asks]] = {
     "budget": Asks(("budget",), ("budget",)),
     "certificates": Asks(("sources.certificate",), ("certificate",)),
     "cluster": Asks(("cluster",), ("cluster",)),
+    "costs": Asks(("scoring.cost_weight",)),
     "corrected": Asks(("correct",), ("correct",)),
     "discover": Asks((), ("discover",)),
     "due": Asks(("alerts.due",), ("due",)),

@@ -1,0 +1,102 @@
+"""Costs of the series whose settings weigh them, kept up to date with their windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+
+import numpy as np
+from pydantic import Field
+
+from monitor.config.kinds import setting
+from monitor.core.columns import Columns
+from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.formatting import finite
+from monitor.core.model import Float, Int
+from monitor.core.scores.characteristics import Costs, costs_with
+from monitor.core.snapshot.additions import Added, FleetFacts, OwnFindings
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.steps import Steps, portions
+
+KEY: Final = "cost_weight"  # of the settings, in scoring
+SETTING: Final = (
+    Annotated[float, Field(ge=0, lt=1)] | None,
+    setting(
+        None,
+        "Weight of an interval's half-width in the cost that is yours; the distance by which it "
+        "misses weighs the rest of 1. Null for no such metrics (docs/data.md).",
+    ),
+)
+
+_HELPS: Final = {
+    "ucc_weighted_cost": "Cost of the stated intervals with the weight `scoring.cost_weight` of "
+    "their half-width, in the quantity's unit.",
+    "ucc_weighted_scale_optimal": "Factor on the stated uncertainty with the least such cost.",
+    "ucc_weighted_cost_optimal": "That least cost.",
+}
+METRICS: Final = {f"monitor_{name}": words for name, words in _HELPS.items()}
+_SERIES_AT_ONCE: Final = 64
+
+
+class _Findings(OwnFindings):
+    def __init__(self, costs: Mapping[int, tuple[float, Costs]]) -> None:
+        self._costs: Final = costs
+
+    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:
+        """Return the key ``costs``, as that of ``monitor score --cost``."""
+        if row not in self._costs or now.withdrawn[row]:
+            return {"costs": None}
+        weight, costs = self._costs[row]
+        return {
+            "costs": {"c": weight}
+            | {name: finite(float(number[0])) for name, number in costs._asdict().items()}
+        }
+
+
+class LiveCosts:
+    """State: the costs of each series that has a weight, and of how many pairs they are."""
+
+    name: Final = "costs"
+
+    def __init__(self) -> None:
+        self._costs: dict[int, tuple[float, Costs]] = {}
+        self._pairs: dict[int, int] = {}
+
+    def steps(
+        self, changed: Int, columns_of: SeriesColumns, facts: FleetFacts, snapshot: Snapshot
+    ) -> Steps[Added | None]:
+        """Return the costs of all series, None if no settings weigh any."""
+        asked = enumerate(each.asked(KEY) for each in facts.rules[: len(facts.names)])
+        weights = {row: weight for row, weight in asked if weight is not None}
+        if not weights:
+            return None
+        present = columns_of.present(np.array([*weights])).tolist()
+        outdated, pairs = set(changed.tolist()), snapshot.window_pairs
+        current = {row for row in present if row not in outdated and self._is_of(row, pairs)}
+        self._costs = {row: each for row, each in self._costs.items() if row in current}
+        for part in portions([row for row in present if row not in current], _SERIES_AT_ONCE):
+            series = columns_of.present(np.array(part))  # a void may have emptied one since
+            if series.size:
+                self._take(series, columns_of.windows(series), weights, pairs)
+            yield
+        return Added(_Findings(self._costs), self._laid_out(len(facts.names)), _HELPS)
+
+    def _is_of(self, row: int, pairs: Int) -> bool:
+        return self._pairs.get(row) == pairs[row]
+
+    def _take(
+        self, series: Int, windows: Columns, weights: Mapping[int, float], pairs: Int
+    ) -> None:
+        """Compute the costs of some series, of the pairs that their statistics are from."""
+        begins = np.maximum(windows.counts - np.maximum(pairs[series], 1), 0)
+        for at, row in enumerate(series.tolist()):
+            own = windows.ends(np.array([at]), begins[at : at + 1])
+            self._costs[row] = weights[row], costs_with(weights[row], own)
+            self._pairs[row] = int(pairs[row])
+
+    def _laid_out(self, count: int) -> dict[str, Float]:
+        columns = {name: np.full(count, np.nan) for name in _HELPS}
+        for row, (_, costs) in self._costs.items():
+            for column, number in zip(columns.values(), costs, strict=True):
+                column[row] = number[0]
+        return columns
