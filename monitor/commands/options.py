@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _RECORDED: Final = "pairs or a stream: CSV, JSON lines or Parquet, also gzipped"
 _COVARIATES: Final = (
     "report where each sensor is wrong, by hour of day (hour), level of the value (level) or "
-    "numeric columns of a file of pairs"
+    "columns of a file of pairs: numbers, or categories such as an operator"
 )
 
 

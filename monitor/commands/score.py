@@ -146,6 +146,8 @@ def _cost_lines(recorded: Recorded, priced: list[dict[str, float | None]]) -> li
 def _bins(scored: Scored, by: str) -> list[dict[str, Any]]:
     if not by:
         return []
+    if by in scored.recorded.categories:
+        raise UsageError(f"--bins-by {by}: holds texts; name a column of numbers")
     covariate, windows = scored.recorded.covariates[by], scored.windows
     ends = windows.starts + windows.counts
     return [

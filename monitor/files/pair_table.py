@@ -53,11 +53,14 @@ from monitor.files.pair_fields import (
     unit_in,
 )
 from monitor.files.paired_columns import (
+    CATEGORIES_MOST,
     NameNumbers,
     PairTable,
     empty_column,
     joined,
     numbered,
+    place_in,
+    too_many_categories,
     zero_where_empty,
 )
 from monitor.files.repeated_hour import RepeatedHours
@@ -86,7 +89,8 @@ def read_pairs(
     """Return the pairs of a file; raises FileError with the first mistakes.
 
     ``layout`` names the columns of some fields (:mod:`monitor.files.pair_fields`), ``covariates``
-    other numeric columns to keep; ``watch`` is called with the number of rows added each time.
+    other columns to keep, of numbers or of a few texts; ``watch`` is called with the number of rows
+    added each time.
     """
     path = Path(path)
     mistakes = Mistakes(path)
@@ -139,6 +143,7 @@ class _Gathered:
         self._shifts: dict[int, float] = {}  # by line, of times that clocks show twice
         self._lines: list[Int] = []
         self._percent: set[str] = set()
+        self._places: Final[dict[str, dict[str, int] | None]] = {}  # None: of a column of numbers
         self._lacking = ""
 
     @property
@@ -151,7 +156,7 @@ class _Gathered:
     def add(self, chunk: Chunk) -> None:
         """Check and keep some rows."""
         known = self._stated(chunk)
-        known |= {name: self._column(name, chunk) for name in self._covariates}
+        known |= {name: self._covariate(name, chunk) for name in self._covariates}
         chunk, known = self._good(chunk, known, self._lacking_rows(known))
         known["time"] = self._times(chunk)  # what is left out is not blamed for its time or name
         chunk, known = self._good(chunk, known)
@@ -242,6 +247,7 @@ class _Gathered:
             notes=tuple(self._notes()),
             timed="time" in self._fields,
             covariates={name: column[name] for name in self._covariates},
+            categories={name: tuple(places) for name, places in self._places.items() if places},
         )
 
     def _nothing(self) -> str:
@@ -300,6 +306,33 @@ class _Gathered:
             return all_numbers(cells)
         except ValueError:
             return self._one_by_one(name, cells, lines, partial(self._number, name))
+
+    def _covariate(self, name: str, chunk: Chunk) -> Float:
+        """Return a covariate's numbers, or the places of its texts if its first is no number."""
+        cells = chunk.cells[name]
+        if isinstance(cells, np.ndarray):
+            return cells if self._places.get(name) else self._column(name, chunk)
+        if name not in self._places:
+            first = next((text for text in cells if not says_nothing(text)), "")
+            if first:
+                self._places[name] = None if self._is_number(first) else {}
+        places = self._places.get(name)
+        if places is None:
+            return self._column(name, chunk)
+        texts = [text.strip() for text in cells]
+        numbers = [NAN if says_nothing(text) else place_in(places, text) for text in texts]
+        if len(places) > CATEGORIES_MOST:
+            raise FileError(f"{self._path}:1:{name}: {too_many_categories()}")
+        return np.array(numbers)
+
+    def _is_number(self, text: str) -> bool:
+        try:
+            self._layout.number(text.strip().removesuffix("%"))
+        except AmbiguousError:
+            return True
+        except ValueError:
+            return False
+        return True
 
     def _number(self, name: str, text: str) -> float:
         if says_nothing(text):

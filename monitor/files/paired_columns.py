@@ -14,6 +14,7 @@ from monitor.files.input_file import says_nothing
 
 NameNumbers = npt.NDArray[np.uint64]
 _WHOLE_MAX: Final = 2**64 - 1
+CATEGORIES_MOST: Final = 50
 _NO_COVARIATES: Final[Mapping[str, Float]] = {}
 
 
@@ -25,7 +26,8 @@ class PairTable(NamedTuple):
     ``lower``, ``upper`` and ``p`` (1 - alpha) are NaN if not stated, ``u_ref`` is 0.
     ``reference_id`` numbers what measured the reference, ``reference_event`` the measurement; 0 if
     not stated (:func:`numbered`). ``crps`` is that of quantiles or members, NaN if none are stated;
-    ``covariates`` are the requested columns, by name. ``notes`` says what in the file is not used.
+    ``covariates`` are the requested columns, by name: numbers, or places in the ``categories`` of
+    that name. ``notes`` says what in the file is not used.
     """
 
     names: tuple[tuple[str, str], ...]
@@ -45,6 +47,17 @@ class PairTable(NamedTuple):
     notes: tuple[str, ...]
     timed: bool
     covariates: Mapping[str, Float] = _NO_COVARIATES
+    categories: Mapping[str, tuple[str, ...]] = {}
+
+
+def place_in(places: dict[str, int], text: str) -> float:
+    """Return the place of a text among those seen so far."""
+    return float(places.setdefault(text, len(places)))
+
+
+def too_many_categories() -> str:
+    """Return why a column of texts is no covariate."""
+    return f"holds texts, and more than {CATEGORIES_MOST} different ones; name a column of numbers"
 
 
 def numbered(texts: Iterable[str]) -> NameNumbers:

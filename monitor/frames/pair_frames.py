@@ -44,7 +44,12 @@ from monitor.files.pair_checks import (
     value_or_middle,
 )
 from monitor.files.pair_fields import MEMBERS, QUANTILES
-from monitor.files.paired_columns import NameNumbers, numbered
+from monitor.files.paired_columns import (
+    CATEGORIES_MOST,
+    NameNumbers,
+    numbered,
+    too_many_categories,
+)
 from monitor.frames.shaped_frames import FRAME, FrameMistakes, shaped_frame, texts_of
 
 # Usual names of columns whose argument is not given.
@@ -216,8 +221,15 @@ def _pairs_of(
     if not whole.size:
         mistakes.refuse()
     series, names = _series(table, by, quantity, whole)
+    places = {
+        name: _categories(table, name)
+        for name in covariates
+        if _must_be_there(table, "covariates", name) and _is_text(table[name])
+    }
     others = {
-        name: _numbers(table, _must_be_there(table, "covariates", name), mistakes)
+        name: _placed(table, name, places[name])
+        if name in places
+        else _numbers(table, name, mistakes)
         for name in covariates
     }
     rows = {name: column[whole] for name, column in numbers.items()}
@@ -243,6 +255,7 @@ def _pairs_of(
         ),
         timed=bool(time),
         covariates={name: numbers[whole] for name, numbers in others.items()},
+        categories=places,
     )
 
 
@@ -400,6 +413,24 @@ def _numbers(table: Any, name: str, mistakes: Mistakes) -> Float:  # noqa: ANN40
     for at in np.flatnonzero(np.abs(values) > VALUE_MAX).tolist():
         mistakes.add(at, name, f"{values[at]:g} is not finite, or larger than {VALUE_MAX:g}")
     return values
+
+
+def _is_text(column: Any) -> bool:  # noqa: ANN401
+    return column.dtype in (nw.String, nw.Categorical, nw.Enum)
+
+
+def _categories(table: Any, name: str) -> tuple[str, ...]:  # noqa: ANN401
+    """Return the different texts of a column; raises FrameError where they are too many."""
+    texts = tuple(sorted(set(_texts(table, name)) - {""}))
+    if len(texts) > CATEGORIES_MOST:
+        raise FrameError(f"column {name!r} {too_many_categories()}")
+    return texts
+
+
+def _placed(table: Any, name: str, texts: tuple[str, ...]) -> Float:  # noqa: ANN401
+    """Return the place of each row's text, NaN where there is none."""
+    place = {text: float(at) for at, text in enumerate(texts)}
+    return np.array([place.get(text, NAN) for text in _texts(table, name)])
 
 
 def _add_faults(

@@ -154,8 +154,9 @@ def score(
     dates. ``by``: the columns that identify a sensor. ``reference_id``: what measured the
     reference, such as a station; ``reference_event``: the measurement itself, where sensors that
     met it have other times. ``bca``: BCa intervals (Pernot, arXiv 2402.10043) instead of those used
-    live. ``covariates``: other numeric columns, ``hour`` (of day, UTC) and ``level``; for each,
-    ``where`` in the result says in which part of its range a sensor is wrong.
+    live. ``covariates``: other columns of numbers or categories, ``hour`` (of day, UTC) and
+    ``level``; ``where`` in the result says in which part of each a sensor is wrong,
+    ``explained_by`` what explains its errors.
 
     ``shape``: ``wide``, ``long``, ``where`` and ``assume_u`` as the options of the command, and
     ``members`` and ``quantiles``, patterns of columns such as ``ens*``.

@@ -65,7 +65,8 @@ class Recorded(NamedTuple):
     """The standing pairs of a file, in the order (series, time, id), and what alerts did.
 
     Without times (not ``timed``) the pairs have their numbers instead. ``rules`` are those of each
-    series, ``covariates`` the requested numbers of each pair by name.
+    series, ``covariates`` the requested numbers of each pair by name: places in the
+    ``categories`` of that name where it has any.
     """
 
     names: tuple[SeriesName, ...]
@@ -75,6 +76,7 @@ class Recorded(NamedTuple):
     rules: tuple[SeriesRules, ...]
     timed: bool = True
     covariates: Mapping[str, Float] = _NO_COVARIATES
+    categories: Mapping[str, tuple[str, ...]] = {}
 
     def columns(self, level: float) -> Columns:
         """Return the pairs as columns for the statistics; every series has at least one."""
@@ -90,7 +92,7 @@ def read(
 ) -> Recorded:
     """Return the content of a file of pairs or of a stream; raises FileError.
 
-    ``layout`` says how it is written, ``covariates`` names further numeric columns.
+    ``layout`` says how it is written, ``covariates`` names further columns.
     """
     with rows_read() as watch:
         kind = detect(path, layout)
@@ -124,7 +126,7 @@ def with_covariates(recorded: Recorded, table: PairTable) -> Recorded:
     """Return the result of a table with the covariates of its pairs."""
     rows = recorded.pairs["id"]
     columns = {name: numbers[rows] for name, numbers in table.covariates.items()}
-    return recorded._replace(covariates=columns)
+    return recorded._replace(covariates=columns, categories=table.categories)
 
 
 def replayed(

@@ -42,7 +42,7 @@ def where_of(
     """Return where along each of ``names`` the series ``row`` is wrong.
 
     ``windows`` are all pairs of each series. A name is one of ``BUILT_IN``, which are made from the
-    pairs, or one of the file's covariates; hours need times.
+    pairs, or one of the file's covariates; hours need times. Categories have no range.
     """
     if not names:
         return []
@@ -50,17 +50,20 @@ def where_of(
     columns = _covariates(recorded, slice(first, first + one.value.size), names)
     timed = one if recorded.timed else replace(one, time=np.full(one.time.size, np.nan))
     asked = (BUILT_IN[name](timed, unit) if name in BUILT_IN else columns[name] for name in names)
+    ranges = (each for each in asked if not each.categories)
     share = recorded.rules[row].systematic.share_of(one.u, one.u_ref).max(keepdims=True)
     return [
         where_document(calibrated_where(one, each, asked=len(names), systematic=share), unit)
-        for each in asked
+        for each in ranges
     ]
 
 
 def _covariates(recorded: Recorded, rows: slice, names: Sequence[str]) -> dict[str, Covariate]:
     """Return those of ``names`` that are the file's covariates, of some of its pairs."""
     return {
-        name: Covariate(name, recorded.covariates[name][rows])
+        name: Covariate(
+            name, recorded.covariates[name][rows], categories=recorded.categories.get(name, ())
+        )
         for name in names
         if name not in BUILT_IN
     }
@@ -270,7 +273,7 @@ class Scored:
         return lines
 
     def _places(self) -> list[str]:
-        lines = ["", "by covariate"] if self._covariates else []
+        lines = ["", "by covariate"] if any(self.where) else []
         for name, places in zip(self.recorded.names, self.where, strict=True):
             lines += [f"{name.sensor} {name.quantity}: {each['sentence']}" for each in places]
         return lines

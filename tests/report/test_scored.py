@@ -114,6 +114,50 @@ def test_an_expanded_uncertainty_is_another_column_than_u(tmp_path, capsys):
     assert main(["score", str(path), "--covariates", "u"]) == 0
 
 
+def by_operator(tmp_path, operators: str = "AB"):
+    """Return a file whose errors are 3 higher where the operator is the second."""
+    random = np.random.default_rng(8)
+    second = random.integers(0, 2, 200)
+    reference = random.normal(50.0, 10.0, 200).round(3)
+    value = (reference + 3.0 * second + random.normal(size=200)).round(3)
+    lines = ["sensor,value,u,reference,operator"]
+    for at in range(200):
+        operator = operators[second[at]] if at % 50 else ""
+        lines.append(f"a,{value[at]},1,{reference[at]},{operator}")
+    path = tmp_path / "operators.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("operators", ["AB", "BA"])
+def test_a_verdict_names_the_category_in_files_and_frames_alike(tmp_path, capsys, operators):
+    path = by_operator(tmp_path, operators)
+    assert main(["score", str(path), "--json", "--covariates", "operator"]) == 0
+    (series,) = json.loads(capsys.readouterr().out)["series"]
+
+    explained = series["explained_by"]
+    assert (explained["category"], explained["except"]) == (operators[1], False)
+    assert explained["estimate_lower"] <= 3.0 <= explained["estimate_upper"]
+    assert f" high where operator is {operators[1]} (" in series["verdict"]["sentence"]
+    assert series["verdict"]["advice"].startswith("subtract ")
+    assert series["where"] == []
+    frame = pd.read_csv(path)
+    of_frame = monitor.score(frame, covariates=["operator"]).series[0]
+    assert (of_frame["explained_by"], of_frame["verdict"]) == (explained, series["verdict"])
+
+
+def test_texts_are_no_bins_and_too_many_of_them_no_categories(tmp_path, capsys):
+    path = by_operator(tmp_path)
+    assert main(["score", str(path), "--bins-by", "operator"]) == USAGE
+    assert "--bins-by operator: holds texts" in capsys.readouterr().err
+    rows = [f"a,{at}.5,1,{at},name {at}" for at in range(60)]
+    path.write_text("\n".join(["sensor,value,u,reference,operator", *rows]) + "\n")
+    assert main(["score", str(path), "--covariates", "operator"]) == 65
+    assert "operator: holds texts, and more than 50" in capsys.readouterr().err
+    with pytest.raises(monitor.FrameError, match="more than 50"):
+        monitor.score(pd.read_csv(path), covariates=["operator"])
+
+
 def test_covariates_are_named_once_and_those_built_in_need_no_column():
     names = covariates_of("Humidity, hour,,Humidity")
 

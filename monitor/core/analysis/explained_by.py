@@ -136,7 +136,7 @@ def explained_by(pairs: Pairs, covariates: Sequence[Covariate]) -> Explanation |
     z, h, unit = side.z[0, : pairs.n], side.h[0, : pairs.n], float(side.unit[0])
     chance = CHANCE / max(len(covariates), 1)
     best: tuple[_Fit, Covariate, _Errors] | None = None
-    for each in covariates:
+    for each in map(_in_order, covariates):
         known = np.isfinite(each.numbers)
         if np.count_nonzero(known) < PAIRS_LEAST:
             continue
@@ -146,6 +146,17 @@ def explained_by(pairs: Pairs, covariates: Sequence[Covariate]) -> Explanation |
         if fit is not None and (best is None or fit.saved > best[0].saved):
             best = fit, each, errors
     return None if best is None else _described(*best, unit)
+
+
+def _in_order(of: Covariate) -> Covariate:
+    """Return categories in the order of their names, so that who numbers them changes no bit."""
+    if not of.categories:
+        return of
+    order = sorted(range(len(of.categories)), key=of.categories.__getitem__)
+    known = np.isfinite(of.numbers)
+    numbers = np.full(of.numbers.size, NAN)
+    numbers[known] = np.argsort(order)[of.numbers[known].astype(np.int64)]
+    return of._replace(numbers=numbers, categories=tuple(of.categories[at] for at in order))
 
 
 def _best(e: _Errors, *, is_named: bool, chance: float) -> _Fit | None:

@@ -7,20 +7,21 @@ reference of its name, so that it has a time, and is refused like any message.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from monitor.core.model import Reading, Reference, Sample
 from monitor.decode.checks import Rejected
 from monitor.decode.fields import ARRIVAL
 from monitor.decode.mapping import Mapped
-from monitor.decode.paths import Fetchers, Number, shown
+from monitor.decode.paths import Fetchers, Number, quoted, shown
 from monitor.decode.records import BadNumber, Seen
 from monitor.decode.route import Route
 from monitor.decode.spec import MapSpec, SeriesSpec
 
 EVERYONE: Final = "everyone"  # the subject of a topic without {sensor}, before it is a sample
 _FIELD: Final = ("covariates", "field")
+_NUMBERS_ALONE: Final[Mapping[str, Sequence[str]]] = {}
 
 
 def covariate_route(name: str, template: str, field: str, time: str) -> Route:
@@ -40,15 +41,25 @@ def covariate_route(name: str, template: str, field: str, time: str) -> Route:
 
 
 class CovariateReader:
-    """Finds covariates: ``fields`` has the paths of those beside a reading, by name."""
+    """Finds covariates: ``fields`` has the paths of those beside a reading, by name.
 
-    def __init__(self, fields: Mapping[str, str]) -> None:
+    ``categories`` are the texts of those that are no numbers; their places are the samples.
+    """
+
+    def __init__(
+        self, fields: Mapping[str, str], categories: Mapping[str, Sequence[str]] = _NUMBERS_ALONE
+    ) -> None:
         """Raises MapError where a path cannot be used."""
         self.of_readings: Final = bool(fields)
         self.paths: Final = frozenset(map(shown, fields.values()))
         self._numbers: Final[dict[bool, list[tuple[str, Number]]]] = {
             texts: [
-                (name, Fetchers({}, number_texts=texts).number(path, _FIELD))
+                (
+                    name,
+                    _place(path, categories[name])
+                    if name in categories
+                    else Fetchers({}, number_texts=texts).number(path, _FIELD),
+                )
                 for name, path in fields.items()
             ]
             for texts in (False, True)
@@ -77,6 +88,21 @@ class CovariateReader:
                 continue
             for each in readings:
                 yield Sample(name, each.sensor, each.quantity, each.time, value)
+
+
+def _place(path: str, categories: Sequence[str]) -> Number:
+    """Return the function that finds a text, and returns its place among ``categories``."""
+    find = Fetchers({}, number_texts=False).text(path, _FIELD)
+    places = {text: float(at) for at, text in enumerate(categories)}
+
+    def place(root: object, record: object) -> float:
+        text = find(root, record)
+        if text not in places:
+            detail = f"field at `{shown(path)}` is {quoted(text)}, which is no category"
+            raise Rejected("bad_field", detail, shown(path))
+        return places[text]
+
+    return place
 
 
 def _sample(reference: Reference, route: Route) -> Sample:

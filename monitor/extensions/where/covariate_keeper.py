@@ -370,7 +370,9 @@ class _Look(threading.Thread):
         self.explanation = explained_by(last, [each.of_last(last.n) for each in own])
         share = rules.systematic.share_of(c.u, c.u_ref).max(keepdims=True)
         return tuple(
-            calibrated_where(c, each, asked=len(asked), systematic=share) for each in asked
+            calibrated_where(c, each, asked=len(asked), systematic=share)
+            for each in asked
+            if not each.categories
         )
 
 
@@ -380,4 +382,5 @@ def _covariate(
     """Return a covariate of a series: made from its pairs, or the numbers beside them."""
     if rule.name in BUILT_IN:
         return BUILT_IN[rule.name](c, unit)
-    return Covariate(rule.name, numbers_of(beside, pairs, rule.name), rule.unit)
+    numbers = numbers_of(beside, pairs, rule.name)
+    return Covariate(rule.name, numbers, rule.unit, categories=rule.categories)

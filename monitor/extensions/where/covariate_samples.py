@@ -25,13 +25,15 @@ from monitor.core.registry import SeriesKey
 class CovariateRule(NamedTuple):
     """A watched covariate: what its samples are about, and how old one may be, s.
 
-    ``scope`` "none" is for covariates that are made from the pairs themselves.
+    ``scope`` "none" is for covariates that are made from the pairs themselves. The samples of one
+    with ``categories`` are places in them.
     """
 
     name: str
     unit: str = ""
     scope: Literal["series", "sensor", "everyone", "none"] = "none"
     max_age_seconds: float = 0.0
+    categories: tuple[str, ...] = ()
 
 
 class _Buffer(NamedTuple):

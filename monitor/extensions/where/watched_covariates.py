@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from monitor.config.kinds import Section, Topic, named_once, setting
+from monitor.config.kinds import Name, Section, Topic, named_once, setting
 from monitor.config.settings import Settings
 from monitor.config.sources import place_of
 from monitor.core.analysis.where import BUILT_IN
@@ -34,6 +34,11 @@ class WatchedCovariate(Section):
     field: Path = setting(
         "", "Path of the number, as in map; empty if the payload itself is the number."
     )
+    categories: Annotated[tuple[Name, ...], Field(max_length=50, strict=False)] = setting(
+        (),
+        "The texts that may come, such as operators or lines, if it has no numbers. The journal "
+        "keeps their places: add others at the end.",
+    )
     topic: Topic | None = setting(
         None,
         "Topic of its own, such as site/{sensor}/temperature; null if the readings' messages have "
@@ -52,7 +57,8 @@ class WatchedCovariate(Section):
         if self.name in BUILT_IN:
             return CovariateRule(self.name)
         if self.topic is None:
-            return CovariateRule(self.name, self.unit, "series", self.max_age_seconds or 0.0)
+            age = self.max_age_seconds or 0.0
+            return CovariateRule(self.name, self.unit, "series", age, self.categories)
         age = _MAX_AGE_SECONDS if self.max_age_seconds is None else self.max_age_seconds
         if "{sensor}" in self.topic:
             return CovariateRule(self.name, self.unit, "sensor", age)
@@ -81,12 +87,20 @@ class WatchedCovariate(Section):
                 yield Contradiction(("time",), reason)
         else:
             yield from _of_topic(Template.parse(self.topic))
+        yield from self._of_categories()
         try:
             CovariateReader({} if self.topic is not None else {self.name: self.field or "@"})
             _ = self.route
         except MapError as error:
             key = "time" if "time" in error.place else "field"
             yield Contradiction((key,), str(error))
+
+    def _of_categories(self) -> Iterator[Contradiction]:
+        if self.categories and self.topic is not None:
+            reason = "come with readings only; put their path into field, and remove topic"
+            yield Contradiction(("categories",), reason)
+        if len({*self.categories}) < len(self.categories):
+            yield Contradiction(("categories",), "names a text twice; leave one out")
 
 
 def _of_topic(template: Template) -> Iterator[Contradiction]:
@@ -139,9 +153,10 @@ def supplement(settings: Settings) -> Supplement:
     """Return the topics of covariates, and the reader that finds them in messages."""
     sent = [each for each in watched_of(settings) if each.name not in BUILT_IN]
     fields = {each.name: each.field for each in sent if each.topic is None}
+    categories = {each.name: each.categories for each in sent if each.categories}
     topics = [
         OwnTopic(f"covariates[{at}]", each.unit, QOS, route)
         for at, each in enumerate(watched_of(settings))
         if (route := each.route) is not None
     ]
-    return Supplement(topics, CovariateReader(fields) if sent else None)
+    return Supplement(topics, CovariateReader(fields, categories) if sent else None)

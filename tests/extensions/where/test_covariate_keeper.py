@@ -162,6 +162,35 @@ def test_the_verdict_names_the_covariate_as_the_command_does_of_the_same_pairs(t
     assert explained["sentence"] in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
+def test_a_category_is_named_as_in_the_file_of_the_same_pairs(tmp_path, capsys):
+    own = {"name": "operator", "field": "by", "categories": ["Zoe", "Al", "Cy"]}
+    parts = assemble(settings_of(tmp_path, [own]), START)
+    rows = planted(200, 6, 1.0)
+    by = ["Al" if rh > 50.0 else "Zoe" for *_, rh in rows]
+    value = [value + 3.0 * (name == "Al") for (_, value, *_), name in zip(rows, by, strict=True)]
+    said = []
+    for at, (time, _, level, _) in enumerate(rows):
+        said += [reading(time, value[at], by=by[at]), reference(time, level)]
+    said.append(reading(rows[-1][0] + 60, 1.0, by="Bob"))
+    take(parts, said, rows[-1][0] + 61)
+    looked(parts)
+    now = where_of(parts).see(parts.network.evaluate(rows[-1][0] + 61))
+    live = entry(now, 0)
+    assert live["explained_by"]["category"] == "Al"
+    assert "heavy" not in live["sentence"]
+    assert " high where operator is Al (" in live["sentence"]
+    assert where_of(parts).keeper.refused == {("operator", "bad_field"): 1}
+
+    file = tmp_path / "pairs.csv"
+    lines = ["time,sensor,quantity,value,sigma,reference,operator"]
+    for at, (time, _, level, _) in enumerate(rows):
+        lines.append(f"{stamp(time)},a,x,{value[at]!r},1,{level!r},{by[at]}")
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert main(["score", str(file), "--covariates", "operator", "--json"]) == 0
+    (scored,) = json.loads(capsys.readouterr().out)["series"]
+    assert live["explained_by"] == scored["explained_by"]
+
+
 def test_what_explained_the_errors_before_an_event_is_told_no_more(tmp_path):
     parts = assemble(settings_of(tmp_path, NATIVE), START)
     rows = warmed(200)

@@ -128,6 +128,8 @@ def test_explain_shows_covariates(tmp_path, capsys, topic, payload, told):
         ("[{name: rh, topic: 'a/+/rh'}]", "matches several topics that apply to all sensors"),
         ("[{name: rh, topic: 'monitor/{sensor}/x/reading'}]", "a message is read by one of them"),
         ("[{name: rh, field: 'a['}]", "covariates[0].field"),
+        ("[{name: op, topic: a/b, categories: [A]}]", "come with readings only"),
+        ("[{name: op, field: op, categories: [A, A]}]", "names a text twice"),
         ("[{name: rh, field: rh, max_age_seconds: -1}]", "covariates[0].max_age_seconds"),
     ],
 )
