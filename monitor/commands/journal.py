@@ -1,4 +1,4 @@
-"""``monitor journal``: check, back up, restore or repair the journal."""
+"""``monitor journal``: check, back up, restore or repair the journal, or its pairs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from monitor.config import load
 from monitor.journal import copying
@@ -17,7 +18,9 @@ _ACTIONS = {
     "backup": "write a verified copy; also while the daemon runs",
     "restore": "replace the journal with a verified copy; the previous one is kept beside it",
     "repair": "move a damaged journal aside and recover its intact rows",
+    "repair-pairs": "make pairs again with the settings, from the readings that are still held",
 }
+_BY_SETTINGS: Final = frozenset(("repair-pairs",))
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         )
         place = action.add_mutually_exclusive_group(required=True)
         place.add_argument("--config", metavar="FILE", help="settings file that names the journal")
-        place.add_argument("--journal", metavar="PATH", help="path of the journal")
+        if name not in _BY_SETTINGS:
+            place.add_argument("--journal", metavar="PATH", help="path of the journal")
         if name in ("backup", "restore"):
             action.add_argument("copy", metavar="COPY", help="path of the copy")
 
@@ -50,8 +54,8 @@ def run(options: argparse.Namespace) -> int:
 
 def journal_of(options: argparse.Namespace) -> Path:
     """Return the requested journal."""
-    if options.journal is not None:
-        return Path(options.journal)
+    if path := vars(options).get("journal"):
+        return Path(path)
     return Path(load(options.config).journal.path)
 
 
@@ -83,8 +87,27 @@ def _repair(path: Path, options: argparse.Namespace) -> list[str]:
     return [f"{path}: {line}" for line in repair(path, stamp()).sentences()]
 
 
+def _repair_pairs(path: Path, options: argparse.Namespace) -> list[str]:
+    from monitor.daemon.assembly import assemble  # noqa: PLC0415 - the others need no daemon
+
+    if not path.exists():
+        raise JournalError(f"{path}: there is no journal whose pairs could be made again")
+    parts = assemble(load(options.config), time.time(), every_pair=True)
+    try:
+        remade = parts.remade or "all pairs that can be made again are as the settings make them"
+        return [f"{path}: {line}" for line in (remade, *parts.others.sentences())]
+    finally:
+        parts.journal.close()
+
+
 def _counted(rows: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {table}" for table, count in rows.items() if count) or "empty"
 
 
-_ACTS = {"check": _check, "backup": _backup, "restore": _restore, "repair": _repair}
+_ACTS: Final = {
+    "check": _check,
+    "backup": _backup,
+    "restore": _restore,
+    "repair": _repair,
+    "repair-pairs": _repair_pairs,
+}

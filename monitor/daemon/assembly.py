@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
+import numpy as np
 
 from monitor.config.concerns import places_by_sensor
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials
+from monitor.config.pair_marks import assumed_anew, marks_of
 from monitor.config.settings import Settings
 from monitor.config.sources import Place
+from monitor.core.formatting import grouped_count
+from monitor.core.model import Records, by_series, in_portions
+from monitor.core.pairing.observations import observed
 from monitor.core.state.limit_notices import limit_notices
 from monitor.core.state.network import Network
+from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.clock_guard import ClockGuard
 from monitor.daemon.connecting import CLIENT_ID_PREFIX, publisher_of, subscriptions_of
 from monitor.daemon.intake import UNITS, Intake, recover
-from monitor.daemon.listeners import Listener, ListenerContext, MakeListener, OpenBroker
+from monitor.daemon.listeners import Listener, ListenerContext, MakeListener, OpenBroker, Taken
+from monitor.daemon.made_with import NOTE as MADE_WITH
+from monitor.daemon.made_with import MadeWith, OtherPairs
 from monitor.daemon.self_check import SelfCheck
+from monitor.decode.checks import FUTURE_SECONDS
 from monitor.decode.formats.sparkplug_births import Births
+from monitor.decode.router import Decoded
 from monitor.extensions import hooks
 from monitor.journal.copying import remove_left_copies
-from monitor.journal.failures import target_of
+from monitor.journal.failures import JournalFullError, target_of
 from monitor.journal.journal import Journal
-from monitor.journal.store import Batch
+from monitor.journal.store import NO_NUMBERS, NO_PAIRS, Batch
 
 if TYPE_CHECKING:
+    from monitor.core.state.core_settings import CoreSettings
     from monitor.mqtt.publish import BrokerPublisher, Retained
 
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
@@ -38,11 +49,15 @@ CLIENT_ID: Final = "client_id"  # another one
 SESSION_OF: Final = "session_of"  # another one, the identifier last used
 LAST_MESSAGES: Final = "last_messages"  # another one, when one last came on each filter
 _LEFT_MAX: Final = 100
+_CHANGES_AT_ONCE: Final = 1 << 22  # of pairs, 0.4 GB; SQLite takes a blob of 1 GB
 _CLIENT_ID_BYTES: Final = 4
 
 
 class Parts(NamedTuple):
-    """The parts that data pass through."""
+    """The parts that data pass through.
+
+    ``remade`` says how many pairs were made again at the start, ``others`` which could not be.
+    """
 
     settings: Settings
     network: Network
@@ -50,6 +65,9 @@ class Parts(NamedTuple):
     intake: Intake
     clock: ClockGuard
     self_check: SelfCheck
+    made_with: MadeWith
+    others: OtherPairs
+    remade: str
     listeners: tuple[Listener, ...] = ()
     places: Mapping[str, Place] = {}
 
@@ -70,10 +88,13 @@ def assemble(
     now: float,
     journal: Journal | None = None,
     counts: dict[str, int] | None = None,
+    *,
+    every_pair: bool = False,
 ) -> Parts:
     """Rebuild the network from the settings' journal, opened if need be; raises JournalError.
 
-    ``counts`` of extensions outlive a reload.
+    Pairs that other settings made are made again first, as far as that is possible; ``every_pair``,
+    whatever made it. ``counts`` of extensions outlive a reload.
     """
     journal = open_journal(settings) if journal is None else journal
     units = units_of(settings)
@@ -81,13 +102,15 @@ def assemble(
         units.load(noted)
     places = places_by_sensor(settings)
     plan = plan_of(settings, units, places)._replace(known_series=len(journal.series()))
-    network = Network(plan, journal)
     newest = journal.newest()
-    context = ListenerContext(settings, network, journal, {} if counts is None else counts)
-    listeners = tuple(_listeners(context))
     # Nothing may expire by a clock that is ahead; housekeeping drops what should expire.
     earliest = now if newest == -math.inf else min(now, newest)
-    recover(network, journal, earliest, listeners=listeners)
+    assume = assumed_anew(settings)
+    made_with, remade = _follow_settings(settings, plan, journal, earliest, every=every_pair)
+    network = Network(plan, journal)
+    context = ListenerContext(settings, network, journal, {} if counts is None else counts)
+    listeners = tuple(_listeners(context))
+    recover(network, journal, earliest, listeners=listeners, assume=assume)
     for listener in listeners:
         listener.recovered()
     births = Births()
@@ -96,7 +119,81 @@ def assemble(
     router = router_of(settings, births, units)
     intake = Intake(router, network, journal, births, clock, listeners)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
-    return Parts(settings, network, journal, intake, clock, check, listeners, places)
+    others = OtherPairs(made_with, network, journal)
+    made = made_with, others, remade
+    return Parts(settings, network, journal, intake, clock, check, *made, listeners, places)
+
+
+def _follow_settings(
+    settings: Settings, plan: CoreSettings, journal: Journal, now: float, *, every: bool
+) -> tuple[MadeWith, str]:
+    """Make the pairs again that other settings made, as far as what a journal holds allows.
+
+    ``every``: those of all series. The start then goes on from the journal, as after a correction.
+    Returns a sentence on what changed, empty for nothing.
+    """
+    own = marks_of(settings, plan)
+    made_with, series = MadeWith(own, journal.note(MADE_WITH)), journal.series()
+    marks = made_with.in_force([(each.sensor, each.quantity) for each in series])
+    is_other = made_with.differences(marks)
+    if not (is_other.any() or every):
+        return made_with, ""
+    network, assume = Network(plan, journal), assumed_anew(settings)
+    listeners = tuple(_listeners(ListenerContext(settings, network, journal, {})))
+    recover(network, journal, now, is_resumed=True, listeners=listeners, assume=assume)
+    checkpoints, pairs = Checkpoints(network), journal.pairs()
+    rows = np.flatnonzero(is_other[:, 0] | every)
+    changes, stay = network.pair_anew(pairs, rows, _whole_from(network, journal, made_with, now))
+    ends = np.full(marks.shape, network.liveness.last_reading[: len(series), np.newaxis])
+    np.fmax.at(ends, pairs["series"], pairs["time"][:, np.newaxis])
+    ends[:, 0] = -np.inf
+    np.maximum.at(ends[:, 0], stay["series"], stay["time"])
+    made_with.follow(marks, ends)
+    notes = {**checkpoints.notes(now), MADE_WITH: made_with.note()}
+    try:
+        _write_anew(journal, changes, listeners, notes, now)
+    except JournalFullError as error:
+        former = MadeWith(own, journal.note(MADE_WITH))
+        return former, f"{error}; until the next start pairs stay as other settings made them"
+    if not changes.size:
+        return made_with, ""
+    count = grouped_count(np.unique(changes[["series", "id"]]).size, "pair")
+    names = {series[row].sensor for row in np.unique(changes["series"]).tolist()}
+    sensors = grouped_count(len(names), "sensor")
+    return made_with, f"{count} of {sensors} were made again with the settings in force"
+
+
+def _write_anew(
+    journal: Journal,
+    changes: Records,
+    listeners: Iterable[Listener],
+    notes: Mapping[str, bytes],
+    now: float,
+) -> None:
+    """Write pairs that were made again, with ``notes``, in one transaction if a blob may hold them.
+
+    Of several the last one notes the settings: a process that dies before makes all pairs again.
+    """
+    left = [*in_portions(changes, by_series(changes)[0], _CHANGES_AT_ONCE)] or [NO_PAIRS]
+    while left:
+        portion = left.pop(0)
+        taken = Taken(Decoded(observed(()), [], []), (), (), portion, now)
+        beside = np.concatenate([NO_NUMBERS, *(each.prepare(taken).beside for each in listeners)])
+        noted = {name: note for name, note in notes.items() if name != MADE_WITH or not left}
+        journal.append(Batch(pairs=portion, covariates=beside, notes=noted))
+
+
+def _whole_from(network: Network, journal: Journal, made_with: MadeWith, now: float) -> float:
+    """Return the event time (s UTC) from which on nothing was dropped, once it is recovered.
+
+    What was dropped had arrived before what is held, and was not ahead of its arrival by more than
+    the clock guard allows.
+    """
+    dropped_before = max(now - network.settings.max_wait_seconds, network.held_from)
+    oldest, is_whole = journal.oldest()
+    if is_whole and not made_with.has_dropped and oldest >= dropped_before:
+        return -math.inf
+    return max(oldest, dropped_before) + FUTURE_SECONDS
 
 
 def _listeners(context: ListenerContext) -> Iterator[Listener]:
@@ -111,6 +208,7 @@ def _listeners(context: ListenerContext) -> Iterator[Listener]:
 def notices_of(parts: Parts, now: float) -> Iterator[str]:
     """Yield sentences on what needs somebody at ``now``, s since 1970 UTC."""
     yield from limit_notices(parts.network, parts.intake.counts.rejected)
+    yield from parts.others.sentences()
     for listener in parts.listeners:
         yield from listener.notices(now)
 

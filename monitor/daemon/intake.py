@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ UNITS: Final = "units"  # name of the journal's note
 SILENT: Final = "silent"  # another one, of series whose readings have left the journal
 _DELAYS_A_BATCH: Final = 8
 _MEASURED: Final = frozenset((Reading, Reference))
+Assume = Callable[[Reading], Reading]
 _REJECTED, _DUPLICATE, _COMMITTED, _COUNTED = range(4)
 
 
@@ -272,24 +273,29 @@ def recover(
     *,
     is_resumed: bool = False,
     listeners: Sequence[Listener] = (),
+    assume: Assume | None = None,
 ) -> None:
     """Rebuild ``network`` from ``store``: series, pairs and what waits for its other side.
 
-    What waits goes to ``listeners`` too. ``is_resumed``: evidence that is marked as disturbed is
-    loaded afterwards.
+    What waits goes to ``listeners`` too, readings with an assumed u through ``assume`` first.
+    ``is_resumed``: evidence that is marked as disturbed is loaded afterwards.
     """
     network.restore_series(store.series())
     network.liveness.recall_silent(store.note(SILENT))
     checkpoints = Checkpoints(network)
     checkpoints.load(store, early=True)
-    network.restore(_kept(network, store, now, listeners))
+    network.restore(_kept(network, store, now, listeners, assume))
     network.recall(store.pairs(), store.evidence(), is_resumed=is_resumed)
     network.expire(now)
     checkpoints.load(store)
 
 
 def _kept(
-    network: Network, store: Store, now: float, listeners: Sequence[Listener]
+    network: Network,
+    store: Store,
+    now: float,
+    listeners: Sequence[Listener],
+    assume: Assume | None,
 ) -> Iterator[tuple[float, Sequence[Durable]]]:
     """Yield what the store kept, by its time of arrival; ``listeners`` take it too."""
     yield now, [*store.events(), *store.collocations()]
@@ -298,6 +304,11 @@ def _kept(
         # For a listener a batch outlasts its readings, which expired and were counted before.
         expired = now - network.settings.max_wait_seconds - HOUSEKEEPING_SECONDS
     for received, observations in store.observations():
+        if assume is not None:
+            observations[:] = [
+                assume(each) if isinstance(each, Reading) and each.assumed else each
+                for each in observations
+            ]
         if received >= expired:
             yield received, observations
         for each in listeners:

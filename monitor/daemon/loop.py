@@ -40,6 +40,7 @@ from monitor.daemon.assembly import (
 from monitor.daemon.checkpoints import save_all_evidence, save_evidence
 from monitor.daemon.connecting import mqtt_settings, outlets
 from monitor.daemon.intake import HOUSEKEEPING_SECONDS, SILENT
+from monitor.daemon.made_with import NOTE as MADE_WITH
 from monitor.daemon.publisher import Publisher, SourceStatus
 from monitor.daemon.runtime import (
     Signals,
@@ -218,6 +219,7 @@ class Daemon:
             self._evict(newest)
         try:
             self._note_silent(held_before)
+            self._note_settings(observations_before)
             is_less = self._parts.journal.expire(
                 observations_before=observations_before,
                 pairs_before=pairs_before,
@@ -236,6 +238,13 @@ class Daemon:
         if since > -math.inf and silent != self._silent:
             self._parts.journal.append(Batch(notes={SILENT: silent}))
             self._silent = silent
+
+    def _note_settings(self, observations_before: float) -> None:
+        """Store which settings the pairs of new series follow, for a start with others."""
+        made_with, (oldest, _) = self._parts.made_with, self._parts.journal.oldest()
+        series, drops = self._parts.network.registry.keys, oldest < observations_before
+        if made_with.keep_up(series, drops=drops):
+            self._parts.journal.append(Batch(notes={MADE_WITH: made_with.note()}))
 
     def _evict(self, now: float) -> None:
         days = self._parts.settings.series.forget_after_days
@@ -319,6 +328,10 @@ class ReloadingDaemon:
         parts = self._assembled()
         if parts is None:
             return
+        if parts.remade:
+            _log.warning("%s", parts.remade)
+        for sentence in parts.others.sentences():
+            _log.warning("%s", sentence)
         client_id = client_id_of(parts)
         source.identify(client_id)
         source.leave(note_subscriptions(parts))

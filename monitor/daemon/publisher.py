@@ -230,6 +230,7 @@ class Publisher:
             history=self._dispatch.history,
             by_hand=self._by_hand,
             places=parts.places,
+            others=parts.others.counts(),
         )
         self._show.publish(self._page)
         self._shown_began = self._began
@@ -304,6 +305,7 @@ class Publisher:
             series=len(parts.network.registry),
             series_waiting=len(parts.network.waiting.by_series),
             series_forgotten=parts.network.eviction.evictions,
+            pairs_other_settings=sum(parts.others.counts().values()),
             commit_seconds=parts.intake.commit_seconds,
             commits=parts.intake.commits,
             publish_seconds=self._publish_seconds,

@@ -222,6 +222,7 @@ def _add_series(router: APIRouter, shared: Published, renderer: Renderer) -> Non
             "history": rendering.alert_history(page, HistoryFilter(), sensor, quantity),
             "api": f"/api/v1{series_path(sensor, quantity)}",
             "by_hand": page.by_hand,
+            "others": page.others.get(row, 0),
         }
         main = renderer.text("series.html", values | {"live": "page", "time": now.time})
         return unless_known(request, main, rendering.without_time(main))

@@ -43,7 +43,7 @@ class Page:
     ``contenders`` are the requested ones; ``settings`` are in force and hold no credentials,
     ``settings_hash`` identifies them. ``history`` are the last transitions of alerts, the newest
     first; ``notices`` are sentences on what needs attention. ``by_hand`` knows what to type.
-    ``places`` are those of sensors.
+    ``places`` are those of sensors, ``others`` how many pairs of each series other settings made.
     """
 
     snapshot: Snapshot
@@ -62,6 +62,7 @@ class Page:
     notices: tuple[str, ...] = ()
     by_hand: LinesByHand | None = None
     places: Mapping[str, Place] = field(default_factory=dict)
+    others: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def rows(self) -> dict[SeriesKey, int]:

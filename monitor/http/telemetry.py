@@ -42,6 +42,7 @@ class Figures:
     series: int = 0
     series_waiting: int = 0
     series_forgotten: int = 0
+    pairs_other_settings: int = 0
     commit_seconds: float = 0.0
     commits: int = 0
     publish_seconds: float = 0.0
@@ -132,6 +133,11 @@ def _work(now: Figures) -> Iterator[Family]:
         "series_forgotten",
         "Series evicted because they were silent.",
         now.series_forgotten,
+    )
+    yield gauge(
+        "pairs_other_settings",
+        "Pairs that other settings made and that stay as they are, since the last event.",
+        now.pairs_other_settings,
     )
     yield counter("commits", "Transactions of the journal.", now.commits)
     yield counter("commit_seconds", "Time spent in the journal's transactions.", now.commit_seconds)

@@ -71,6 +71,15 @@ class Journal:
         for _, received, _, _, body in self._database.whole("observations"):
             yield received, self._decode(body)
 
+    def oldest(self) -> tuple[float, bool]:
+        """Return when the oldest observation arrived, and whether none before it was dropped.
+
+        The arrival is inf if there is none.
+        """
+        query = "select coalesce(min(received), 9e999), count(*), coalesce(max(batch), 0) "
+        ((received, batches, last),) = self._database.rows(query + "from observations")
+        return float(received), batches == last
+
     def pairs(self) -> Records:
         """Return all changes of pairs; those of one series in the order they were made."""
         return self._whole("pairs")

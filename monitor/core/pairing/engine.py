@@ -8,7 +8,7 @@ are held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from typing import Final, Literal
@@ -18,7 +18,15 @@ import numpy as np
 
 from monitor.core.model import Int, Observation, Reading, Records, Reference
 from monitor.core.pairing.buffers import BufferKey, ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.identities import Identity, Row, digest, reference_identity, revised
+from monitor.core.pairing.identities import (
+    REFERENCE_ID,
+    REMOVED,
+    Identity,
+    Row,
+    digest,
+    reference_identity,
+    revised,
+)
 from monitor.core.pairing.in_order import InOrderPath
 from monitor.core.pairing.join_index import Concern, JoinIndex, MatchKey
 from monitor.core.pairing.observations import PlainReadings
@@ -357,6 +365,35 @@ class Pairing:
         """
         self._index.staging.flush()
         restore_all(self._index, self._reconciler, self.references, pairs, standing, names)
+
+    def pair_anew(
+        self, stored: Records, rows: Collection[int], whole_from: float
+    ) -> set[tuple[int, int]]:
+        """Make the pairs of the series ``rows`` again, those ``stored``, as the rules are now.
+
+        Nothing observed from ``whole_from`` on (event time, s UTC) was evicted. Returns which
+        pairs were made again, as (series, identity of the reference); the others stay.
+        """
+        buffers = [each for each in self.reading_buffers.values() if each.series in rows]
+        joined = [
+            (readings, references)
+            for readings in buffers
+            for references in dict.fromkeys(join.references for join in readings.joins)
+        ]
+        concerned = {(each.series, name) for each, other in joined for name in other.digests}
+        held = {digest(*identity): each.reference for identity, each in self.references}
+        anew, known = set(), {each.series for each in buffers}
+        for row in stored.tolist():
+            pair, reference = (row[0], row[REFERENCE_ID]), held.get(row[REFERENCE_ID])
+            if pair in concerned or reference is None or row[0] not in known:
+                continue
+            if min(row[2], reference.time) >= whole_from:
+                self._reconciler.emit([(*row[:REMOVED], True)])
+                anew.add(pair)
+        for readings, references in joined:
+            names = self._reconciler.pair_anew(readings, references, whole_from)
+            anew.update((readings.series, name) for name in names)
+        return anew
 
     @property
     def limited_references(self) -> int:

@@ -12,7 +12,7 @@ from typing import Final
 from monitor.core.model import NAN, Records, pair_records
 from monitor.core.pairing.buffers import NearestReading, ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.identities import CRPS, REMOVED, Identity, Match, Row, revised, same_row
-from monitor.core.pairing.pairing_rule import Probe, neighbours
+from monitor.core.pairing.pairing_rule import MARGIN_SECONDS, Probe, neighbours
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
 
@@ -92,6 +92,28 @@ class Reconciler:
         """Pair every reference of a buffer with one reading buffer again."""
         self._reconcile(readings, references, range(len(references.times)))
         self._commit()
+
+    def pair_anew(
+        self, readings: ReadingBuffer, references: ReferenceBuffer, whole_from: float
+    ) -> list[int]:
+        """Pair the references of a buffer under other rules, frozen pairs too, where that is safe.
+
+        It is where all that may concern a reference is at or after ``whole_from`` (event time), as
+        nothing of that was evicted, and where its pairs have the readings that they had. Returns
+        the digests of those.
+        """
+        reach = 2.0 * max(readings.rules.tolerance_seconds, references.span_seconds)
+        first = whole_from + reach + MARGIN_SECONDS - min(readings.lag_seconds, 0.0)
+        references.last_match_time, anew = NAN, []
+        for at, identity in enumerate(references.identities):
+            rows, match = self._pairs(readings, references, at), readings.matches.get(identity)
+            former = [] if match is None else match.rows
+            is_same = [row[2:4] for row in rows] == [row[2:4] for row in former]
+            if is_same or references.times[at] >= first:
+                self._replace(readings, identity, rows)
+                anew.append(references.digests[at])
+        self._commit()
+        return anew
 
     def revise(self, held: HeldReference, identity: Identity) -> None:
         """Put the new value of a reference that keeps its place into every pair it made."""

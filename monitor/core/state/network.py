@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 import msgspec
+import numpy as np
 
 from monitor.core.columns import Columns
 from monitor.core.detector.detector import Detector
@@ -33,6 +34,8 @@ from monitor.core.model import (
     Records,
     Reference,
     event_order,
+    in_event_order,
+    some_rows,
 )
 from monitor.core.pairing.engine import Pairing
 from monitor.core.pairing.identities import digest
@@ -259,6 +262,19 @@ class Network:
         self.pairing.recall(pairs, standing, self.registry.keys)
         self._pipeline.recall(pairs, standing, notes, is_resumed=is_resumed)
 
+    def pair_anew(self, pairs: Records, rows: Int, whole_from: float) -> tuple[Records, Records]:
+        """Make the pairs of the series ``rows`` again, of all ``pairs`` that were recalled.
+
+        Nothing observed from ``whole_from`` on (event time, s UTC) was evicted. Returns the
+        changes, to be made durable, and the pairs that stay, as what made them is evicted.
+        """
+        stored = in_event_order(some_rows(pairs, np.flatnonzero(np.isin(pairs["series"], rows))))
+        anew = self.pairing.pair_anew(stored, frozenset(rows.tolist()), whole_from)
+        changes = self._keep(self.pairing.drain_changes())
+        self._pipeline.foresee(changes)
+        names = zip(stored["series"].tolist(), stored["reference_id"].tolist(), strict=True)
+        return changes, stored[[name not in anew for name in names]]
+
     def keep_evidence(self, most: int) -> list[KeptEvidence]:
         """Return the evidence of at most so many series, to be made durable.
 
@@ -300,6 +316,11 @@ class Network:
         """Return the pairs of a series since its last event, given all its pairs."""
         start = self.epochs.start_of(self.registry.keys[row])
         return history[history["time"] >= start]
+
+    def still_counts(self, row: int, time: float) -> bool:
+        """Return whether a pair of a series at an event time is kept, and of its last epoch."""
+        start = self.epochs.start_of(self.registry.keys[row])
+        return time >= max(start, self._history_from)
 
     def as_columns(self, row: int, pairs: Records) -> Columns:
         """Return pairs of one series, at least one, as columns in double precision."""
