@@ -138,6 +138,15 @@ def test_a_new_message_is_taken_however_much_it_is_like_one_before(mid, payload,
     assert life.counted == (2, 0)
 
 
+def test_a_packet_whose_acknowledgement_the_broker_has_is_a_new_one_under_its_identifier(live):
+    life = live()
+    life.take(life.packet(*TIMELESS["arrival"], 7))
+    life.parts.intake.redeliveries.confirm(life.parts.intake.redeliveries.round)
+    life.take(life.packet(*TIMELESS["arrival"], 7, flags=DUP))
+
+    assert life.counted == (2, 0)
+
+
 def test_what_the_broker_is_known_to_have_is_let_go_of_also_by_the_next_life(live):
     life = live()
     said = TIMELESS["arrival"]

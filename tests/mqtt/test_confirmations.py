@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from harness import mqtt_packets
 from harness.wires import ScriptedWire, source_on_wire
 
 
@@ -67,3 +68,54 @@ def test_a_new_connection_confirms_nothing_until_all_has_come_again_that_will(co
     source.receive(0.0)
 
     assert wire.sent == [ASKS]
+
+
+def test_an_answer_in_the_first_seconds_confirms_nothing(monkeypatch):
+    """What was not acknowledged on the former connection may still come again."""
+    clock, wire = Clock(), ScriptedWire()
+    source = source_on_wire(wire, monkeypatch, monotonic=clock, keepalive_seconds=5)
+    wire.there = lambda _count: bool(wire.chunks)
+    source.confirm(3)
+    clock.now = 5.0
+    source.receive(0.0)  # to keep the connection alive
+    assert wire.sent == [ASKS]
+    wire.chunks.append(ANSWER)
+    source.receive(0.0)
+
+    assert source.confirmed == 0
+
+
+def test_what_was_asked_before_a_connection_ended_is_asked_again_on_the_next(connection):
+    source, wire, clock = connection
+    clock.now = 20.0
+    source.confirm(3)
+    source.receive(0.0)
+    assert wire.sent == [ASKS]
+    reconnect(connection, b"\1\0\0")
+    assert source.confirmed == 0
+    wire.sent.clear()
+    clock.now += 10.0
+    source.receive(0.0)
+    assert wire.sent == [ASKS]
+    wire.chunks.append(ANSWER)
+    source.receive(0.0)
+
+    assert source.confirmed == 3
+
+
+def test_a_session_that_the_broker_has_lost_sends_nothing_again(connection):
+    source, _, _ = connection
+    source.confirm(3)
+    reconnect(connection, b"\0\0\0")
+
+    assert source.confirmed == 3
+
+
+def reconnect(connection, connack: bytes) -> None:
+    """Let the broker end a connection and answer the next one."""
+    source, wire, clock = connection
+    answers = [mqtt_packets.packet(0x20, connack), b"\x90\4\0\1\0\1"]
+    wire.chunks.extend([b"\xe0\0", *answers])
+    while not (source.reconnects and source.connected):
+        clock.now += 30.0
+        source.receive(0.0)
