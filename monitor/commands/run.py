@@ -11,7 +11,7 @@ from pathlib import Path
 from monitor.commands.options import config_option
 from monitor.config import Settings
 from monitor.daemon.loop import ReloadingDaemon, read_settings
-from monitor.daemon.runtime import Supervisor, configure, freeze, retain_freed
+from monitor.daemon.runtime import Supervisor, configure, freeze, postpone_imports, retain_freed
 from monitor.http.access import access_of
 from monitor.http.service import Service
 from monitor.mqtt.connection import is_loopback
@@ -30,6 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the daemon until SIGTERM or SIGINT; raises MonitorError if it cannot continue."""
     retain_freed(32 << 20, 4 << 20)  # room for a large read and its columns
+    postpone_imports()
     first = read_settings(options.config)
     configure(first.settings.log.level, first.settings.log.format)
     if options.recover:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import ClassVar
 
@@ -225,3 +227,21 @@ def test_a_journal_without_space_is_told_to_manager_and_prometheus_and_does_not_
     assert manager.listen()[1] == ["STATUS=connected", "WATCHDOG=1"]
     assert screen.writable[0] is False
     assert screen.writable[-1] is True
+
+
+POSTPONED = """
+import sys
+from monitor.daemon.runtime import postpone_imports
+postpone_imports()
+import numpy as np, scipy.special
+assert scipy.special.ndtri(0.5) == 0.0 and np.unique([2, 1, 2]).tolist() == [1, 2]
+assert not {"numpy.f2py", "numpy.ma", "numpy.random", "numpy.testing"} & {*sys.modules}
+np.testing.assert_equal(np.random.default_rng(1).integers(1), 0)
+masked = np.ma.array([1, 1, 2], mask=[False, True, False])
+assert np.ma.is_masked(masked) and np.unique(masked).count() == 2
+assert np.ma is sys.modules["numpy.ma"]
+"""
+
+
+def test_parts_of_numpy_load_with_their_first_use() -> None:
+    subprocess.run([sys.executable, "-c", POSTPONED], check=True)
