@@ -38,6 +38,7 @@ from monitor.extensions.discover.vocabulary import (
     quantity_in,
     quantity_of,
     unit_named_in,
+    without_unit,
 )
 
 Paths = Mapping[str, Sequence[object]]
@@ -269,9 +270,10 @@ def _siblings(fields: Fields, path: str) -> Iterator[str]:
 
 def _joins(name: str, value: str, words: tuple[str, ...]) -> bool:
     """Return whether a name is the value's with one of some words before or after it."""
+    stems = {normal(value), without_unit(value)}
     for word in words:
         mark = normal(word)
-        joined = normal(name) in (normal(value) + mark, mark + normal(value))
+        joined = any(normal(name) in (stem + mark, mark + stem) for stem in stems)
         if joined and (words is not EXPANDED or word in name) and not _expanded(name, words):
             return True
     return False

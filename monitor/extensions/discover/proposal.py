@@ -369,7 +369,8 @@ def _has_lines_or_records(payload: bytes) -> bool:
         return _has_quantity(parse(payload))
     except Rejected:
         text = payload.decode("utf-8", "replace")
-        return "\ufffd" in text or _IN_LINE.search(text) is not None
+        is_broken = "\ufffd" in text or text.lstrip().startswith(("{", "["))
+        return is_broken or _IN_LINE.search(text) is not None
 
 
 def _has_quantity(content: object) -> bool:

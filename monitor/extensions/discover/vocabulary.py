@@ -140,7 +140,7 @@ def normal(word: str) -> str:
 
 
 _WITH_UNIT: Final = {
-    word + normal(written or unit): (known, unit)
+    word + normal(written or unit): (known, unit, word)
     for word, known in _BY_WORD.items()
     for each in _UNITS_IN_NAMES.get(known.name, "").split()
     for unit, _, written in [each.partition("=")]
@@ -165,6 +165,12 @@ def unit_named_in(word: str) -> str:
     tokens = [each for each in _TOKENS.split(word) if each]
     names = ["".join(tokens[-size:]).lower() for size in (4, 3, 2, 1)]
     return next((_WITH_UNIT[name][1] for name in (normal(word), *names) if name in _WITH_UNIT), "")
+
+
+def without_unit(word: str) -> str:
+    """Return a name without case, punctuation and the unit that it ends with: temp_f is temp."""
+    plain = normal(word)
+    return _WITH_UNIT[plain][2] if plain in _WITH_UNIT else plain
 
 
 def quantity_in(word: str) -> tuple[Known, str] | None:

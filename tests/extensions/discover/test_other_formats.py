@@ -54,6 +54,7 @@ def test_what_cannot_be_proposed_is_told_with_what_reads_it(message, says):
         "weather,node=n1 temp=21.5,u=0.2 1800000000000000000",
         "21.5 km/h gusting",
         "+ 0000.0003",
+        '{"temperature": 21.0}\n{"temperature": 21.1}',
         b"\xff\xd8\xff\xe0",
     ],
 )

@@ -140,3 +140,13 @@ def test_numbers_in_a_payload_that_are_no_measurement_are_told_in_a_comment():
     body = {"temperature": 21.0, "battery": 97, "serial": "4711", "ok": True}
 
     assert "  # * numbers left out: battery\n" in proposed(heard(sent("shed/a1/up", body))).text
+
+
+def test_an_uncertainty_is_joined_to_a_value_whose_name_has_its_unit():
+    body = {"temp_f": 70.1, "temp_std": 0.4, "pm2_5_ugm3": 12.5, "pm2_5_sigma": 1.5}
+    found = proposed(heard(sent("shed/a1/up", body), sent("shed/a2/up", body)))
+
+    read = {key: each[0] for key, each in found.trial.content.readings.items()}
+    assert read["a1", "temperature"].u == pytest.approx(0.4 / 1.8)
+    assert (read["a1", "pm25"].value, read["a1", "pm25"].u) == (12.5, 1.5)
+    assert not any(each.assumed for each in read.values())
