@@ -5,28 +5,28 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from difflib import get_close_matches
 from typing import Final
-from urllib.parse import urlencode
 
-from monitor.client.client import DaemonClient
 from monitor.commands.options import (
     config_option,
     connected,
     connection_arguments,
     instant_of,
 )
-from monitor.commands.publishing import native_topics, publish, refuse_rejected
-from monitor.config import Settings, load
+from monitor.commands.publishing import (
+    native_topics,
+    publish,
+    refuse_rejected,
+    unknown_series,
+)
+from monitor.config import load
 from monitor.core.formatting import instant
 from monitor.core.model import Event
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_event, check_name, check_time
-from monitor.errors import MonitorError, UsageError
+from monitor.errors import UsageError
 from monitor.simulate.playback import RawMessage, native_message
 
-_PATIENCE_SECONDS: Final = 2.0
-_ROWS: Final = 10_000
 _USUAL: Final = "adjusted, moved, replaced, firmware"
 
 
@@ -61,24 +61,5 @@ def run(options: argparse.Namespace) -> int:
     when = instant(event.time, "seconds")
     where = f"published on {message.topic}"
     print(f"{event.sensor} {event.event} at {when}: a new epoch begins; {where}")
-    sys.stderr.write(_unknown(settings, event.sensor))
+    sys.stderr.write(unknown_series(settings, [(event.sensor, "")]))
     return 0
-
-
-def _unknown(settings: Settings, sensor: str) -> str:
-    """Return a warning if the daemon answers and knows no such sensor."""
-    try:
-        client = DaemonClient.of(settings)._replace(timeout_seconds=_PATIENCE_SECONDS)
-        known = _sensors(client, urlencode({"text": sensor, "rows": _ROWS}))
-        if known is None or sensor in known:
-            return ""
-        near = get_close_matches(sensor, _sensors(client, f"rows={_ROWS}") or (), 1)
-    except MonitorError:
-        return ""
-    hint = f" (is it {near[0]!r}?)" if near else ""
-    return f"warning: the daemon at {client.url} knows no sensor {sensor!r}{hint}\n"
-
-
-def _sensors(client: DaemonClient, query: str) -> list[str] | None:
-    answer = client.get(f"series?{query}")
-    return None if answer is None else sorted({each["sensor"] for each in answer["series"]})

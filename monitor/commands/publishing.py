@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Final
+from urllib.parse import urlencode
 
+from monitor.client.client import DaemonClient
 from monitor.config import Settings, resolve_secret
 from monitor.config.core_plan import router_of, units_of, units_of_readings
 from monitor.config.mistakes import listed
 from monitor.daemon.connecting import publisher_of
 from monitor.decode.unit_spellings import unclear
 from monitor.decode.units import converts
-from monitor.errors import UsageError
+from monitor.errors import MonitorError, UsageError
 from monitor.simulate.playback import KindTopics, RawMessage
+
+_PATIENCE_SECONDS: Final = 2.0
+_ROWS: Final = 10_000
+_LOOKED_UP_MAX: Final = 100
 
 
 def refuse_rejected(settings: Settings, config: str, messages: Sequence[RawMessage]) -> None:
@@ -60,3 +68,36 @@ def native_topics(settings: Settings) -> KindTopics:
         **dict.fromkeys(KindTopics._fields, "")
         | {source.kind: source.topic for source in reversed(native)}
     )
+
+
+def unknown_series(settings: Settings, named: Iterable[tuple[str, str]]) -> str:
+    """Return warnings of sensors, or of their quantities, that a daemon which answers knows not.
+
+    ``named`` has sensors and quantities; an empty quantity is any.
+    """
+    client = DaemonClient.of(settings)._replace(timeout_seconds=_PATIENCE_SECONDS)
+    try:
+        return "".join(_unknown(client, *each) for each in [*named][:_LOOKED_UP_MAX])
+    except MonitorError:
+        return ""
+
+
+def _unknown(client: DaemonClient, sensor: str, quantity: str) -> str:
+    known = _series(client, urlencode({"text": sensor, "rows": _ROWS}))
+    quantities = sorted(own for name, own in known or () if name == sensor)
+    begin = f"warning: the daemon at {client.url} knows no"
+    if known is None or (quantity in ("", *quantities) and quantities):
+        return ""
+    if quantities:
+        return f"{begin} {quantity!r} of {sensor!r} (it has {listed(quantities)})\n"
+    others = [name for name, _ in _series(client, f"rows={_ROWS}") or ()]
+    near = get_close_matches(sensor, others, 1)
+    return f"{begin} sensor {sensor!r}{f' (is it {near[0]!r}?)' if near else ''}\n"
+
+
+def _series(client: DaemonClient, query: str) -> set[tuple[str, str]] | None:
+    """Return the sensors and quantities that a daemon lists, None if it does not answer."""
+    answer = client.get(f"series?{query}")
+    if answer is None:
+        return None
+    return {(each["sensor"], each["quantity"]) for each in answer["series"]}

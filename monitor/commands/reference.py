@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
+import shutil
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from monitor.commands.options import (
     config_option,
@@ -19,19 +25,30 @@ from monitor.commands.publishing import (
     publish,
     refuse_rejected,
     refuse_unit,
+    unknown_series,
 )
 from monitor.config import Settings, load
-from monitor.config.core_plan import supplements_of
+from monitor.config.core_plan import rules_of, supplements_of
 from monitor.core.formatting import count_of, instant
 from monitor.core.model import Reference
 from monitor.decode import REASONS, Rejected
-from monitor.decode.checks import check_key, check_name, check_number, check_time, check_u
+from monitor.decode.checks import (
+    SPAN_SECONDS_MAX,
+    check_key,
+    check_name,
+    check_number,
+    check_time,
+    check_u,
+)
 from monitor.errors import UsageError
 from monitor.files.input_file import FileError
 from monitor.files.layout import layout_arguments, layout_of, typed_number
+from monitor.files.pair_fields import listed_parts, unquoted
 from monitor.files.reference_table import (
     REFERENCE_FIELDS,
+    STATUSES,
     ReferenceRow,
+    ReferenceRows,
     TableLayout,
     read_references,
 )
@@ -39,13 +56,18 @@ from monitor.simulate.playback import RawMessage, native_message
 
 _BY_HAND = 3  # words: SUBJECT QUANTITY VALUE
 _STDIN = "-"
+_CONSTANTS: Final = ("subject", "quantity", "u", "unit", "key", "time", "status", "rev")
+_MEAN: Final = "mean_over_reference_interval"
+_DURATION: Final = re.compile(r"(\d+\.?\d*)\s*(s|min|h|hr|d)s?", re.IGNORECASE | re.ASCII)
+_SECONDS_OF: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "hr": 3600.0, "d": 86_400.0}
 _EPILOG = """\
-A TABLE is CSV (separated by commas, semicolons or tabs, the header first) or JSON (an object, a
-list of them, or one a line), also gzipped; - is standard input. --columns says which column, or
-which path in JSON, holds what: subject, quantity, value, u, U (expanded, with k = 2 unless there is
-a k), k, unit, time, key, id, rev. --subject, --quantity, --u, --unit, --key and --time apply
-where it has none. Either the whole table is published or, if a row is wrong, nothing. Publishing a
-table again changes nothing: known references are recognised. Recipes: docs/references.md.
+A TABLE is CSV (separated by commas, semicolons or tabs), JSON (an object, a list of them, or one a
+line) or Parquet, also gzipped; - is standard input. --columns says which column, by its name, its
+number or in JSON its path, holds what: subject, quantity, value, u, U (expanded, with k = 2 unless
+there is a k), k, unit, time, start and end, key, id, rev, status, reference_id. --subject,
+--quantity, --u, --unit, --key, --time, --status and --rev apply where it has none. Either the whole
+table is published or, if a row is wrong, nothing. Publishing a table again changes nothing: known
+references are recognised. Recipes: docs/references.md.
 """
 
 
@@ -79,6 +101,29 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument("--quantity", metavar="NAME", help="the quantity of all rows")
     table.add_argument(
         "--records", default="", metavar="PATH", help="where in JSON the list is: data.values"
+    )
+    table.add_argument(
+        "--duration",
+        default="",
+        metavar="LENGTH",
+        help="values are means over this, such as 1h or 15min; needs --stamp",
+    )
+    table.add_argument(
+        "--stamp",
+        choices=("start", "middle", "end"),
+        help="what of that interval the time of a row is",
+    )
+    table.add_argument(
+        "--status", metavar="STATUS", help="the status of all rows: prelim, final or void"
+    )
+    table.add_argument(
+        "--status-words",
+        default="",
+        metavar="WORD=STATUS,...",
+        help="what the words in the column of the status mean, such as P=prelim,R=final,V=void",
+    )
+    table.add_argument(
+        "--rev", metavar="N", help="revision of all rows; the highest of a reference counts"
     )
     connection_arguments(parser)
 
@@ -121,6 +166,7 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
     if options.dry_run:
         print(topic, payload.decode())
         return 0
+    sys.stderr.write(_unknown(settings, [ReferenceRow(reference, options.unit)]))
     size = f"{reference.value:.12g} {options.unit}".strip()
     unstated = " (taken as exact; give --u to state its uncertainty)"
     if options.u is None and _has_default_u(settings):
@@ -148,27 +194,57 @@ def _has_default_u(settings: Settings) -> bool:
 
 def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
     (name,) = options.what
-    references, skipped = read_references(name, _read(name), _layout(options), time.time())
-    if repeated := _repeated(references):
-        print(
-            f"warning: {repeated} of {len(references)} rows repeat the subject, quantity, time and "
-            "key of an earlier row with another value, which they replace: is a column of "
-            "the time, or of what tells them apart, left out?",
-            file=sys.stderr,
-        )
+    how = _layout(options)
+    with _as_file(name) as path:
+        table = read_references(path, how, time.time())
+        notes = [note.replace(str(path), name) for note in table.notes]
+    for note in (*notes, *_warnings(settings, table)):
+        sys.stderr.write(f"{note}\n")
+    references = table.references
     messages = _publish(settings, options.config, references, dry_run=options.dry_run)
     if options.dry_run:
         for each in messages:
             print(each.topic, each.payload.decode())
-    exact = sum(each.reference.u == 0.0 and not each.is_exact for each in references)
-    also = [f"{count_of(skipped, 'row')} without a value left out"] if skipped else []
+    exact = sum(
+        row.reference.u == 0.0 and not (row.is_exact or row.reference.void) for row in references
+    )
+    also = [f"{count_of(count, 'row')} {why} left out" for why, count in table.left_out.items()]
     known = "taken as exact (add a column u, or give --u, to state the uncertainty)"
     if _has_default_u(settings):
         known = "with the u of the certificate"
     also += [f"{exact} {known}"] if exact else []
     done = "to be published" if options.dry_run else "published, all acknowledged by the broker"
     print("; ".join([f"{count_of(len(references), 'reference')} {done}", *also]), file=sys.stderr)
+    sys.stderr.write(_unknown(settings, references))
     return 0
+
+
+def _warnings(settings: Settings, table: ReferenceRows) -> Iterator[str]:
+    """Yield what is doubtful in a table before anything of it is published."""
+    if repeated := _repeated(table.references):
+        yield (
+            f"warning: {repeated} of {len(table.references)} rows repeat the subject, quantity, "
+            "time and key of an earlier row with another value, which they replace: is a column of "
+            "the time, or of what tells them apart, left out?"
+        )
+    of_means = (row.reference for row in table.references if not math.isnan(row.reference.start))
+    series = dict.fromkeys((each.subject, each.quantity) for each in of_means)
+    modes = {rules_of(settings, *each).pairing.mode for each in series}
+    if modes - {_MEAN}:
+        yield (
+            f"warning: the settings pair by the mode {min(modes - {_MEAN})}, so the values meet "
+            f"single readings, not their mean over the interval; see pairing.mode: {_MEAN}"
+        )
+
+
+def _unknown(settings: Settings, rows: Sequence[ReferenceRow]) -> str:
+    """Return warnings of subjects that should be sensors and are none."""
+    kinds = {source.kind for source in settings.sources}
+    if "subject" not in settings.pairing.match_on or "collocation" in kinds:
+        return ""
+    stations = {area.subject for area in settings.areas}
+    named = dict.fromkeys((row.reference.subject, row.reference.quantity) for row in rows)
+    return unknown_series(settings, [each for each in named if each[0] not in stations])
 
 
 def _repeated(rows: Sequence[ReferenceRow]) -> int:
@@ -201,22 +277,57 @@ def _publish(
     return messages
 
 
-def _read(name: str) -> bytes:
-    if name == _STDIN:
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise FileError(f"{name}: cannot be read: {error.strerror or error}") from error
+@contextmanager
+def _as_file(name: str) -> Iterator[Path]:
+    """Give the path of a table; standard input becomes a file, which mistakes do not name."""
+    if name != _STDIN:
+        yield Path(name)
+        return
+    with tempfile.NamedTemporaryFile() as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        try:
+            yield Path(file.name)
+        except FileError as error:
+            raise FileError(*(each.replace(file.name, _STDIN) for each in error.mistakes)) from None
 
 
 def _layout(options: argparse.Namespace) -> TableLayout:
-    constants = {
-        name: stated
-        for name in ("subject", "quantity", "u", "unit", "key", "time")
-        if (stated := getattr(options, name))
-    }
-    return TableLayout(layout_of(options, REFERENCE_FIELDS), constants, options.records)
+    constants = {name: stated for name in _CONSTANTS if (stated := getattr(options, name))}
+    words = _status_words(options.status_words)
+    if options.status and options.status.casefold() not in {*STATUSES, *words}:
+        raise UsageError(f"--status {options.status}: write {', '.join(STATUSES)}")
+    if bool(options.duration) != bool(options.stamp):
+        raise UsageError(
+            "--duration and --stamp belong together: --duration 1h --stamp start for means over "
+            "the hour that begins at the time of the row, --stamp end if it ends there"
+        )
+    written = layout_of(options, REFERENCE_FIELDS)
+    length = _length(options.duration) if options.duration else 0.0
+    return TableLayout(written, constants, options.records, length, options.stamp or "", words)
+
+
+def _length(text: str) -> float:
+    """Return a duration such as 1h or 15min in seconds; raises UsageError."""
+    match = _DURATION.fullmatch(text.strip())
+    seconds = float(match[1]) * _SECONDS_OF[match[2].lower()] if match else 0.0
+    if not 0.0 < seconds <= SPAN_SECONDS_MAX:
+        raise UsageError(f"--duration {text}: write a length such as 15min, 1h or 1d")
+    return seconds
+
+
+def _status_words(text: str) -> dict[str, str]:
+    """Return the status by the word for it in small letters; raises UsageError."""
+    words = {}
+    for part in listed_parts(text):
+        word, _, status = part.rpartition("=")
+        if not word or status.strip().lower() not in STATUSES:
+            raise UsageError(
+                f"--status-words {part}: write WORD=STATUS, where STATUS is one of "
+                f"{', '.join(STATUSES)}"
+            )
+        words[unquoted(word.strip()).casefold()] = status.strip().lower()
+    return words
 
 
 def _number(label: str, text: str, options: argparse.Namespace) -> float:

@@ -23,6 +23,7 @@ from monitor.decode.checks import PAST_END
 from monitor.errors import UsageError
 from monitor.files import detect, read_messages, read_stream
 from monitor.files.layout import AS_USUAL, layout_of, notation_arguments
+from monitor.files.time_layouts import with_found_times
 from monitor.simulate.playback import RawMessage, moved, replay, worded
 
 _BATCH = 4096
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if options.speed is not None and options.direct:
         raise UsageError("--speed is for a broker; --direct takes no time between messages")
     path, layout = Path(options.file), layout_of(options)
-    kind = detect(path)
+    kind = detect(path, layout)
     if kind == "pairs":
         raise UsageError(f"{path}: contains pairs, not a stream; use `monitor score`")
     if kind == "messages" and layout != AS_USUAL:
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     if kind == "messages":
         messages: Iterable[RawMessage] = read_messages(path)
     else:
-        stream = read_stream(path, layout)
+        stream = read_stream(path, with_found_times(path, layout))
         observations = _since_2000(stream)
         messages = _noted(worded(observations, native_topics(settings), stream.units), stream.notes)
     router = router_of(settings)

@@ -151,5 +151,4 @@ def _plain_head(path: Path) -> str | None:
 
 
 def _has_other_separator(head: bytes) -> bool:
-    commas = head.count(b",")
-    return commas < max(1, head.count(b";"), head.count(b"\t"))
+    return head.count(b",") <= max(head.count(b";"), head.count(b"\t"))

@@ -23,10 +23,12 @@ from monitor.decode.time import divisors
 from monitor.errors import USAGE, MonitorError, install_hint
 from monitor.files.arrow_csv import ArrowTable, ArrowTexts, arrow_csv
 from monitor.files.input_file import (
+    AS_IT_IS,
     BLOCK_ROWS,
     Block,
     FileError,
     Mistakes,
+    Opening,
     Row,
     cell_text,
     column_name,
@@ -136,20 +138,31 @@ def table_chunks(
     if is_parquet(path):
         yield _parquet(path, mistakes, layout)
         return
-    if not layout.skip_lines and (table := arrow_csv(path)) is not None:
-        names = header(path, iter([(1, table.names)]), mistakes)
+    how = layout.opening
+    if how == AS_IT_IS and (table := arrow_csv(path)) is not None:
+        names = numbered(header(path, iter([(1, table.names)]), mistakes), mistakes, layout)
         yield names, lambda _used: _renamed(names, table)
         return
-    skipped = layout.skip_lines
-    with opened(path, skipped) as text, without_collecting():  # rows have millions of texts
-        if is_json_lines(path, skipped):
-            blocks = _in_blocks(_of_objects(path, _json_lines(text, mistakes, skipped), layout))
+    with opened(path, how) as text, without_collecting():  # rows have millions of texts
+        if is_json_lines(path, how):
+            blocks = _in_blocks(_of_objects(path, _json_lines(text, mistakes, how.skipped), layout))
         else:
-            blocks = row_blocks(text, decimal_comma=layout.decimal_comma, skipped=skipped)
-        names = header(path, flattened(islice(blocks, 1)), mistakes)
+            blocks = row_blocks(text, decimal_comma=layout.decimal_comma, skipped=how.skipped)
+        names = numbered(header(path, flattened(islice(blocks, 1)), mistakes), mistakes, layout)
         if not names:
             mistakes.refuse()
         yield names, lambda _used: _chunks(names, blocks, mistakes)
+
+
+def numbered(names: list[str], mistakes: Mistakes, layout: FileLayout) -> list[str]:
+    """Return the names of columns, where one that is asked for by its number is called that."""
+    names = [*names]
+    for number in layout.numbers:
+        if number not in names and 0 < int(number) <= len(names):
+            name = names[int(number) - 1]
+            mistakes.written = {**mistakes.written, number: mistakes.written.get(name, name)}
+            names[int(number) - 1] = number
+    return names
 
 
 def _renamed(names: list[str], table: ArrowTable) -> Iterator[Chunk]:
@@ -164,7 +177,9 @@ def _chunks(names: list[str], blocks: Iterator[Block], mistakes: Mistakes) -> It
             for line, cells in zip(lines, table, strict=True):
                 if len(cells) != len(names):
                     fault = f"has {len(cells)} cells, the header has {len(names)}; make them equal"
-                    mistakes.add(line, "", fault)
+                    is_longer = len(cells) > len(names)
+                    hint = "; quote a cell that has a separator in it" if is_longer else ""
+                    mistakes.add(line, "", f"{fault}{hint}")
             good = [at for at, cells in enumerate(table) if len(cells) == len(names)]
             if not good:
                 continue
@@ -225,7 +240,8 @@ def _parquet(path: Path, mistakes: Mistakes, layout: FileLayout) -> tuple[list[s
     parquet, library = arrow("parquet"), arrow("")
     try:
         file = parquet.ParquetFile(path)
-        names = header(path, iter([(1, file.schema_arrow.names)]), mistakes)
+        written = file.schema_arrow.names
+        names = numbered(header(path, iter([(1, written)]), mistakes), mistakes, layout)
     except (library.ArrowException, OSError) as error:
         raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
 
@@ -312,10 +328,10 @@ def detect(
     JSON lines are messages if they have a ``topic``; a layout that names columns, or a column or
     key ``reference``, makes pairs, else ``kind`` makes a stream; Parquet holds pairs.
     """
-    path, columns, skipped = Path(path), layout.columns, layout.skip_lines
+    path, columns, how = Path(path), layout.columns, layout.opening
     if is_parquet(path):
         return "pairs"
-    first = first_json_line(path, skipped)
+    first = first_json_line(path, how)
     if first.strip() == "{":
         raise FileError(f"{path}:1: is JSON on several lines; write each object on one line")
     shapes = columns or layout.wide or layout.long
@@ -324,8 +340,8 @@ def detect(
         if "topic" in names and not shapes:
             return "messages"
     else:
-        with opened(path, skipped) as text:
-            names = header(path, rows(text, skipped=skipped))
+        with opened(path, how) as text:
+            names = header(path, rows(text, skipped=how.skipped))
     plain = [*map(plain_name, names)]
     if "kind" in names and "reference" not in (*plain, *columns) and not layout.long:
         if shapes:
@@ -338,16 +354,17 @@ def detect(
         f"{path}:1: is neither a file of pairs (columns value, reference, and u or lower, upper) "
         f"nor a stream (columns time, sensor, kind, value, ...); it has {listing(names)}. If it "
         "holds pairs, say which column holds what: --columns value=y_pred,u=y_std,reference=y_true"
-        f"{shape_hint(names)}{_header_hint(path, skipped)}"
+        f"{shape_hint(names)}{_header_hint(path, how)}"
     )
 
 
-def _header_hint(path: Path, skipped: int) -> str:
+def _header_hint(path: Path, how: Opening) -> str:
     """Return how many lines to skip if a line near the top names the columns of pairs."""
-    with opened(path, skipped) as text:
+    with opened(path, how) as text:
         lines = [*islice(text, _HEAD_LINES)]
     for at, line in enumerate(lines):
         names = {plain_name(column_name(each.strip(' "\r\n'))) for each in re.split("[,;\t]", line)}
         if at and len({"value", "reference", "time", "timestamp", "u"} & names) > 1:
-            return f". Line {skipped + at + 1} looks like the names: --skip-lines {skipped + at}"
+            above = how.skipped + at
+            return f". Line {above + 1} looks like the names: --skip-lines {above}"
     return ""

@@ -17,7 +17,7 @@ from datetime import date, datetime
 from io import BufferedReader, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any, Final, TextIO
+from typing import Annotated, Any, Final, NamedTuple, TextIO
 
 import msgspec
 import numpy as np
@@ -36,7 +36,9 @@ MISTAKES_MAX: Final = 20
 BLOCK_ROWS: Final = 20_000
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZIP_MAGIC: Final = b"PK\x03\x04"
-_SEPARATORS: Final = ",;\t"
+_UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_SEPARATORS: Final = ";\t,"
+_QUOTED: Final = re.compile(r'"[^"]*"')
 _TOA5: Final = re.compile(r'"?TOA5"?[,;]')
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
@@ -53,6 +55,19 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
 
 Instant = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class Opening(NamedTuple):
+    """How a text is opened: without the lines above its header, in its encoding.
+
+    Without one it is UTF-8, or UTF-16 with a byte order mark.
+    """
+
+    skipped: int = 0
+    encoding: str = ""
+
+
+AS_IT_IS: Final = Opening()
 
 
 class FileError(MonitorError):
@@ -94,8 +109,8 @@ class Mistakes:
 
     def add(self, line: int, column: str, fault: str) -> None:
         """Note one mistake; ``column`` is the column's name, or empty for the whole line."""
-        column = self.written.get(column, column)
         place = self.place(line, column)
+        column = self.written_name(column)
         if len(self._found) <= BLOCK_ROWS:
             self._found.append((line, f"{place}: {fault}"))
         if line not in self._lines:
@@ -103,8 +118,13 @@ class Mistakes:
             reason = f"{column}: {_CELL.sub('', fault)}" if column else fault
             self._counts.setdefault(reason, [0, line])[0] += 1
 
+    def written_name(self, column: str) -> str:
+        """Return the name of a column as the file writes it."""
+        return self.written.get(column, column)
+
     def place(self, line: int, column: str) -> str:
         """Return where a mistake is."""
+        column = self.written_name(column)
         return f"{self._path}:{line}:{column}" if column else f"{self._path}:{line}"
 
     def label(self) -> str:
@@ -148,11 +168,11 @@ class Mistakes:
 
 
 @contextmanager
-def opened(path: Path, skipped: int = 0) -> Iterator[TextIO]:
-    """Open a text file, gzip or plain, after some lines; every error becomes a FileError."""
+def opened(path: Path, how: Opening = AS_IT_IS) -> Iterator[TextIO]:
+    """Open a text file, gzip or plain; every error becomes a FileError."""
     try:
-        with path.open("rb") as raw, decoded_text(str(path), raw) as text:
-            for _ in islice(text, skipped):
+        with path.open("rb") as raw, _decoded_text(str(path), raw, how.encoding) as text:
+            for _ in islice(text, how.skipped):
                 pass
             yield text
     except OSError as error:
@@ -160,7 +180,7 @@ def opened(path: Path, skipped: int = 0) -> Iterator[TextIO]:
 
 
 @contextmanager
-def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
+def _decoded_text(name: str, raw: BufferedReader, encoding: str) -> Iterator[TextIO]:
     """Give bytes, gzip or plain, as text; errors in them become a FileError.
 
     ``name`` is the name of the file in the error.
@@ -171,10 +191,13 @@ def decoded_text(name: str, raw: BufferedReader) -> Iterator[TextIO]:
     packed = raw.peek(2)[:2] == _GZIP_MAGIC
     plain = gzip.GzipFile(fileobj=raw) if packed else raw
     try:
-        with TextIOWrapper(plain, encoding="utf-8-sig", newline="") as text:
+        by_mark = "utf-16" if plain.peek(2)[:2] in _UTF_16_MARKS else "utf-8-sig"
+        with TextIOWrapper(plain, encoding=encoding or by_mark, newline="") as text:
             yield text
-    except UnicodeDecodeError as error:
-        raise FileError(f"{name}: is not UTF-8 text: {error.reason}; save it as UTF-8") from error
+    except UnicodeError as error:
+        how = "name its encoding, such as --encoding cp1252, or save it as UTF-8"
+        reason = getattr(error, "reason", error)
+        raise FileError(f"{name}: is not {encoding or 'UTF-8'} text: {reason}; {how}") from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileError(f"{name}: the gzip file is damaged or cut short: {error}") from error
     except csv.Error as error:
@@ -214,9 +237,9 @@ def row_blocks(text: TextIO, *, decimal_comma: bool, skipped: int = 0) -> Iterat
     return blocks if decimal_comma or separator == "," else _pointed(blocks)
 
 
-def logger_notes(path: Path, skipped: int) -> list[str]:
+def logger_notes(path: Path, how: Opening) -> list[str]:
     """Return a sentence on the lines of a Campbell logger that are left out, if it wrote a file."""
-    with opened(path, skipped) as text:
+    with opened(path, how) as text:
         if not _TOA5.match(next(text, "")):
             return []
     return [f"{path}: is a table of a Campbell logger (TOA5): TIMESTAMP is the time"]
@@ -286,8 +309,8 @@ def _lines_of(cells: list[str]) -> int:
 
 
 def separator_of(head: str) -> str:
-    """Return the separator of the column names: a comma, unless another is present."""
-    return max(_SEPARATORS, key=head.count)
+    """Return what separates the column names: a comma, unless another is there as often."""
+    return max(_SEPARATORS, key=_QUOTED.sub("", head).count) if head.strip() else ","
 
 
 def _with_points(cells: list[str]) -> list[str]:
@@ -353,14 +376,14 @@ def is_parquet(path: Path) -> bool:
         return False
 
 
-def is_json_lines(path: Path, skipped: int = 0) -> bool:
+def is_json_lines(path: Path, how: Opening = AS_IT_IS) -> bool:
     """Return whether the first character that is not blank opens a JSON object."""
-    return bool(first_json_line(path, skipped))
+    return bool(first_json_line(path, how))
 
 
-def first_json_line(path: Path, skipped: int = 0) -> str:
+def first_json_line(path: Path, how: Opening = AS_IT_IS) -> str:
     """Return the first line that is not blank if it opens a JSON object, else nothing."""
-    with opened(path, skipped) as text:
+    with opened(path, how) as text:
         for line in text:
             if line.strip():
                 return line if line.lstrip().startswith("{") else ""

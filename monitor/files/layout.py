@@ -22,13 +22,17 @@ from monitor.decode.checks import VALUE_MAX, Rejected
 from monitor.decode.spec import MapError
 from monitor.decode.time import Reader, is_number, parsed, reader
 from monitor.errors import USAGE, MonitorError
-from monitor.files.input_file import AmbiguousError, number, seconds
-from monitor.files.pair_fields import COLUMNS_HELP, USUAL, parse_columns
+from monitor.files.input_file import AmbiguousError, Opening, number, seconds
+from monitor.files.pair_fields import COLUMNS_HELP, USUAL, listed_parts, parse_columns, unquoted
 
 _BLANKS: Final = " \u00a0\u202f\u2009'\u2019"  # that separate thousands
 _ASSUMED: Final = re.compile(
     r"\s*(?:(\d*\.?\d+(?:[eE][-+]?\d+)?)(?![\d.]*\s*%))?\s*\+?\s*(?:(\d*\.?\d+)\s*%)?\s*", re.ASCII
 )
+_WHERE: Final = re.compile(
+    r'\s*(?P<name>"[^"]+"|[^=]*[^=!\s])\s*(?P<not>!?)=(?P<texts>.*)', re.DOTALL
+)
+AUTO: Final = "auto"  # the time format that is found in the file
 _DAY_0: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - of no zone
 _DAY_2000: Final = 36_526.0
 _DAY_2100: Final = 73_051.0
@@ -100,6 +104,19 @@ class FileLayout(NamedTuple):
     long: tuple[str, str] | None = None
     wide: tuple[str, ...] = ()
     assume_u: AssumedU | None = None
+    encoding: str = ""
+
+    @property
+    def opening(self) -> Opening:
+        """How the text of the table is opened."""
+        return Opening(self.skip_lines, self.encoding)
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns that may be named by their number, from 1."""
+        named = [part for name in self.columns.values() for part in name.split("+")]
+        named += [*(name for name, _ in self.where), *(self.long or ())]
+        return [*dict.fromkeys(name.strip() for name in named if name.strip().isdecimal())]
 
     @property
     def usual_times(self) -> bool:
@@ -109,7 +126,7 @@ class FileLayout(NamedTuple):
     def reader(self) -> Reader:
         """Return what reads times; raises LayoutError."""
         try:
-            return reader("auto", self.time_zone, self.time_format)
+            return reader("auto", self.time_zone, self.time_format.replace(AUTO, ""))
         except MapError as error:
             option = "--time-zone" if error.place == ("time_zone",) else "--time-format"
             raise LayoutError(f"{option}: {error}") from error
@@ -220,13 +237,12 @@ _SHAPES: Final = (
 
 
 def layout_arguments(parser: TakesOptions, columns_help: str = "") -> None:
-    """Add the options that say how a table is written; with other fields than pairs, their help."""
+    """Add the options that say how a table is written; ``columns_help`` is for other than pairs."""
     parser.add_argument(
         "--columns", metavar="FIELD=COLUMN,...", default="", help=columns_help or COLUMNS_HELP
     )
-    if not columns_help:
-        for option, metavar, text in _SHAPES:
-            parser.add_argument(option, metavar=metavar, default="", help=text)
+    for option, metavar, text in _SHAPES[: len(_SHAPES) - bool(columns_help)]:
+        parser.add_argument(option, metavar=metavar, default="", help=text)
     notation_arguments(parser)
 
 
@@ -242,13 +258,19 @@ def notation_arguments(parser: TakesOptions) -> None:
         "--time-format",
         default="",
         metavar="FORMAT",
-        help="layout of times, such as '%%d.%%m.%%Y %%H:%%M'",
+        help="layout of times, such as '%%d.%%m.%%Y %%H:%%M'; auto: the one that reads them all",
     )
     parser.add_argument(
         "--time-start",
         default="",
         metavar="TIME",
         help="times are numbers of seconds after this one: 2026-03-01T06:00Z",
+    )
+    parser.add_argument(
+        "--encoding",
+        default="",
+        metavar="NAME",
+        help="encoding of the text, such as cp1252 (default: UTF-8, or UTF-16 with its mark)",
     )
     parser.add_argument(
         "--decimal-comma",
@@ -267,6 +289,7 @@ def refuse_layout(options: argparse.Namespace) -> None:
     shapes = (option[2:].replace("-", "_") for option, _, _ in _SHAPES)
     for name in (
         *("columns", "time_zone", "time_format", "time_start", "decimal_comma", "decimal_point"),
+        "encoding",
         *shapes,
     ):
         if getattr(options, name):
@@ -288,6 +311,7 @@ def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> Fil
     layout = FileLayout(
         *(columns, options.time_zone, options.time_format, options.decimal_comma, start),
         decimal_point=options.decimal_point,
+        encoding=_known_encoding(options.encoding),
     )
     layout.reader()
     return with_shape(
@@ -313,9 +337,9 @@ def with_shape(
     if skip_lines and not skip_lines.isdecimal():
         raise LayoutError(f"--skip-lines {skip_lines}: must be a number of lines, such as 4")
     return layout._replace(
-        wide=tuple(each.strip() for each in wide.split(",") if each.strip()),
+        wide=tuple(map(unquoted, listed_parts(wide))),
         long=None if names is None else (names[0], names[1]),
-        where=tuple(_test_of(each) for each in where.split(",") if each.strip()),
+        where=tuple(map(_test_of, listed_parts(where))),
         assume_u=_assumed(str(assume_u)) if assume_u else None,
         skip_lines=int(skip_lines or 0),
     )
@@ -323,12 +347,21 @@ def with_shape(
 
 def _test_of(text: str) -> tuple[str, Test]:
     """Return the column and the test of ``qc=0|1`` or ``qc!=9``; numbers are equal as numbers."""
-    name, separator, wanted = text.partition("=")
-    if not separator or not name.rstrip("!").strip():
+    match = _WHERE.fullmatch(text)
+    if match is None:
         raise LayoutError(f"--where {text}: write COLUMN=TEXT, such as qc=0")
-    texts = {_alike(each) for each in wanted.split("|")}
-    is_wanted = not name.endswith("!")
-    return name.rstrip("!").strip(), lambda cell: (_alike(cell) in texts) is is_wanted
+    texts = {_alike(unquoted(each.strip())) for each in match["texts"].split("|")}
+    is_wanted = not match["not"]
+    return unquoted(match["name"].strip()), lambda cell: (_alike(cell) in texts) is is_wanted
+
+
+def _known_encoding(name: str) -> str:
+    """Return the name of an encoding of texts; raises LayoutError."""
+    try:
+        "".encode(name or "utf-8")
+    except (LookupError, ValueError) as error:
+        raise LayoutError(f"--encoding {name}: is no encoding such as cp1252 or utf-16") from error
+    return name
 
 
 def _alike(text: str) -> float | str:
@@ -359,6 +392,11 @@ def early_times(latest: float, how: str = "name it with --time-start") -> str:
         f"its times end at {instant(latest)}: numbers are seconds since 1970; if they count from a "
         f"start, {how}"
     )
+
+
+def is_thousands(text: str) -> bool:
+    """Return whether commas in a number may separate thousands."""
+    return _POINT_NUMBER.fullmatch(text.strip()) is not None
 
 
 def typed_number(text: str, *, decimal_comma: bool) -> float:

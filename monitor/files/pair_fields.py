@@ -42,6 +42,7 @@ _OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _KINDS: Final = ("variable", "parameter", "metric", "measure", "output_type_id", "quantile", "name")
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
+_LISTED: Final = re.compile(r'(?:[^,"]|"[^"]*"|")+')
 _UNIT: Final = re.compile(r"(.*\S)\s*[\[(]([^\[\]()]*)[\])]")
 # Fields of distributions: several columns, a level each in per cent or as a share.
 _IN_UNIT: Final = ("value", "reference", "u", "lower", "upper", "u_reference")
@@ -61,8 +62,9 @@ class ColumnsError(MonitorError):
 def parse_columns(text: str, fields: Iterable[str] = USUAL) -> dict[str, str]:
     """Return field to column of ``value=y_pred,u=y_std``; raises ColumnsError."""
     given: dict[str, str] = {}
-    for each in filter(None, (part.strip() for part in text.split(","))):
+    for each in listed_parts(text):
         field, _, column = (part.strip() for part in each.partition("="))
+        column = unquoted(column)
         is_spread = fields is USUAL and (field in (MEMBERS, QUANTILES) or level_in(field))
         if not (field in fields or is_spread) or not column:
             raise ColumnsError(
@@ -72,19 +74,36 @@ def parse_columns(text: str, fields: Iterable[str] = USUAL) -> dict[str, str]:
     return given
 
 
-def fields_of(path: Path, names: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
+def listed_parts(text: str) -> list[str]:
+    """Return the parts of a list with commas; one between double quotes separates nothing."""
+    return [each.strip() for each in _LISTED.findall(text) if each.strip()]
+
+
+def unquoted(name: str) -> str:
+    """Return a name without the quotes around it."""
+    return name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name
+
+
+def fields_of(
+    path: Path,
+    names: Sequence[str],
+    given: Mapping[str, str],
+    usual_names: Mapping[str, tuple[str, ...]] = USUAL,
+) -> dict[str, str]:
     """Return the column of each field that a table has; raises FileError.
 
     ``names`` are those of its columns (:func:`column_name`); ``given`` names the columns of some
-    fields.
+    fields, ``usual_names`` those that need no name.
     """
     named = {
-        field: known_column(path, names, name) for field, name in given.items() if field in USUAL
+        field: known_column(path, names, name)
+        for field, name in given.items()
+        if field in usual_names
     }
     plain = {plain_name(name): name for name in names} | {name: name for name in names}
     chosen = {
         field: plain[name]
-        for field, usual in USUAL.items()
+        for field, usual in usual_names.items()
         if field not in named
         for name in usual[::-1]
         if name in plain and plain[name] not in named.values()

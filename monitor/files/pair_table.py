@@ -94,7 +94,7 @@ def read_pairs(
     """
     path = Path(path)
     mistakes = Mistakes(path)
-    notes = [] if is_parquet(path) else logger_notes(path, layout.skip_lines)
+    notes = [] if is_parquet(path) else logger_notes(path, layout.opening)
     with table_chunks(path, mistakes, layout) as (names, chunks):
         table = shaped(ShapedTable(path, names, chunks, layout.columns, mistakes, notes), layout)
         gathered = _Gathered(table, layout, covariates)

@@ -17,14 +17,21 @@ from monitor.core.model import NAN, Float, Int
 from monitor.files.cells import Chunk, Chunks, Coded, as_texts, encoded_column, taken
 from monitor.files.input_file import FileError, Mistakes, column_name, listing
 from monitor.files.layout import FileLayout
-from monitor.files.pair_fields import fields_of, known_column, matching, plain_name, unit_in
+from monitor.files.pair_fields import USUAL, fields_of, known_column, matching, plain_name, unit_in
 
 _CLOCK: Final = re.compile(r"\s*\d{1,2}:\d\d(:\d\d(\.\d+)?)?(\s*[AaPp]\.?[Mm]\.?)?\s*")
-_KEYS: Final = ("time", "sensor", "quantity", "reference", "reference_id", "reference_event")
+_KEYS: Final = (
+    *("time", "sensor", "quantity", "reference", "reference_id", "reference_event"),
+    *("subject", "key", "id", "start", "end"),
+)
 
 
 class ShapedTable(NamedTuple):
-    """The names of a table's columns, its rows, the columns that are given, and what to say."""
+    """The names of a table's columns, its rows, the columns that are given, and what to say.
+
+    ``usual`` has the columns' usual names by field; ``wide`` is the field that columns stand for
+    which are a series each: without one the sensor, or the quantity if there are sensors.
+    """
 
     path: Path
     names: list[str]
@@ -32,6 +39,12 @@ class ShapedTable(NamedTuple):
     columns: Mapping[str, str]
     mistakes: Mistakes
     notes: list[str]
+    usual: Mapping[str, tuple[str, ...]] = USUAL
+    wide: str = ""
+
+    def fields(self) -> dict[str, str]:
+        """Return the column of each field; raises FileError."""
+        return fields_of(self.path, self.names, self.columns, self.usual)
 
 
 Shape = Callable[[ShapedTable, FileLayout], ShapedTable]
@@ -105,7 +118,8 @@ def _long(table: ShapedTable, layout: FileLayout) -> ShapedTable:
     kind, value = (known_column(table.path, table.names, each) for each in layout.long)
     others = [name for name in table.names if name not in (kind, value)]
     given = {field: name for field, name in table.columns.items() if column_name(name) in others}
-    fields = {name: field for field, name in fields_of(table.path, others, given).items()}
+    named = fields_of(table.path, others, given, table.usual)
+    fields = {name: field for field, name in named.items()}
     keys = [name for name, field in fields.items() if field in _KEYS]
     if not keys:
         raise FileError(
@@ -180,7 +194,7 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
         return table
     starred = {field: name for field, name in table.columns.items() if "*" in name}
     plain = {field: name for field, name in table.columns.items() if field not in starred}
-    fields = fields_of(table.path, table.names, plain)
+    fields = fields_of(table.path, table.names, plain, table.usual)
     columns = {
         name: star
         for pattern in layout.wide
@@ -201,7 +215,7 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
         for name, star in columns.items()
     }
     taken_up = {source for each in sources.values() for source in each.values()}
-    label = "quantity" if "sensor" in fields else "sensor"
+    label = table.wide or ("quantity" if "sensor" in fields else "sensor")
     made = {label, "value", "unit", *starred}
     others = [name for name in table.names if name not in taken_up | made]
 

@@ -144,9 +144,9 @@ class Stream(Iterator[Reading | Reference]):
 
     def _read(self) -> Iterator[Reading | Reference]:
         mistakes, good = Mistakes(self.path), 0
-        skipped = self._layout.skip_lines
-        json_lines = is_json_lines(self.path, skipped)
-        with opened(self.path, skipped) as text:
+        how = self._layout.opening
+        json_lines = is_json_lines(self.path, how)
+        with opened(self.path, how) as text:
             source = self._json_source(text) if json_lines else self._csv_source(text)
             for line, content in source.lines:
                 try:

@@ -46,6 +46,7 @@ from monitor.core.windows.rings import combined
 from monitor.files import FileError, FileLayout, PairTable, Watch, detect, read_pairs, read_stream
 from monitor.files.layout import AS_USUAL, early_times
 from monitor.files.paired_columns import NameNumbers
+from monitor.files.time_layouts import with_found_times
 from monitor.journal.in_memory import InMemoryStore
 from monitor.journal.store import Batch
 from monitor.report.progress import rows_read, step
@@ -102,8 +103,8 @@ def read(
         if kind == "stream":
             if covariates:
                 raise FileError(f"{path}: is a stream; only a file of pairs has a covariate")
-            return _of_stream(path, rules, watch, layout)
-        table = read_pairs(path, layout, watch, covariates)
+            return _of_stream(path, rules, watch, with_found_times(path, layout))
+        table = read_pairs(path, with_found_times(path, layout), watch, covariates)
     with step(f"looking for incidents in {table.time.size} pairs"):
         recorded = of_pairs(table, rules)
     return with_covariates(recorded, table)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -127,7 +129,7 @@ def test_points_that_separate_thousands_are_asked_about(tmp_path, capsys):
     for words in ([str(table)], ["s", "mass", "1.021,5", "--time", "2026-03-01T05:00Z"]):
         told = ["reference", "--config", str(settings), *words, "--dry-run"]
         assert main(told) in (BAD_INPUT, USAGE)
-        assert "write 21.5 or 21,5, or give --decimal-comma" in capsys.readouterr().err
+        assert "give --decimal-comma" in capsys.readouterr().err
         assert main([*told, "--decimal-comma"]) == 0
         assert '"value":1021.5' in capsys.readouterr().out
 
@@ -213,15 +215,28 @@ def test_a_record_of_json_without_the_value_is_left_out_and_counted(tmp_path, ca
     ("table", "options", "says"),
     [
         ("a,b\n1,2\n", (), "table:1:subject: there is no such column for subject; there are a, b"),
-        ("t,value\n1,2\n", ("--columns", "time=T2"), "--columns subject=COLUMN"),
-        ("time,value\n2026-03-01T05:00Z,<0.5\n", (), "table:2:value: '<0.5': is not a number"),
-        ("time,value\n2026-03-01T05:00,1\n", (), "table:2:time: time 2026-03-01T05:00:00 has no"),
+        (
+            "t,value\n1,2\n",
+            ("--columns", "time=T2"),
+            "t2: there is no such column (is it t?)",
+        ),
+        ("t,value\n1,2\n", (), "there are t, value. Name it with --columns time=COLUMN"),
+        (
+            "time,value\n2026-03-01T05:00Z,<0.5\n",
+            (),
+            "table:2:value: '<0.5' is a limit, not",
+        ),
+        ("time,value\n2026-03-01T05:00,1\n", (), "table:2:time: '2026-03-01T05:00' has no zone"),
         ("time,value\n01.03.2026,1\n", (), "table:2:time"),
         ("time,value,u\n2026-03-01T05:00Z,1,-2\n", (), "table:2:u"),
         ("time,value,k,U\n2026-03-01T05:00Z,1,0,1\n", (), "table:2:k: is not above 0"),
         ("time,value,rev\n2026-03-01T05:00Z,1,x\n", (), "table:2:rev"),
         ("time,value\n2126-03-01T05:00Z,1\n", (), "ahead of this machine's clock"),
-        ("time,value\n2026-03-01T05:00Z,1,5\n", (), "has 3 cells, the header has 2; quote a cell"),
+        (
+            "time,value\n2026-03-01T05:00Z,1,5\n",
+            (),
+            "has 3 cells, the header has 2; make",
+        ),
         ("time,value,value\n", (), "table:1:value: this column appears twice"),
         ('{"time": 1, "value": 2}\n{"time":', (), "table:2: is not JSON"),
         (
@@ -230,9 +245,13 @@ def test_a_record_of_json_without_the_value_is_left_out_and_counted(tmp_path, ca
             "table: is not JSON: a comma before a closing bracket; remove it (line 3 column 14,",
         ),
         ("[]", ("--records", "a.b"), "there is nothing at --records a.b"),
-        ('[{"time": 1, "v": 2}]', (), "table:1:value: there is nothing at this path in any record"),
+        (
+            '[{"time": 1, "v": 2}]',
+            (),
+            "table:1:value: there is no such column for value",
+        ),
         ('[{"value": 1}]', ("--columns", "time=at"), "table:1:at: there is nothing at this path"),
-        (b"time,value\n\xff", (), "is not UTF-8 text"),
+        (b"time,value\n\xff", (), "is not UTF-8 text: invalid start byte; name its encoding"),
     ],
 )
 def test_a_table_with_a_mistake_is_refused_whole_with_its_place(
@@ -241,8 +260,7 @@ def test_a_table_with_a_mistake_is_refused_whole_with_its_place(
     monkeypatch.chdir(tmp_path)
     Path("settings.yaml").write_text(SETTINGS)
     Path("table").write_bytes(table if isinstance(table, bytes) else table.encode())
-    named = ("--subject", "s", "--quantity", "x") if "no such" not in says else ()
-    named = () if "subject=COLUMN" in says else named
+    named = ("--subject", "s", "--quantity", "x") if "for subject" not in says else ()
     words = ["reference", "--config", "settings.yaml", "table", *named, *options]
     assert main(words) == BAD_INPUT
     assert says in capsys.readouterr().err
@@ -331,3 +349,200 @@ def test_rows_that_replace_each_other_are_told_before_anything_is_published(tmp_
         assert main(words) == 0
         warning = "warning: 28 of 30 rows repeat the subject, quantity, time and key"
         assert (warning in capsys.readouterr().err) is is_warned
+
+
+# -- tables of stations and laboratories ----------------------------------------------------------
+
+STATION = """\
+Agency;Site;Param;Method;Duration;Date (UTC);Time (UTC);Value;Unit;QC Code
+AG;Creek;NO2;599;1 Hr;3/1/2026;5:00;3;PPB;0
+AG;Creek;NO2;599;1 Hr;3/1/2026;6:00;5,5;PPB;0
+AG;Creek;NO2;599;1 Hr;3/1/2026;7:00;7;PPB;9
+AG;Creek;TEMP;61;1 Hr;3/1/2026;5:00;11,2;C;0
+"""
+NAMED = "subject=Site,quantity=Param,value={},time=Date (UTC)+Time (UTC)"
+IN_HOURS = ("--duration", "1h", "--stamp", "start")
+AMERICAN = ("--time-format", "%m/%d/%Y %H:%M")
+FIVE, SIX, SEVEN = (f"2026-03-01T0{hour}:00:00Z" for hour in (5, 6, 7))
+
+
+@pytest.mark.parametrize("value", ["Value", "8", '"Value"'])
+def test_a_regulators_table_is_published_as_means_by_its_quality_code(told, value):
+    options = ("--columns", NAMED.format(value), "--where", "QC Code=0", *IN_HOURS, *AMERICAN)
+    found = told(STATION, *options)
+
+    assert [(topic.split("/")[2], each["value"], each["unit"]) for topic, each in found] == [
+        ("NO2", 3.0, "PPB"),
+        ("NO2", 5.5, "PPB"),
+        ("TEMP", 11.2, "C"),
+    ]
+    spans = [(each["time"], each["start"], each["end"]) for _, each in found]
+    assert spans == [(FIVE, FIVE, SIX), (SIX, SIX, SEVEN), (FIVE, FIVE, SIX)]
+    ends = told(STATION, *options[:-3], "end", *AMERICAN)
+    assert [each["end"] for _, each in ends] == [FIVE, SIX, FIVE]
+
+
+def test_encodings_quotes_numbers_of_columns_and_lines_above_the_header(told):
+    head = 'Station München\n\n"Zeit";"PM2,5 [µg/m³]";"PM2,5 [µg/m³]"\n'
+    text = f'{head}01.03.2026 05:00;"1.021,5";7\n'
+    usual = ("--subject", "s", "--quantity", "pm25", "--decimal-comma", "--time-zone", "UTC")
+    usual += ("--time-format", "%d.%m.%Y %H:%M", "--skip-lines", "2")
+    first = ("--columns", "time=Zeit,value=2")
+    for raw, options in (
+        (text.encode("cp1252"), (*first, "--encoding", "cp1252")),
+        (text.encode("utf-16"), first),
+        (gzip.compress(text.encode("utf-16-be")), (*first, "--encoding", "utf-16-be")),
+        (text.encode("utf-8-sig"), ("--columns", "time=1,value=2")),
+        (
+            text.replace(';"PM2,5 [µg/m³]"\n', ";x\n").encode(),
+            ("--columns", 'time=Zeit,value="PM2,5 [µg/m³]"'),
+        ),
+    ):
+        assert told(raw, *usual, *options) == [
+            ("monitor/s/pm25/reference", {"time": FIVE, "value": 1021.5, "unit": "µg/m³"})
+        ]
+
+
+def test_the_layout_of_times_is_found_where_one_alone_reads_them_all(told, tmp_path, capsys):
+    rows = "time;subject;quantity;value\n{};s;x;1\n{};s;x;2\n"
+    found = ("--time-format", "auto", "--time-zone", "UTC")
+    for times, wanted in (
+        (("03/01/2026 05:00", "03/13/2026 05:00"), ("2026-03-01T05", "2026-03-13T05")),
+        (("1.3.26 5:00 AM", "13.3.26 5:00 PM"), ("2026-03-01T05", "2026-03-13T17")),
+        (("2026-03-01 05:00", "2026-03-02T05:00Z"), ("2026-03-01T05", "2026-03-02T05")),
+        (("46082.5", "46083.5"), ("2026-03-01T12", "2026-03-02T12")),
+    ):
+        assert [each["time"][:13] for _, each in told(rows.format(*times), *found)] == [*wanted]
+    table, settings = tmp_path / "table", tmp_path / "settings.yaml"
+    for times, says in (
+        (
+            ("03/01/2026", "03/02/2026"),
+            ("1 March 2026 or 3 January", "'%m/%d/%Y' or '%d/%m/%Y'"),
+        ),
+        (("03/13/2026", "13/03/2026"), ("table:3:time: no known layout reads '13/03/2026' and",)),
+    ):
+        table.write_text(rows.format(*times))
+        words = ["reference", "--config", str(settings), str(table), "--dry-run", *found]
+        assert main(words) == BAD_INPUT
+        said = capsys.readouterr().err
+        assert all(each in said for each in says), said
+
+
+def test_a_column_for_each_quantity_a_loggers_file_and_a_row_of_units(told):
+    logger = (
+        '"TOA5","CR1000"\n"TIMESTAMP","RECORD","NO2","O3"\n"TS","RN","ppb","ppb"\n"","","Avg","Avg"\n'
+        '"2026-03-01 05:00:00",0,3.5,"NAN"\n"2026-03-01 06:00:00",1,4.5,30\n'
+    )
+    wide = ("--subject", "creek", "--wide", "NO2,O3", "--time-zone", "UTC", "--unit", "ppb")
+    assert [(topic, each["time"], each["value"]) for topic, each in told(logger, *wide)] == [
+        ("monitor/creek/NO2/reference", FIVE, 3.5),
+        ("monitor/creek/NO2/reference", SIX, 4.5),
+        ("monitor/creek/O3/reference", SIX, 30.0),
+    ]
+    units = f"time;NO2\n[-];ppb\n{FIVE};3\n"
+    named = ("--subject", "s", "--quantity", "no2", "--columns", "value=NO2")
+    assert told(units, *named)[0][1] == {"time": FIVE, "value": 3.0, "unit": "ppb"}
+
+
+def test_words_for_the_status_and_means_that_have_not_ended(told, tmp_path, capsys):
+    rows = "time,subject,quantity,value,QC,rev\n" + "".join(
+        f"{time},s,x,{value},{word},{rev}\n"
+        for time, value, word, rev in (
+            *((FIVE, 1, "P", ""), (FIVE, 2, "r", ""), (SIX, "", "V", 1), (SEVEN, "<3", "P", "")),
+        )
+    )
+    words = ("--columns", "status=QC", "--status-words", "P=prelim,R=final,V=void")
+    assert [each for _, each in told(rows, *words)] == [
+        {"time": FIVE, "value": 1.0},
+        {"time": FIVE, "value": 2.0, "status": "final"},
+        {"time": SIX, "rev": 1, "status": "void"},
+    ]
+    table, settings = tmp_path / "table", str(tmp_path / "settings.yaml")
+    publish = ["reference", "--config", settings, str(table), "--dry-run"]
+    assert main([*publish, "--columns", "status=QC"]) == BAD_INPUT
+    assert "table:2:QC: 'P' is none of prelim, final, void" in capsys.readouterr().err
+    table.write_text(rows.replace("QC", "status"))
+    assert main(publish) == 0
+    out, err = capsys.readouterr()
+    assert "its column status is not used: 'p' is none of" in err
+    assert "1 row with a limit in place of a value left out" in err
+    assert "status" not in out
+    now = datetime.now(UTC).replace(microsecond=0)
+    table.write_text(
+        "time,subject,quantity,value\n"
+        f"{now - timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ},s,x,1\n{now:%Y-%m-%dT%H:%M:%SZ},s,x,2\n"
+    )
+    assert main([*publish, *IN_HOURS]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 1
+    assert "1 row whose mean has not ended left out" in err
+    assert "the settings pair by the mode nearest, so the values meet single readings" in err
+
+
+def test_a_mean_by_hand_meets_the_mean_of_the_readings_of_its_hour(tmp_path, mosquitto, capsys):
+    pairing = "pairing: {mode: mean_over_reference_interval, reading_seconds: 600}\n"
+    daemon = Daemon(tmp_path, mosquitto.port, pairing)
+    daemon.start()
+    where = f"http: {{port: {daemon.url.rpartition(':')[2].strip('/')}}}"
+    settings = daemon.settings.with_name("told.yaml")
+    settings.write_text(daemon.settings.read_text().replace("http: {port: 0}", where))
+    table = tmp_path / "hours.csv"
+    values = [3.0, 4.0, 8.0, 1.0, 2.0, 6.0]
+    try:
+        with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+            for at, value in enumerate(values):
+                reading = {"time": f"2026-03-01T05:{at}5:00Z", "value": value, "u": 0.5}
+                out.publish("monitor/s/x/reading", json.dumps(reading).encode())
+        until("the readings are in", lambda: daemon.value("monitor_messages_committed_total") == 6)
+        table.write_text(
+            "time,subject,quantity,value\n2026-03-01T05:00Z,s,x,3\n2026-03-01T05:00Z,z,x,3\n"
+        )
+        words = ["reference", "--config", str(settings), *IN_HOURS]
+        assert main([*words, str(table)]) == 0
+        err = capsys.readouterr().err
+        assert "knows no sensor 'z'" in err
+        assert "warning: the settings pair" not in err
+        table.write_text("time,subject,quantity,value\n2026-03-01T05:00Z,s,PM,3\n")
+        assert main([*words, str(table)]) == 0
+        assert "knows no 'PM' of 's' (it has x)" in capsys.readouterr().err
+        pairs = 'monitor_window_pairs{sensor="s",quantity="x"}'
+        until("it is in", lambda: daemon.value(pairs) == 1)
+        (pair,) = daemon.json("/api/v1/series/s/x/pairs")["pairs"]
+        assert pair["value"] == pytest.approx(sum(values) / 6)
+    finally:
+        daemon.kill()
+
+
+def test_a_table_on_standard_input_is_named_so(tmp_path, capsys, monkeypatch):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)
+    words = ["reference", "--config", str(settings), "-", "--dry-run"]
+    for text, code, says in (
+        ("time,subject,quantity,value\nx,s,q,1\n", BAD_INPUT, "monitor: -:2:time: 'x' is not"),
+        (
+            "TOA5,x\ntime,subject,quantity,value\n-,,,\n-,,,\n2026-03-01T05:00Z,s,q,1\n",
+            0,
+            "-: is a table of",
+        ),
+    ):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        assert main(words) == code
+        assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--duration", "1h"], "--duration and --stamp belong together"),
+        (["--duration", "an hour", "--stamp", "end"], "write a length such as 15min, 1h or 1d"),
+        (["--status-words", "P=good"], "STATUS is one of prelim, final, void"),
+        (["--status", "good"], "--status good: write prelim, final, void"),
+        (["--encoding", "latin-77"], "is no encoding such as cp1252"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(tmp_path, capsys, options, says):
+    settings, table = tmp_path / "settings.yaml", tmp_path / "table"
+    settings.write_text(SETTINGS)
+    table.write_text("time,subject,quantity,value\n")
+    assert main(["reference", "--config", str(settings), str(table), *options]) == USAGE
+    assert says in capsys.readouterr().err

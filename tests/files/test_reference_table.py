@@ -11,18 +11,18 @@ NOW = 1_772_366_400.0  # 2026-03-01T12:00:00Z
 HEAD = "time,subject,quantity,value,u\n"
 
 
-def test_rows_are_references_and_those_without_a_value_are_counted():
+def test_rows_are_references_and_those_without_a_value_are_counted(written):
     raw = HEAD + "2026-03-01T10:00:00Z,tank,density,841.2,0.6\n2026-03-01T11:00Z,tank,density,,\n"
-    table = read_references("lab.csv", raw.encode(), TableLayout(), NOW)
+    table = read_references(written(raw, "lab.csv"), TableLayout(), NOW)
 
-    (row,) = table.found
+    (row,) = table.references
     one = row.reference
     assert (one.subject, one.quantity, one.value, one.u) == ("tank", "density", 841.2, 0.6)
     assert one.time == NOW - 7200.0
-    assert table.skipped == 1
+    assert table.left_out == {"without a value": 1}
 
 
 @pytest.mark.parametrize("row", ["2026-03-02T10:00:00Z,tank,density,1,1", "then,tank,density,1,1"])
-def test_a_time_that_cannot_be_refuses_the_table_with_its_line(row):
+def test_a_time_that_cannot_be_refuses_the_table_with_its_line(row, written):
     with pytest.raises(FileError, match=r"lab\.csv:2:time"):
-        read_references("lab.csv", f"{HEAD}{row}\n".encode(), TableLayout(), NOW)
+        read_references(written(f"{HEAD}{row}\n", "lab.csv"), TableLayout(), NOW)
