@@ -17,7 +17,7 @@ from monitor.commands.publishing import (
     native_topics,
     publish,
     refuse_rejected,
-    unknown_series,
+    unknown_names,
 )
 from monitor.config import load
 from monitor.core.formatting import instant
@@ -61,5 +61,5 @@ def run(options: argparse.Namespace) -> int:
     when = instant(event.time, "seconds")
     where = f"published on {message.topic}"
     print(f"{event.sensor} {event.event} at {when}: a new epoch begins; {where}")
-    sys.stderr.write(unknown_series(settings, [(event.sensor, "")]))
+    sys.stderr.write(unknown_names(settings, [(event.sensor, "")]))
     return 0

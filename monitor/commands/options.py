@@ -19,9 +19,11 @@ _COVARIATES: Final = (
 )
 
 
-def config_option(parser: argparse.ArgumentParser, text: str = "settings file (YAML)") -> None:
-    """Add ``--config FILE``, which must be given."""
-    parser.add_argument("--config", required=True, metavar="FILE", help=text)
+def config_option(
+    parser: argparse.ArgumentParser, text: str = "settings file (YAML)", *, required: bool = True
+) -> None:
+    """Add ``--config FILE``, which must be given unless another option may hold it."""
+    parser.add_argument("--config", required=required, metavar="FILE", help=text)
 
 
 def recorded_argument(parser: argparse.ArgumentParser) -> None:

@@ -70,7 +70,7 @@ def native_topics(settings: Settings) -> KindTopics:
     )
 
 
-def unknown_series(settings: Settings, named: Iterable[tuple[str, str]]) -> str:
+def unknown_names(settings: Settings, named: Iterable[tuple[str, str]]) -> str:
     """Return warnings of sensors, or of their quantities, that a daemon which answers knows not.
 
     ``named`` has sensors and quantities; an empty quantity is any.

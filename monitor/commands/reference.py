@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +25,10 @@ from monitor.commands.publishing import (
     publish,
     refuse_rejected,
     refuse_unit,
-    unknown_series,
+    unknown_names,
 )
+from monitor.commands.reference_recipe import recipe_arguments, save_recipe, take_recipe
+from monitor.commands.watching import watch
 from monitor.config import Settings, load
 from monitor.config.core_plan import rules_of, supplements_of
 from monitor.core.formatting import count_of, instant
@@ -52,6 +54,7 @@ from monitor.files.reference_table import (
     TableLayout,
     read_references,
 )
+from monitor.files.sent_rows import SentRows
 from monitor.simulate.playback import RawMessage, native_message
 
 _BY_HAND = 3  # words: SUBJECT QUANTITY VALUE
@@ -74,10 +77,10 @@ references are recognised. Recipes: docs/references.md.
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.epilog = _EPILOG
-    config_option(parser)
+    config_option(parser, required=False)
     parser.add_argument(
         "what",
-        nargs="+",
+        nargs="*",
         metavar="SUBJECT QUANTITY VALUE | TABLE",
         help="what was measured (the sensor, unless the settings say otherwise), such as cart-03 "
         "mass 503,5; or a table of references",
@@ -125,15 +128,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument(
         "--rev", metavar="N", help="revision of all rows; the highest of a reference counts"
     )
+    recipe_arguments(parser)
     connection_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Publish references on the settings' native topic, and wait until the broker has them."""
+    if options.recipe:
+        take_recipe(options)
+    if not options.config:
+        raise UsageError("give the settings file as --config FILE, or a --recipe that names it")
     settings = connected(load(options.config), options)
+    if options.save_recipe:
+        _layout(options)  # a recipe that cannot be meant is not written
+        save_recipe(options)
+        options.recipe = options.save_recipe
     options.what = [each.strip() for each in options.what]
+    if options.watch:
+        return _watch(settings, options)
     if len(options.what) == 1:
         return _publish_table(settings, options)
+    if not options.what and options.save_recipe:
+        return 0
     if len(options.what) != _BY_HAND:
         raise UsageError(
             f"{' '.join(options.what)}: write SUBJECT QUANTITY VALUE, such as cart-03 mass 503.5, "
@@ -157,15 +173,12 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
     except Rejected as error:
         raise UsageError(f"{REASONS[error.reason]} ({error.detail})") from error
     is_exact = options.u is not None and reference.u == 0.0
-    ((_, topic, payload),) = _publish(
-        settings,
-        options.config,
-        [ReferenceRow(reference, options.unit, is_exact)],
-        dry_run=options.dry_run,
-    )
+    messages = _messages(settings, options, [ReferenceRow(reference, options.unit, is_exact)])
+    ((_, topic, payload),) = messages
     if options.dry_run:
         print(topic, payload.decode())
         return 0
+    publish(settings, options.config, messages)
     sys.stderr.write(_unknown(settings, [ReferenceRow(reference, options.unit)]))
     size = f"{reference.value:.12g} {options.unit}".strip()
     unstated = " (taken as exact; give --u to state its uncertainty)"
@@ -194,29 +207,93 @@ def _has_default_u(settings: Settings) -> bool:
 
 def _publish_table(settings: Settings, options: argparse.Namespace) -> int:
     (name,) = options.what
-    how = _layout(options)
-    with _as_file(name) as path:
-        table = read_references(path, how, time.time())
-        notes = [note.replace(str(path), name) for note in table.notes]
-    for note in (*notes, *_warnings(settings, table)):
-        sys.stderr.write(f"{note}\n")
-    references = table.references
-    messages = _publish(settings, options.config, references, dry_run=options.dry_run)
+    with ExitStack() as stack:
+        log = stack.enter_context(SentRows(_log_of(options))) if options.recipe else None
+        path = stack.enter_context(_as_file(name))
+        _send(settings, options, path, log, name)
+    return 0
+
+
+def _watch(settings: Settings, options: argparse.Namespace) -> int:
+    """Publish the rows of a folder's tables that were not sent before, until a signal ends it."""
+    if not options.recipe or options.what or options.dry_run:
+        raise UsageError(
+            "--watch FOLDER needs --recipe FILE, beside which it keeps what was sent, and takes no "
+            "table; --save-recipe writes the recipe"
+        )
+    _layout(options)
+    own = {Path(options.recipe).resolve(), _log_of(options).resolve()}
+    with SentRows(_log_of(options)) as log:
+        watch(Path(options.watch), lambda path: _send(settings, options, path, log), own)
+    return 0
+
+
+def _log_of(options: argparse.Namespace) -> Path:
+    """Return the path of the log of what was sent, beside the recipe."""
+    return Path(f"{options.recipe}.sent")
+
+
+def _send(
+    settings: Settings,
+    options: argparse.Namespace,
+    path: Path,
+    log: SentRows | None,
+    name: str = "",
+) -> bool:
+    """Publish the references of a table; by a log only those that were not sent before.
+
+    A table that is asked for has a ``name`` and is sent as a whole. Return whether it is done.
+    """
+    content = _content(path)
+    if log is not None and log.has_file(path.name, content) and not name:
+        return True
+    table = read_references(path, _layout(options), time.time())
+    due = [] if log is None else log.due(table.references, again=bool(name))
+    rows = table.references if log is None else [each.row for each in due]
+    is_news = bool(rows or name or table.is_complete)
+    for note in (*table.notes, *_warnings(settings, table)) if is_news else ():
+        sys.stderr.write(f"{note.replace(str(path), name or str(path))}\n")
+    messages = _messages(settings, options, rows)
     if options.dry_run:
         for each in messages:
             print(each.topic, each.payload.decode())
-    exact = sum(
-        row.reference.u == 0.0 and not (row.is_exact or row.reference.void) for row in references
-    )
+    elif log is None:
+        publish(settings, options.config, messages)
+    else:
+        log.begin(due)
+        if messages:
+            publish(settings, options.config, messages)
+        log.end(path.name if table.is_complete else "", content)
+    if is_news:
+        place = "" if name else f"{path}: "
+        sentence = _summary(settings, options, table, rows)
+        sys.stderr.write(f"{place}{sentence}\n{_unknown(settings, rows)}")
+    return table.is_complete
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _summary(
+    settings: Settings,
+    options: argparse.Namespace,
+    table: ReferenceRows,
+    rows: Sequence[ReferenceRow],
+) -> str:
     also = [f"{count_of(count, 'row')} {why} left out" for why, count in table.left_out.items()]
+    exact = sum(not (row.reference.u or row.is_exact or row.reference.void) for row in rows)
     known = "taken as exact (add a column u, or give --u, to state the uncertainty)"
     if _has_default_u(settings):
         known = "with the u of the certificate"
     also += [f"{exact} {known}"] if exact else []
+    if options.watch:
+        also += [f"{len(table.references) - len(rows)} not sent again"]
     done = "to be published" if options.dry_run else "published, all acknowledged by the broker"
-    print("; ".join([f"{count_of(len(references), 'reference')} {done}", *also]), file=sys.stderr)
-    sys.stderr.write(_unknown(settings, references))
-    return 0
+    return "; ".join([f"{count_of(len(rows), 'reference')} {done}", *also])
 
 
 def _warnings(settings: Settings, table: ReferenceRows) -> Iterator[str]:
@@ -244,7 +321,7 @@ def _unknown(settings: Settings, rows: Sequence[ReferenceRow]) -> str:
         return ""
     stations = {area.subject for area in settings.areas}
     named = dict.fromkeys((row.reference.subject, row.reference.quantity) for row in rows)
-    return unknown_series(settings, [each for each in named if each[0] not in stations])
+    return unknown_names(settings, [each for each in named if each[0] not in stations])
 
 
 def _repeated(rows: Sequence[ReferenceRow]) -> int:
@@ -254,26 +331,18 @@ def _repeated(rows: Sequence[ReferenceRow]) -> int:
     return len(stated) - len({each[:-1] for each in stated})
 
 
-def _publish(
-    settings: Settings,
-    config: str,
-    reference_rows: Sequence[ReferenceRow],
-    *,
-    dry_run: bool = False,
+def _messages(
+    settings: Settings, options: argparse.Namespace, rows: Sequence[ReferenceRow]
 ) -> list[RawMessage]:
-    """Publish references with their units, in their order; return the messages."""
+    """Return references as messages, in their order; raises UsageError for what is rejected."""
     topics = native_topics(settings)
     messages = [
         RawMessage(each.time, *native_message(each, topics, unit, is_exact=is_exact))
-        for each, unit, is_exact in reference_rows
+        for each, unit, is_exact in rows
     ]
-    refuse_rejected(settings, config, messages)
-    for quantity, stated in dict.fromkeys(
-        (each.quantity, unit) for each, unit, _ in reference_rows
-    ):
-        refuse_unit(settings, config, quantity, stated)
-    if not dry_run:
-        publish(settings, config, messages)
+    refuse_rejected(settings, options.config, messages)
+    for quantity, stated in dict.fromkeys((each.quantity, unit) for each, unit, _ in rows):
+        refuse_unit(settings, options.config, quantity, stated)
     return messages
 
 

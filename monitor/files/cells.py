@@ -140,7 +140,7 @@ def table_chunks(
         return
     how = layout.opening
     if how == AS_IT_IS and (table := arrow_csv(path)) is not None:
-        names = numbered(header(path, iter([(1, table.names)]), mistakes), mistakes, layout)
+        names = named_by_number(header(path, iter([(1, table.names)]), mistakes), mistakes, layout)
         yield names, lambda _used: _renamed(names, table)
         return
     with opened(path, how) as text, without_collecting():  # rows have millions of texts
@@ -148,13 +148,15 @@ def table_chunks(
             blocks = _in_blocks(_of_objects(path, _json_lines(text, mistakes, how.skipped), layout))
         else:
             blocks = row_blocks(text, decimal_comma=layout.decimal_comma, skipped=how.skipped)
-        names = numbered(header(path, flattened(islice(blocks, 1)), mistakes), mistakes, layout)
+        names = named_by_number(
+            header(path, flattened(islice(blocks, 1)), mistakes), mistakes, layout
+        )
         if not names:
             mistakes.refuse()
         yield names, lambda _used: _chunks(names, blocks, mistakes)
 
 
-def numbered(names: list[str], mistakes: Mistakes, layout: FileLayout) -> list[str]:
+def named_by_number(names: list[str], mistakes: Mistakes, layout: FileLayout) -> list[str]:
     """Return the names of columns, where one that is asked for by its number is called that."""
     names = [*names]
     for number in layout.numbers:
@@ -241,7 +243,7 @@ def _parquet(path: Path, mistakes: Mistakes, layout: FileLayout) -> tuple[list[s
     try:
         file = parquet.ParquetFile(path)
         written = file.schema_arrow.names
-        names = numbered(header(path, iter([(1, written)]), mistakes), mistakes, layout)
+        names = named_by_number(header(path, iter([(1, written)]), mistakes), mistakes, layout)
     except (library.ArrowException, OSError) as error:
         raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from monitor.core.model import NAN, Reference
-from monitor.core.pairing.identities import Identity, reference_identity
 from monitor.decode.checks import (
     Rejected,
     check_key,
@@ -103,9 +102,10 @@ class ReferenceRows(NamedTuple):
     left_out: Mapping[str, int]
     notes: list[str]
 
-    def last(self) -> dict[Identity, ReferenceRow]:
-        """Return the rows without those that a later row of the same reference replaces."""
-        return {reference_identity(row.reference): row for row in self.references}
+    @property
+    def is_complete(self) -> bool:
+        """Whether the same table can say no more later."""
+        return not self.left_out.get(_NOT_ENDED)
 
 
 def read_references(path: Path, how: TableLayout, now: float) -> ReferenceRows:
