@@ -50,7 +50,6 @@ from monitor.files.pair_fields import plain_name, shape_hint
 
 _BATCH_ROWS: Final = 65_536
 _HEAD_LINES: Final = 50
-_CONSTANT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 _TEXTS: Final = ("sensor", "quantity", "unit", "reference_id", "reference_event", "members")
 MISSING: Final = f"Parquet needs pyarrow: {install_hint('parquet')}"
 
@@ -204,8 +203,7 @@ def _json_lines(
         if not line.strip():
             continue
         try:
-            has_constants = "NaN" in line or "Infinity" in line
-            value = json_value(_CONSTANT.sub(_as_null, line) if has_constants else line)
+            value = json_value(line)
         except Rejected as error:
             mistakes.add(at, "", f"is {error.detail}; write one object per line")
             continue
@@ -213,11 +211,6 @@ def _json_lines(
             yield at, value
         else:
             mistakes.add(at, "", "is not an object; write one per line")
-
-
-def _as_null(match: re.Match[str]) -> str:
-    """Return a text of JSON as it stands, and null for a number that is none."""
-    return match[0] if match[0].startswith('"') else "null"
 
 
 def _of_objects(

@@ -40,6 +40,7 @@ _UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _SEPARATORS: Final = ";\t,"
 _QUOTED: Final = re.compile(r'"[^"]*"')
 _TOA5: Final = re.compile(r'"?TOA5"?[,;]')
+_CONSTANT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
 _THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
@@ -330,11 +331,21 @@ def column_name(text: str) -> str:
 
 
 def json_value(text: str) -> Any:  # noqa: ANN401 - JSON may hold anything
-    """Return the value of JSON; raises Rejected, which says where the fault is and what to do."""
+    """Return the value of JSON, None for a number that is none, such as NaN.
+
+    Raises Rejected, which says where the fault is and what to do.
+    """
+    if "NaN" in text or "Infinity" in text:
+        text = _CONSTANT.sub(_as_null, text)
     try:
         return msgspec.json.decode(text)
     except (ValueError, RecursionError):
         return mapped_json.parse(text.encode())
+
+
+def _as_null(match: re.Match[str]) -> str:
+    """Return a text of JSON as it stands, and null for a number that is none."""
+    return match[0] if match[0].startswith('"') else "null"
 
 
 def header(path: Path, table: Iterator[Row], mistakes: Mistakes | None = None) -> list[str]:

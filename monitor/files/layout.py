@@ -34,6 +34,7 @@ _WHERE: Final = re.compile(
 )
 AUTO: Final = "auto"  # the time format that is found in the file
 _DAY_0: Final = datetime(1899, 12, 30)  # noqa: DTZ001 - of no zone
+_DAY_END: Final = re.compile(r"(?<=[T\s])24(?=[:.]?00\b(?![:.]?0*[1-9]))")
 _DAY_2000: Final = 36_526.0
 _DAY_2100: Final = 73_051.0
 _EARLY: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
@@ -144,6 +145,8 @@ class FileLayout(NamedTuple):
             if days and is_number(text):
                 return _of_day(text, read_day)
             try:
+                if begun := day_begun(text):
+                    return read(parsed(begun, self.time_format) + timedelta(days=1), "time")
                 if self.time_start is not None and is_number(text):
                     return self.time_start + float(text)
                 is_usual = self.usual_times and not is_number(text)
@@ -219,6 +222,12 @@ def _of_day(text: str, read: Reader) -> float:
             f"{text[:40]!r} is a day of a spreadsheet ({day:%Y-%m-%d %H:%M}) and has no zone; give "
             "it as --time-zone; if it is seconds since 1970, give --time-start 1970-01-01T00:00Z"
         ) from error
+
+
+def day_begun(text: str) -> str:
+    """Return a time at the end of a day (24:00) as the begin of the same day, else nothing."""
+    match = _DAY_END.search(text)
+    return f"{text[: match.start()]}00{text[match.start() + 2 :]}" if match else ""
 
 
 def are_days(first: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 from monitor.decode.time import is_number, parsed
 from monitor.files.cells import as_texts, table_chunks
 from monitor.files.input_file import FileError, Mistakes
-from monitor.files.layout import AUTO, FileLayout
+from monitor.files.layout import AUTO, FileLayout, day_begun
 from monitor.files.shapes import ShapedTable, shaped
 
 _DATES: Final = (
@@ -60,7 +60,7 @@ def found_format(texts: Iterable[tuple[int, str]], mistakes: Mistakes, column: s
     lines: dict[str, int] = {}
     for line, text in texts:
         if text.strip():
-            lines.setdefault(text.strip(), line)
+            lines.setdefault(day_begun(text.strip()) or text.strip(), line)
     usual = [text for text in lines if not is_number(text) and not _reads(text, "")]
     if not usual:
         return ""

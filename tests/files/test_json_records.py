@@ -41,3 +41,10 @@ def test_lists_are_read_by_their_places_from_either_end(written, text):
 )
 def test_json_is_told_by_its_first_character(written, text, wanted):
     assert is_json(written(text), Opening()) is wanted
+
+
+@pytest.mark.parametrize("text", ['[{"v": NaN}, {"v": 1}]', '{"v": -Infinity}\n{"v": 1}\n'])
+def test_a_number_that_is_none_is_an_empty_cell(written, text):
+    cells, _ = columns_of(written(text))
+
+    assert cells == {"v": ["", "1"]}

@@ -64,3 +64,28 @@ def test_an_encoding_and_columns_by_their_number_are_read_in_every_table(tmp_pat
     assert (recorded.pairs["value"][0], recorded.pairs["reference"][0]) == (2.0, 4.0)
     with pytest.raises(FileError, match="name its encoding, such as --encoding cp1252"):
         read(table, SeriesRules(), named._replace(encoding=""))
+
+
+@pytest.mark.parametrize(
+    ("form", "zone", "texts", "wanted"),
+    [
+        ("auto", "Europe/Berlin", ["28.03.2026 24:00", "29.03.2026 24:00"], ["28T23", "29T22"]),
+        ("%d/%m/%y %H.%M.%S", "UTC", ["28/02/26 24.00.00"], ["01T00"]),
+        ("", "UTC", ["2026-03-29 24:00"], ["30T00"]),
+        ("", "", ["2026-03-29T24:00:00+02:00"], ["29T22"]),
+    ],
+)
+def test_the_end_of_a_day_is_the_begin_of_the_next_by_its_clock(written, form, zone, texts, wanted):
+    path = written("time,value,u,reference\n" + "".join(f"{text},1,1,1\n" for text in texts))
+
+    recorded = read(path, SeriesRules(), FileLayout(time_zone=zone, time_format=form))
+
+    times = [datetime.fromtimestamp(time, UTC) for time in recorded.pairs["time"]]
+    assert [f"{time:%dT%H}" for time in times] == wanted
+
+
+@pytest.mark.parametrize("text", ["2026-03-29T24:01Z", "2026-03-29T24:00:01Z", "2026-24-00T00:00Z"])
+def test_no_other_minute_has_the_hour_24(written, text):
+    path = written(f"time,value,u,reference\n{text},1,1,1\n")
+    with pytest.raises(FileError, match="is not a time"):
+        read(path, SeriesRules())
