@@ -21,7 +21,7 @@ from monitor.core.formatting import aligned, finite
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.characteristics import costs_with
 from monitor.errors import UsageError
-from monitor.files.input_file import column_name
+from monitor.files.input_file import FileError, column_name
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, bins_of, blocks, read_with_notes
@@ -146,8 +146,8 @@ def _cost_lines(recorded: Recorded, priced: list[dict[str, float | None]]) -> li
 def _bins(scored: Scored, by: str) -> list[dict[str, Any]]:
     if not by:
         return []
-    if by in scored.recorded.categories:
-        raise UsageError(f"--bins-by {by}: holds texts; name a column of numbers")
+    if texts := scored.recorded.categories.get(by):
+        raise FileError(f"--bins-by {by}: {texts[0]!r} is not a number; name a column of numbers")
     covariate, windows = scored.recorded.covariates[by], scored.windows
     ends = windows.starts + windows.counts
     return [

@@ -148,8 +148,8 @@ def test_a_verdict_names_the_category_in_files_and_frames_alike(tmp_path, capsys
 
 def test_texts_are_no_bins_and_too_many_of_them_no_categories(tmp_path, capsys):
     path = by_operator(tmp_path)
-    assert main(["score", str(path), "--bins-by", "operator"]) == USAGE
-    assert "--bins-by operator: holds texts" in capsys.readouterr().err
+    assert main(["score", str(path), "--bins-by", "operator"]) == 65
+    assert "--bins-by operator: 'A' is not a number" in capsys.readouterr().err
     rows = [f"a,{at}.5,1,{at},name {at}" for at in range(60)]
     path.write_text("\n".join(["sensor,value,u,reference,operator", *rows]) + "\n")
     assert main(["score", str(path), "--covariates", "operator"]) == 65
