@@ -1,6 +1,6 @@
-"""Five new users, from a fresh clone in a fresh virtual environment to what the pages promise.
+"""Six new users, from a fresh clone in a fresh virtual environment to what the pages promise.
 
-    python benchmarks/five_users.py [--users weighing,air,process,home,data] [--keep]
+    python benchmarks/five_users.py [--users weighing,air,process,home,data,abroad] [--keep]
 
 Rules of this file: the commands are those of README.md and of the pages of docs/, read from them,
 so that the pages are what is tried; the programs (mosquitto, prometheus) are the real ones. What a
@@ -12,6 +12,8 @@ broker of their own. Ends with 1 at the first promise that is not kept, and name
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import os
 import re
 import subprocess
@@ -23,7 +25,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
+from random import Random
+from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -32,6 +38,8 @@ from harness.device_messages import references, zigbee2mqtt
 from harness.pages import PROJECT, Block, blocks
 from harness.programs import free_port, need
 from harness.prometheus import Prometheus
+
+from monitor.mqtt.publish import BrokerPublisher
 
 PATIENCE_SECONDS = 600.0
 
@@ -186,7 +194,7 @@ def _commands(script: str) -> list[str]:
     return [line for line in whole.splitlines() if line.strip()]
 
 
-# -- the five -------------------------------------------------------------------------------------
+# -- the six --------------------------------------------------------------------------------------
 
 
 def weighing(user: User) -> None:
@@ -287,8 +295,64 @@ def data(user: User) -> None:
     user.sees("the report", r"<title>[^<]*", (user.folder / "report.html").read_text("utf-8"))
 
 
+_ABROAD = """\
+mqtt: {host: broker.example, port: 1883}
+journal: {path: state/journal.sqlite}
+http: {port: 9108}
+sources:
+  - {topic: "air/{sensor}/{quantity}", kind: reading, unit: ug/m3}
+areas:
+  - {subject: SUED, sensors: ["n*"]}
+pairing: {mode: mean_over_reference_interval, reading_seconds: 900, correlation: 0}
+"""
+
+
+def abroad(user: User) -> None:
+    """A network of 300 nodes and a station abroad, with its CSV; the commands stand here."""
+    print(f"\n{user.name}: a station's table (references.md)")
+    (user.folder / "abroad.yaml").write_text(user.here(_ABROAD), encoding="utf-8")
+    user.run("monitor check-config abroad.yaml")
+    user.begin("monitor run --config abroad.yaml")
+    first = datetime(2026, 3, 1, tzinfo=ZoneInfo("Europe/Berlin"))
+    random = Random(17)
+    truth = [round(12.0 + 6.0 * math.sin(hour / 4.0), 1) for hour in range(48)]
+    began = time.monotonic()
+    with BrokerPublisher("127.0.0.1", user.broker.port) as out:
+        for hour, node, quarter in product(range(48), range(300), range(4)):
+            at = first + timedelta(hours=hour, minutes=15 * quarter + 7)
+            value = truth[hour] + random.gauss(9.0 if node == 17 else 0.0, 2.0)
+            reading = {"time": at.isoformat(), "value": value, "u": 2.0}
+            out.publish(f"air/n{node:03}/pm25", json.dumps(reading).encode())
+    print(f"  {time.monotonic() - began:6.1f} s  57 600 readings of 300 nodes")
+    rows = [
+        f"{first + timedelta(hours=at):%d.%m.%Y;%H:%M};{value:.1f};{'U' if at == 9 else 'V'}"
+        for at, value in enumerate(truth)
+    ]
+    table = "\r\n".join(["Meßstelle Süd", "Datum;Uhrzeit;PM2,5 [µg/m³];Güte", *rows, ""])
+    (user.folder / "süd.csv").write_bytes(
+        table.replace(".", ",").replace(",03,", ".03.").encode("cp1252")
+    )
+    said = user.run(
+        "monitor reference --config abroad.yaml süd.csv --save-recipe süd.yaml --subject SUED "
+        "--quantity pm25 --encoding cp1252 --skip-lines 1 --time-zone Europe/Berlin "
+        "--time-format '%d.%m.%Y %H:%M' --duration 1h --stamp start --where 'Güte=V' --u 0.3 "
+        "--columns 'time=Datum+Uhrzeit,value=\"PM2,5 [µg/m³]\"'"
+    )
+    user.sees("the rows of good quality", r"47 references published, all ack\w+", said)
+    user.sees_soon(
+        "the node that reads 9 too high",
+        r"reads (8\.[5-9]|9(\.[0-5])?)\d* ug/m3 high",
+        lambda: user.get("/api/v1/series/n017/pm25"),
+    )
+    user.sees_soon(
+        "no other fault",
+        r'"matching":300,.*"firing":1,',
+        lambda: user.get("/api/v1/series?rows=1"),
+    )
+
+
 USERS: dict[str, Callable[[User], None]] = {
-    each.__name__: each for each in (weighing, air, process, home, data)
+    each.__name__: each for each in (weighing, air, process, home, data, abroad)
 }
 
 
