@@ -8,6 +8,7 @@ the same verdict alone and among others.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -100,10 +101,11 @@ def judge_all(
     healthy = healthy or [None] * len(pairs)
     began, tolerance = began or [NAN] * len(pairs), tolerance or [NAN] * len(pairs)
     unit = unit or [""] * len(pairs)
-    verdicts = [
-        with_words(_too_few(p, since), p, "", fired=True)
+    few = [
+        Verdict(UNDECIDED, began=since, pairs=p.n, n_effective=float(p.n))
         for p, since in zip(pairs, began, strict=True)
     ]
+    verdicts = [with_words(*each, "", fired=True) for each in zip(few, pairs, strict=True)]
     coded = [coded_pairs(p) for p in pairs]
     others = [p if of is None else p.rows(of.others) for p, of in zip(pairs, coded, strict=True)]
     order = sorted((i for i, p in enumerate(others) if p.n >= FEWEST), key=lambda i: others[i].n)
@@ -117,7 +119,8 @@ def judge_all(
         typical = side.unit.tolist()
         rows = zip(some, named_so, shown[0], remedies, typical, strict=True)
         for i, verdict, evidence, remedy, usual in rows:
-            p, of, most = pairs[i], coded[i], _allowed(tolerance[i], usual)
+            p, of = pairs[i], coded[i]
+            most = tolerance[i] if math.isfinite(tolerance[i]) else usual
             whole = verdict._replace(remedy=remedy)
             if of is not None:
                 whole = with_code(whole, evidence, p, of, alarm[i])
@@ -128,10 +131,6 @@ def judge_all(
                 whole = whole._replace(changed=NAN)
             verdicts[i] = with_words(whole, p, unit[i], usual, fired=True)
     return verdicts
-
-
-def _too_few(p: Pairs, began: float) -> Verdict:
-    return Verdict(UNDECIDED, began=began, pairs=p.n, n_effective=float(p.n))
 
 
 def judged(
@@ -377,11 +376,6 @@ def _held(starts: list[int], kinds: list[int], verdict: Verdict) -> int:
     since = max([verdict.since, *over])
     inside = [each for each in starts if since <= each <= verdict.segment]
     return max((later - each for each, later in itertools.pairwise(inside)), default=0)
-
-
-def _allowed(tolerance: float, typical: float) -> float:
-    """Return the allowed error: the tolerance, else the usual standard uncertainty."""
-    return tolerance if np.isfinite(tolerance) else typical
 
 
 def due_of(verdict: Verdict, p: Pairs, most: float) -> float:

@@ -209,14 +209,17 @@ def _width(name: str, verdict: Verdict) -> float:
     if name == "linear":
         gain = verdict.size if verdict.fault == "sensitivity" else verdict.gain
         return 0.0 if verdict.fault == "sign" else _reach(gain, 1.0, _NEAR)
-    scale = scale_told(verdict)
+    scale = verdict.scale
+    if not scale.is_known:
+        return 0.0 if scale.upper > 0.0 else math.inf
     return _reach(Estimate(*np.log(scale)), 0.0, _NEAR_FACTOR) if scale.lower > 0.0 else math.inf
 
 
-def scale_told(verdict: Verdict) -> Estimate:
-    """Return the factor on u for advice: the upper end where the factor may as well be 0."""
-    scale = verdict.scale
-    return scale if scale.is_known else Estimate(scale.upper, scale.upper, scale.upper)
+def _scale_advised(scale: Estimate) -> float:
+    """Return the factor for advice: halfway to its upper end where that makes u smaller."""
+    if not scale.is_known:
+        return scale.upper
+    return math.sqrt(scale.value * scale.upper) if scale.value < 1.0 else scale.value
 
 
 def dependent(verdict: Verdict) -> float:
@@ -344,7 +347,7 @@ def _told(
     if name == "scale_u":
         return before._replace(
             kind="add_and_scale_u" if before.kind == "add" else "scale_u",
-            scale_u=scale_told(verdict).value,
+            scale_u=_scale_advised(verdict.scale),
             pairs=attempt.pairs,
             interval_before=attempt.before,
             interval_after=attempt.after,
@@ -366,7 +369,7 @@ def _chosen(
     levels = _levels(parts, ends, verdicts)
     if name == "add":
         return before._replace(intercept=-levels)
-    return before._replace(scale=np.maximum(_factors(parts, ends, levels), _least(verdicts)))
+    return before._replace(scale=_cautious(_factors(parts, ends, levels), verdicts))
 
 
 def _from_start(ends: Int) -> Int:
@@ -406,10 +409,12 @@ def _factors(parts: JudgedBlocks, ends: Int, levels: Float) -> Float:
     return np.sqrt(np.clip(squares, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
 
 
-def _least(verdicts: Sequence[Verdict]) -> Float:
-    """Return the least factor on u that advice may name for each series [series, 1]."""
-    upper = [0.0 if each.scale.is_known else each.scale.upper for each in verdicts]
-    return np.nan_to_num(np.array(upper))[:, None]
+def _cautious(factors: Float, verdicts: Sequence[Verdict]) -> Float:
+    """Return factors on u [series, blocks] as advice takes them, see :func:`_scale_advised`."""
+    rows = [(each.scale.value, _scale_advised(each.scale)) for each in verdicts]
+    scale, advised = np.array(rows).T[:, :, None]
+    part = np.where(scale < 1.0, quotients(np.log(advised), np.log(scale)), 1.0)
+    return np.where(np.isnan(scale), np.fmax(factors, advised), factors**part)
 
 
 def _linear(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Correction:

@@ -298,7 +298,8 @@ def _mending(verdict: Verdict, remedy: Remedy, p: Pairs, unit: str) -> str:
         for score, (judged, before, after) in scores.items()
         if judged
     )
-    saved = f"(mean {saved} on the {words.counted(remedy.pairs)} it was tried on)"
+    safe = words.safe_side(verdict.scale) if "scale_u" in remedy.kind else ""
+    saved = f"({safe}mean {saved} on the {words.counted(remedy.pairs)} it was tried on)"
     return _framed(verdict, " and ".join(_doing(verdict, remedy, p, unit)), saved, unit)
 
 
@@ -345,7 +346,7 @@ def _doing(verdict: Verdict, remedy: Remedy, p: Pairs, unit: str) -> list[str]:
         verb = "add" if remedy.add >= 0.0 else "subtract"
         parts.append(f"{verb} {words.with_unit(words.offset_size(verdict)[0], unit)}")
     if math.isfinite(remedy.scale_u):
-        parts.append(words.spread_times(words.factor(verdict.scale), p.spread))
+        parts.append(words.spread_times(words.factor(verdict.scale, remedy.scale_u), p.spread))
     return parts
 
 

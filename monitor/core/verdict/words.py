@@ -281,13 +281,17 @@ def offset_size(verdict: Verdict) -> tuple[str, str]:
     return estimated(verdict.level.unsigned, 0.0)
 
 
-def factor(scale: Estimate) -> str:
-    """Return the factor on u that is missing, in the digits of the sentence about it."""
+def factor(scale: Estimate, advised: float) -> str:
+    """Return the factor on u that is advised, in the digits of the sentence about it."""
     if scale.lower > 1.0:
         return estimated(scale, 1.0)[0]
     times = _times_too_large(scale)[0]
-    digits = len(times.replace(".", "").lstrip("0"))
-    return f"{1.0 / float(times):.{max(digits, 2)}g}"
+    return f"{advised:.{max(len(times.replace('.', '').lstrip('0')), 2)}g}"
+
+
+def safe_side(scale: Estimate) -> str:
+    """Return "on the safe side of 0.65; " of a factor that would make u smaller, else nothing."""
+    return f"on the safe side of {factor(scale, scale.value)}; " if scale.value < 1.0 else ""
 
 
 def _times_too_large(scale: Estimate) -> tuple[str, str]:

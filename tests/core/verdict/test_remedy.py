@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 import scoringrules
-from harness.verdict_sensors import sensor, since, whole, widened
+from harness.verdict_sensors import autoregressive, sensor, since, whole, widened
 
 from monitor.core.verdict import Pairs, judge
 
@@ -87,7 +87,11 @@ def scaled(seed, n, *, factor, u, shape="normal"):
     """
     random = np.random.default_rng([seed, n])
     reference = random.normal(100.0, 20.0, n)
-    errors = {"normal": random.standard_normal, "t4": lambda n: random.standard_t(4, n) / 2**0.5}
+    errors = {
+        "normal": random.standard_normal,
+        "t4": lambda n: random.standard_t(4, n) / 2**0.5,
+        "AR": lambda n: autoregressive(random.standard_normal(n), 0.5),
+    }
     noise = factor * errors[shape](n)
     if isinstance(u, float):
         value = reference * (1.0 + u * noise)
@@ -131,6 +135,25 @@ def test_with_heavy_tails_no_factor_makes_later_pairs_worse(factor):
 
     assert len(remedies) >= 5
     assert all(after < before for before, after in (interval_scores(later, r) for r in remedies))
+
+
+def test_a_factor_that_makes_u_smaller_is_on_the_safe_side_of_the_estimate():
+    ratios = []
+    for seed in range(60):
+        p = scaled(seed, 400, factor=0.67, u="constant", shape="AR")
+        verdict = judge(p.rows(slice(0, 300)), alarm=40)
+        if not verdict.remedy or verdict.remedy.kind != "scale_u":
+            continue
+        estimate = verdict.scale
+        assert estimate.value < verdict.remedy.scale_u < estimate.upper
+        told = re.match(r"multiply its u by (\S+) \(on the safe side of (\S+);", verdict.advice)
+        assert float(told[1]) == pytest.approx(verdict.remedy.scale_u, rel=0.05)
+        assert float(told[2]) == pytest.approx(estimate.value, rel=0.05)
+        before, after = interval_scores(p.rows(slice(300, None)), verdict.remedy)
+        ratios.append(after / before)
+
+    assert len(ratios) >= 50
+    assert max(ratios) < 1.05, ratios
 
 
 @pytest.mark.parametrize("u", ["constant", "varying", 0.05, 0.2])
