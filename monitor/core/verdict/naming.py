@@ -161,7 +161,7 @@ def with_mean_error(verdict: Verdict, p: Side, row: int) -> Verdict:
     if level is verdict.level:
         return verdict
     size = level if fault in ("offset", "drift") else verdict.size
-    verdict = verdict._replace(level=level, is_plain=True, size=size)
+    verdict = verdict._replace(level=level, size=size)
     return verdict if shows(verdict) else verdict._replace(state=UNDECIDED)
 
 

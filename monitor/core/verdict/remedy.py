@@ -378,10 +378,7 @@ def _from_start(ends: Int) -> Int:
 
 def _levels(parts: JudgedBlocks, ends: Int, verdicts: Sequence[Verdict]) -> Float:
     """Return the level of the errors before each end; for a drift, its level at that end."""
-    plain = np.array([each.is_plain for each in verdicts])[:, None]
-    h = np.where(plain, parts.h > 0.0, parts.h)
-    z = np.where(plain, (parts.value - parts.reference) / parts.unit[:, None], parts.z)
-    before = Sums(*cumulated(z, h, parts.clock, _from_start(ends))[:, :, 1:])
+    before = Sums(*cumulated(parts.z, parts.h, parts.clock, _from_start(ends))[:, :, 1:])
     level = level_of(before).level
     drifts = np.array([each.fault == "drift" for each in verdicts])
     if drifts.any():

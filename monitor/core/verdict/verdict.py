@@ -301,7 +301,6 @@ class Verdict(NamedTuple):
     ``size`` is the fault's own: the level now (offset, drift; the series' unit), the gain, the
     factor on u (understated, overstated), the share of outliers, the value it is stuck at, or the
     pairs by which it is late (0: gradually). ``level`` is the error now, whatever the fault;
-    ``is_plain``: it is the mean error, because one weighted by 1/u^2 differs beyond chance;
     ``scale`` the factor on u without level, slope and gain. ``since`` (the incident's first pair,
     never after the alarm) and ``segment`` (the first of the pairs that the sizes are from) are
     indices of the given pairs; ``began`` is the time of ``since``, NaN without times. ``is_older``:
@@ -334,7 +333,6 @@ class Verdict(NamedTuple):
     fault: str = ""
     size: Estimate = NOTHING
     level: Estimate = NOTHING
-    is_plain: bool = False
     slope_per_day: Estimate = NOTHING
     scale: Estimate = NOTHING
     gain: Estimate = NOTHING
