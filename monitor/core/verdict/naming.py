@@ -14,7 +14,7 @@ from monitor.core.model import Bool
 from monitor.core.verdict.errors_along import explanation
 from monitor.core.verdict.faults import shows
 from monitor.core.verdict.pairs import Pairs, Side, inflation
-from monitor.core.verdict.partial_faults import Errors, Explained, limit_of
+from monitor.core.verdict.partial_faults import LEAST_HELD, Errors, Explained, limit_of
 from monitor.core.verdict.partition import HINGE, LEVEL, LINE, RIGHT, WIDE
 from monitor.core.verdict.relations import Gain, is_unrelated, plain_level, unweighted_level
 from monitor.core.verdict.rivals import Rival
@@ -122,8 +122,10 @@ def explained_whole(e: Evidence, p: Pairs, margin: float = 0.0) -> Explained | N
     Without a margin the pairs are those of an incident, with one all pairs of a file.
     """
     limit = limit_of(e.errors)
-    if limit is not None and (not e.stuck or p.n - e.stuck > limit.start):
-        return limit
+    if limit is not None:
+        moving = p.value[limit.start : p.n - e.stuck]
+        if not e.stuck or np.count_nonzero(moving == limit.place) >= LEAST_HELD:
+            return limit
     if e.stuck:
         return None
     late = round(e.rivals["lag"].detail)

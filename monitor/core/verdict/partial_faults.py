@@ -18,7 +18,7 @@ from monitor.core.verdict.rows import TO_SD, median
 from monitor.core.verdict.verdict import NOTHING, Estimate, share, t_interval
 
 _ALIKE: Final = 0.05  # uncertainties by which values at a limit may differ
-_LEAST_HELD: Final = 8  # pairs at a limit, or in spells
+LEAST_HELD: Final = 8  # pairs at a limit, or in spells
 _BEYOND: Final = 2.0  # uncertainties by which a reference is clearly beyond a limit
 _HELD_BEYOND: Final = 0.9  # share of the pairs beyond it that a limit must hold
 _STRANGE: Final = 0.02  # share of pairs that may be at a limit far from it
@@ -81,12 +81,12 @@ class Explained(NamedTuple):
 
 def limit_of(e: Errors) -> Explained | None:
     """Return the value at which a sensor stands although the reference goes beyond it."""
-    if e.z.size < 2 * _LEAST_HELD:
+    if e.z.size < 2 * LEAST_HELD:
         return None
     for way in (1.0, -1.0):
         value = way * e.value
         ends, counts = np.unique(value[:-1][_at_end(value)], return_counts=True)
-        if counts.max(initial=0) >= _LEAST_HELD - 1:
+        if counts.max(initial=0) >= LEAST_HELD - 1:
             limited = _limit(e, way * float(ends[counts.argmax()]), e.unit / e.h, way)
             if limited is not None:
                 return limited
@@ -97,7 +97,7 @@ def may_be_limited(value: Float, live: Bool) -> Bool:
     """Return which series [series, pairs] repeat a value that no later one passes."""
     both = (np.where(live, way * value, -np.inf) for way in (1.0, -1.0))
     often = [np.count_nonzero(_at_end(each) & live[:, :-1], axis=1) for each in both]
-    return np.asarray(np.maximum(*often) >= _LEAST_HELD - 1)
+    return np.asarray(np.maximum(*often) >= LEAST_HELD - 1)
 
 
 def _at_end(value: Float) -> Bool:
@@ -123,10 +123,10 @@ def _limit(e: Errors, limit: float, s: Float, way: float) -> Explained | None:
     if np.unique(others).size > _FINE * others.size:
         many = np.count_nonzero(held)
         mean = float(past[held].mean())
-        shows = many >= _LEAST_HELD and mean > max(_PAST, _SURE / math.sqrt(many))
+        shows = many >= LEAST_HELD and mean > max(_PAST, _SURE / math.sqrt(many))
         stands = held
     else:
-        shows = np.count_nonzero(stands) >= _LEAST_HELD
+        shows = np.count_nonzero(stands) >= LEAST_HELD
     strange = np.count_nonzero(held & (past < -2.0 * _BEYOND))
     if not shows or strange > _STRANGE * z.size:
         return None
@@ -142,7 +142,7 @@ def _limit(e: Errors, limit: float, s: Float, way: float) -> Explained | None:
 def spells_of(e: Errors) -> Explained | None:
     """Return the level that comes and goes."""
     most = LEFT_OUT * e.penalty * e.inflation
-    options = [each for way in (1.0, -1.0) if (each := _off(way * e.z, most)) is not None]
+    options = [each for way in (1.0, -1.0) if (each := _off(way * e.z, e.h, most)) is not None]
     if not options:
         return None
     off, left = min(options, key=lambda each: each[1])
@@ -166,28 +166,28 @@ def _begins(off: Bool) -> int:
     return int(np.count_nonzero(off[1:] & ~off[:-1])) + int(off[0])
 
 
-def _off(z: Float, most: float) -> tuple[Bool, float] | None:
+def _off(z: Float, h: Float, most: float) -> tuple[Bool, float] | None:
     """Return which pairs are off by one level above 0, in spells, and the squares left.
 
     ``most`` is what a pair counts that is far off in another way.
     """
     off = z > _LEAST_OFF
     far = np.count_nonzero(off)
-    if far < _LEAST_HELD or np.count_nonzero(off[1:] & off[:-1]) < _TOGETHER * far:
+    if far < LEAST_HELD or np.count_nonzero(off[1:] & off[:-1]) < _TOGETHER * far:
         return None
-    level, before = median(z[off]), 0.0
+    level, before = median(z[off] / h[off]), 0.0
     for _ in range(_ROUNDS):
-        off = _likely(level * (z - 0.5 * level))
-        if np.count_nonzero(off) < _LEAST_HELD:
+        off = _likely(level * h * (z - 0.5 * level * h))
+        if np.count_nonzero(off) < LEAST_HELD:
             return None
-        level, before = median(z[off]), level
+        level, before = median(z[off] / h[off]), level
         if level == before:
             break
     many = np.count_nonzero(off)
     is_often = _begins(off) >= _SPELLS and many >= _LENGTH * _begins(off)
     if not (is_often and _SHARES[0] <= many / z.size <= _SHARES[1] and level > _LEAST_OFF):
         return None
-    about, others = z[off] - level, z[~off]
+    about, others = z[off] - level * h[off], z[~off]
     if max(TO_SD * median(np.abs(each)) for each in (about, others)) > _ABOUT:
         return None
     left = np.concatenate([about, others]) ** 2

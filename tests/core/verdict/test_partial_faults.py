@@ -72,6 +72,15 @@ def test_values_that_repeat_for_another_reason_are_not_at_an_end(fault, name):
     assert name is None or found.count(name) >= 0.8 * len(found), found
 
 
+def test_a_value_that_a_sensor_is_stuck_at_is_no_end_of_its_range():
+    """Few pairs before it were above that value, and its references hardly pass it."""
+    fault = since(ONSET, lambda value, late: np.full(late.size, value[0]))
+    calm = {"predictive": True, "spread": 0.5}
+    both = verdicts(fault, alarm=ALARM + 60, seeds=range(20), **calm)
+
+    assert {verdict.fault for verdict, _ in both} == {"stuck"}
+
+
 @pytest.mark.parametrize("shape", ["normal", "t4", "AR"])
 def test_a_range_that_ends_from_the_middle_of_a_file_on_is_not_right(shape):
     """A quarter of its values stand there: all pairs together still look right."""
@@ -106,7 +115,7 @@ def test_an_honest_sensor_at_its_largest_value_is_not_clipped(fault):
     assert "clipped" not in found
 
 
-@pytest.mark.parametrize("level", [12.0, -9.0])
+@pytest.mark.parametrize("level", [12.0, -9.0, -30.0])
 @pytest.mark.parametrize("shape", ["normal", "t4"])
 def test_spells_are_named_with_their_level_and_share(level, shape):
     found = [each for both in verdicts(spelled(level, 8), shape=shape) for each in both]
