@@ -44,7 +44,7 @@ from monitor.files.input_file import (
     rows,
 )
 from monitor.files.layout import AS_USUAL, FileLayout
-from monitor.files.pair_fields import plain_name, shape_hint
+from monitor.files.pair_fields import plain_name, proposed_columns, shape_hint
 
 # -- rows of cells --------------------------------------------------------------------------------
 
@@ -348,7 +348,7 @@ def detect(
     raise FileError(
         f"{path}:1: is neither a file of pairs (columns value, reference, and u or lower, upper) "
         f"nor a stream (columns time, sensor, kind, value, ...); it has {listing(names)}. If it "
-        "holds pairs, say which column holds what: --columns value=y_pred,u=y_std,reference=y_true"
+        f"holds pairs, say which column holds what: {proposed_columns(names)}"
         f"{shape_hint(names)}{_header_hint(path, how)}"
     )
 

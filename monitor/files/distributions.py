@@ -26,7 +26,9 @@ from monitor.files.pair_fields import MEMBERS, QUANTILES, known_column, level_in
 
 CRPS: Final = "crps_stated"
 MEDIAN: Final = 0.5
-_END: Final = re.compile(r"(.*[_.-])?(lower|lo|upper|hi)[_.-](\d\d?(?:\.\d+)?)%?")
+_END: Final = re.compile(
+    r"(.*[_.-])?(lower|lo|upper|hi)(?:[_.-](\d\d?(?:\.\d+)?)|([5-9]\d(?:\.\d+)?))%?"
+)
 _BETWEEN: Final = re.compile(r"[ ;]+")
 
 Numbers = dict[str, Float]
@@ -50,8 +52,14 @@ def _level_of_end(name: str) -> float:
     match = _END.fullmatch(name)
     if not match:
         return 0.0
-    half = (100.0 - float(match[3])) / 200.0
+    half = (100.0 - float(match[3] or match[4])) / 200.0
     return round(half if match[2] in ("lower", "lo") else 1.0 - half, 12)
+
+
+def level_between(lower: str, upper: str) -> float:
+    """Return the probability that an interval's ends have in their names, such as lo95; else 0."""
+    low, high = (level_in(name) or _level_of_end(name) for name in (lower, upper))
+    return round(high - low, 12) if 0.0 < low < MEDIAN < high else 0.0
 
 
 def _given_levels(

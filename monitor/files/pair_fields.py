@@ -40,6 +40,22 @@ _OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "sensor": ("sensor_id", "device", "device_id", "node", "station"),
     "u_reference": ("u_ref", "reference_u", "sigma_reference"),
 }
+# Names that others give these, for a proposal to the user.
+_LIKELY: Final[Mapping[str, tuple[str, ...]]] = {
+    "value": (
+        *("reading", "measurement", "measured", "prediction", "predicted", "pred", "y_pred"),
+        *("y_hat", "yhat", "forecast", "estimate", "mean", "mu"),
+    ),
+    "reference": (
+        *("ref", "truth", "true", "y_true", "actual", "target", "observed", "observation", "obs"),
+        *("ground_truth", "y"),
+    ),
+    "u": (
+        *("uncertainty", "standard_uncertainty", "unc", "std", "stddev", "std_dev", "stdev", "sd"),
+        *("y_std", "se"),
+    ),
+    **_OTHERWISE,
+}
 _KINDS: Final = ("variable", "parameter", "metric", "measure", "output_type_id", "quantile", "name")
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
 _LISTED: Final = re.compile(r'(?:[^,"]|"[^"]*"|")+')
@@ -49,6 +65,7 @@ _IN_UNIT: Final = ("value", "reference", "u", "lower", "upper", "u_reference")
 MEMBERS: Final = "members"
 QUANTILES: Final = "quantiles"
 _LEVEL: Final = re.compile(r"q?_?(0?\.\d+)")
+_QUANTILE_STEMS: Final = ("q*", "q_*", "p*", "quantile_*")
 NOT_STANDARD: Final = "U is an expanded uncertainty; divide it by its k"
 COLUMNS_HELP: Final = "which column holds what, such as value=y_pred,u=y_std,reference=y_true"
 
@@ -182,8 +199,7 @@ def check_fields(
 
     ``stated``: there are distributions, ``centred``: with a value.
     """
-    remedy = "say which is meant, such as --columns value=y_pred,u=y_std,reference=y_true"
-    remedy += shape_hint(names)
+    remedy = f"say which is meant, such as {proposed_columns(names)}{shape_hint(names)}"
     bare = {"lower", "upper"} <= chosen.keys()
     for field in ("value", "reference"):
         if field not in chosen and not (field == "value" and (bare or centred)):
@@ -195,7 +211,8 @@ def check_fields(
     if "u" not in chosen and not bare and not stated:
         if EXPANDED in names:
             raise FileError(
-                f"{path}:1:{EXPANDED}: {NOT_STANDARD}, or say --columns u={EXPANDED} if it is a "
+                f"{path}:1:{EXPANDED}: {NOT_STANDARD}: --columns u={EXPANDED}/"
+                f"{'k' if 'k' in names else '2'}, or say --columns u={EXPANDED} if it is a "
                 "standard uncertainty"
             )
         raise FileError(
@@ -204,12 +221,28 @@ def check_fields(
         )
 
 
+def proposed_columns(names: Sequence[str]) -> str:
+    """Return the ``--columns`` that the names of a table suggest, else an example."""
+    plain = {plain_name(name).lower(): name for name in names if not set(',"') & set(name)}
+    likely = {
+        field: next((plain[each] for each in others if each in plain), "")
+        for field, others in _LIKELY.items()
+        if plain.keys().isdisjoint(USUAL[field])
+    }
+    named = [f"{field}={name}" for field, name in likely.items() if name]
+    if not named or not likely.get("reference", "reference"):
+        named = ["value=y_pred", "u=y_std", "reference=y_true"]
+    return "--columns " + ",".join(named)
+
+
 def shape_hint(names: Sequence[str]) -> str:
     """Return how to read a table whose names look as if it had not one pair in a row."""
     stems: dict[str, list[str]] = {}
     for name in names:
         stems.setdefault(re.sub(r"\d+", "*", name, count=1), []).append(name)
     many = max(stems.items(), key=lambda each: len(each[1]), default=("", []))
+    if many[0] in _QUANTILE_STEMS and len(many[1]) > 1:
+        return f". {', '.join(many[1][:2])} ... may be quantiles (--columns quantiles='{many[0]}')"
     if "*" in many[0] and len(many[1]) > 1:
         return (
             f". {', '.join(many[1][:2])} ... may be a sensor each (--wide '{many[0]}') or members "

@@ -21,7 +21,7 @@ from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX, Rejected, check_name
 from monitor.files.arrow_csv import ArrowTexts
 from monitor.files.cells import Chunk, Coded, as_texts, encoded_column, table_chunks
-from monitor.files.distributions import CRPS, Claims
+from monitor.files.distributions import CRPS, Claims, level_between
 from monitor.files.input_file import (
     AmbiguousError,
     FileError,
@@ -135,6 +135,8 @@ class _Gathered:
         self._named: Final[dict[str, list[NameNumbers]]] = {
             field: [] for field in _NAMED if field in self._fields
         }
+        ends = [self._fields.get(field, "") for field in ("lower", "upper")]
+        self._level: Final = level_between(*ends)
         self._known: dict[tuple[str, str], int] = {}
         self._units: dict[int, str] = {}
         self._rows = self._lost = self._assumed = 0
@@ -193,6 +195,9 @@ class _Gathered:
             known["value"] = value_or_middle(known)
         if "alpha" in self._fields:
             known["p"] = np.where(np.isnan(known["p"]), 1.0 - known["alpha"], known["p"])
+        if self._level:
+            has_interval = ~np.isnan(known["lower"]) & np.isnan(known["p"])
+            known["p"] = np.where(has_interval, self._level, known["p"])
         if self._claims:
             known = {name: np.array(column) for name, column in known.items()}  # arrow's: read only
             self._claims.fill(
@@ -270,6 +275,13 @@ class _Gathered:
 
     def _notes(self) -> Iterator[str]:
         yield from self._notes_on_cells()
+        if "lower" in self._fields and self._fields.keys().isdisjoint(("u", "p", "alpha")):
+            names = f"{self._fields['lower']} and {self._fields['upper']}"
+            yield f"{self._path}: " + (
+                f"the names of {names} say that their interval holds {100.0 * self._level:g} %"
+                if self._level
+                else f"no column states the probability of {names}: that of --alpha counts"
+            )
         unused = unused_columns(self._names, self.used)
         if unused:
             yield f"{self._path}: columns not used: {listing(unused)}"

@@ -14,8 +14,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Float, Int
+from monitor.decode.time import is_number
 from monitor.files.cells import Chunk, Chunks, Coded, as_texts, encoded_column, taken
-from monitor.files.input_file import FileError, Mistakes, column_name, listing
+from monitor.files.input_file import FileError, Mistakes, column_name, listing, says_nothing
 from monitor.files.layout import FileLayout
 from monitor.files.pair_fields import USUAL, fields_of, known_column, matching, plain_name, unit_in
 
@@ -94,6 +95,7 @@ def _joined(table: ShapedTable, _layout: FileLayout) -> ShapedTable:
     if not parts:
         return table
     columns = {**table.columns, **{field: names[-1] for field, names in parts.items()}}
+    joined = {part for names in parts.values() for part in names[:-1]}
 
     def chunks(used: Mapping[str, str]) -> Iterator[Chunk]:
         needed = {part: "sensor" for names in parts.values() for part in names}
@@ -105,7 +107,62 @@ def _joined(table: ShapedTable, _layout: FileLayout) -> ShapedTable:
                     cells[names[-1]] = list(map(" ".join, zip(*texts, strict=True)))
             yield Chunk(chunk.lines, cells)
 
-    return table._replace(chunks=chunks, columns=columns)
+    left = [name for name in table.names if name not in joined]
+    return table._replace(names=left, chunks=chunks, columns=columns)
+
+
+def _divided(table: ShapedTable, layout: FileLayout) -> ShapedTable:
+    """Return a table in which a field of ``U/2`` or ``U/k`` has the quotients of its column."""
+    parts = {
+        field: name.rpartition("/")
+        for field, name in table.columns.items()
+        if "/" in name and not {column_name(name)} & {*table.names, *map(plain_name, table.names)}
+    }
+    if not parts:
+        return table
+    whole = {
+        field: (known_column(table.path, table.names, name.strip()), by.strip())
+        for field, (name, _, by) in parts.items()
+    }
+    by_column = {
+        by: known_column(table.path, table.names, by)
+        for _, by in whole.values()
+        if not is_number(by)
+    }
+
+    def chunks(used: Mapping[str, str]) -> Iterator[Chunk]:
+        needed = dict.fromkeys([*by_column.values(), *(name for name, _ in whole.values())], "u")
+        for chunk in table.chunks(needed | dict(used)):
+            cells = dict(chunk.cells)
+            for name, by in whole.values():
+                divisor = (
+                    _numbers(table, layout, chunk, by_column[by]) if by in by_column else float(by)
+                )
+                with np.errstate(divide="ignore", invalid="ignore"):  # refused, as all of the kind
+                    cells[name] = _numbers(table, layout, chunk, name) / divisor
+            yield Chunk(chunk.lines, cells)
+
+    return table._replace(
+        chunks=chunks,
+        columns={**table.columns, **{field: name for field, (name, _) in whole.items()}},
+        names=[name for name in table.names if name not in by_column.values()],
+    )
+
+
+def _numbers(table: ShapedTable, layout: FileLayout, chunk: Chunk, name: str) -> Float:
+    """Return a column of some rows as numbers, NaN where it states none."""
+    cells = chunk.cells[name]
+    if isinstance(cells, np.ndarray):
+        return cells
+    numbers = np.full(len(chunk.lines), NAN)
+    for row, text in enumerate(as_texts(cells)):
+        if says_nothing(text):
+            continue
+        try:
+            numbers[row] = layout.number(text)
+        except ValueError as error:
+            table.mistakes.add(chunk.lines[row], name, str(error))
+    return numbers
 
 
 def _long(table: ShapedTable, layout: FileLayout) -> ShapedTable:
@@ -237,4 +294,4 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
 
 
 # In this order: rows are chosen before columns are made of them.
-SHAPES: Final[tuple[Shape, ...]] = (_selected, _joined, _long, _wide)
+SHAPES: Final[tuple[Shape, ...]] = (_selected, _joined, _long, _divided, _wide)

@@ -403,7 +403,8 @@ def test_a_header_that_cannot_be_used_is_refused(written, header, said):
 
 
 EXPANDED = (
-    "U is an expanded uncertainty; divide it by its k, or say --columns u=U if it is a standard"
+    "U is an expanded uncertainty; divide it by its k: --columns u=U/2, or say --columns u=U if it "
+    "is a standard"
 )
 
 

@@ -200,3 +200,58 @@ def test_a_refusal_names_the_option_that_would_read_the_table(written):
     assert "--assume-u 5%" in told("value,reference\n1,1\n")
     with pytest.raises(FileError, match="no column is one of --wide q_"):
         read_pairs(written("a,reference\n1,1\n"), layout(wide="q_*"))
+
+
+def test_an_expanded_uncertainty_divided_by_its_k(file_of):
+    frame = PLAIN.rename(columns={"u": "U"}).assign(k=[2.0, 3.0] * (len(PLAIN) // 2))
+
+    halved = read_pairs(file_of(frame), layout("u=U/2"))
+    assert halved.u.tolist() == (PLAIN["u"] / 2.0).tolist()
+    table = read_pairs(file_of(frame), layout("u=U/k"))
+    assert table.u.tolist() == (frame["U"] / frame["k"]).tolist()
+    assert table.notes == ()
+    frame.loc[3, "k"] = 0.0
+    table = read_pairs(file_of(frame), layout("u=U/k"))
+    assert table.u.size == len(PLAIN) - 1
+    assert "1 of" in table.notes[0]
+
+
+def test_a_joined_date_is_used(file_of):
+    times = pd.to_datetime(PLAIN["time"], utc=True)
+    frame = PLAIN.assign(date=times.dt.strftime("%Y-%m-%d"), time=times.dt.strftime("%H:%M:%S"))
+
+    table = read_pairs(file_of(frame), layout()._replace(time_zone="UTC"))
+    assert pairs_of(table) == plain(file_of)
+    assert table.notes == ()
+
+
+def test_the_names_of_an_intervals_ends_say_what_it_holds(file_of):
+    frame = PLAIN.drop(columns="u")
+    frame["lo95"], frame["hi95"] = PLAIN["value"] - 2.0, PLAIN["value"] + 2.0
+    bare = frame.rename(columns={"lo95": "low", "hi95": "high"})
+
+    named = read_pairs(file_of(frame), layout("lower=lo95,upper=hi95"))
+    assert set(named.p) == {0.95}
+    assert "the names of lo95 and hi95 say that their interval holds 95 %" in named.notes[0]
+    assert set(read_pairs(file_of(frame), layout()).p) == {0.95}
+    unknown = read_pairs(file_of(bare), layout("lower=low,upper=high"))
+    assert all(np.isnan(unknown.p))
+    assert "no column states the probability of low and high" in unknown.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("names", "proposed"),
+    [
+        ("ts,device,measured,Std,Truth", "value=measured,reference=truth,u=std,time=ts,sensor=dev"),
+        ("time,pred,sigma,actual", "--columns value=pred,reference=actual."),
+        ("time,q05,q95,obs", "--columns reference=obs. q05, q95 ... may be quantiles (--columns q"),
+        ("a,b,c", "--columns value=y_pred,u=y_std,reference=y_true."),
+    ],
+)
+def test_a_refusal_proposes_columns_by_their_names(tmp_path, names, proposed):
+    path = tmp_path / "pairs.csv"
+    path.write_text(f"{names}\n" + ",".join("1" * len(names.split(","))) + "\n")
+
+    with pytest.raises(FileError) as refusal:
+        read_pairs(path)
+    assert proposed in f"{refusal.value}."
