@@ -152,7 +152,7 @@ class FileLayout(NamedTuple):
                 is_usual = self.usual_times and not is_number(text)
                 return seconds(text) if is_usual else read(text, "time")
             except ValueError as error:
-                raise ValueError(f"{error}, or give --time-zone or --time-format") from error
+                raise ValueError(f"{error}, or give --time-zone, or --time-format auto") from error
             except Rejected as error:
                 if error.reason != "naive_time":
                     raise ValueError(error.detail) from error

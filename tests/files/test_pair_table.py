@@ -338,7 +338,7 @@ def test_a_bad_row_costs_that_row_and_each_reason_is_counted(written):
         ),
         (
             "2 of 12 rows are left out, first line 3: Time: is not a time; write it as "
-            "2026-03-01T06:12:44Z, or give --time-zone or --time-format"
+            "2026-03-01T06:12:44Z, or give --time-zone, or --time-format auto"
         ),
         "1 of 12 rows is left out, first line 4: Unit: is 'lb', was 'kg'; convert one of them",
         f"1 of 12 rows is left out, first line 5: Sensor: sensor 'b/c': {NAME_RULE}",
