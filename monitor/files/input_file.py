@@ -359,7 +359,7 @@ def header(path: Path, table: Iterator[Row], mistakes: Mistakes | None = None) -
         mistakes.written = dict(zip(names, map(str.strip, cells), strict=True))
     if names and names[0].startswith("["):
         raise FileError(
-            f"{path}:{line}: is a JSON array; write one object per line, without commas"
+            f"{path}:{line}: is a JSON array; write one object per line, as jq -c '.[]' does"
         )
     if names and names[0].startswith("sep="):
         raise FileError(f"{path}:{line}: {names[0]} is an instruction to Excel; delete this line")

@@ -109,13 +109,20 @@ def given_frame(data: Any, *columns: Column, **named: Column) -> tuple[Any, Pair
     if _is_array(data, "value"):
         data, parts["value"] = {"value": data}, "value"
     names = {part: "sensor" if part == "by" else part for part in arrays}
-    new = {names[part]: np.asarray(each) for part, each in arrays.items()}
+    new = {names[part]: array_of(each) for part, each in arrays.items()}
     if isinstance(data, dict):
         return _of_arrays(data | new), PairColumns(**{**parts, **names})
     table = nw.from_native(data, eager_only=True)
     space = nw.get_native_namespace(table)
     made = [nw.new_series(name, each, native_namespace=space) for name, each in new.items()]
     return table.with_columns(*made).to_native(), PairColumns(**{**parts, **names})
+
+
+def array_of(given: Any) -> np.ndarray:  # noqa: ANN401 - what NumPy reads
+    """Return what is given as an array, NaN where a mask leaves a number out."""
+    if isinstance(given, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(given.astype(np.float64), NAN))
+    return np.asarray(given)
 
 
 def _is_array(given: Column, part: str) -> bool:
@@ -128,7 +135,7 @@ def _is_array(given: Column, part: str) -> bool:
 
 def _of_arrays(columns: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Return arrays of equal length as a frame of a library that is installed."""
-    arrays = {name: np.asarray(each) for name, each in columns.items()}
+    arrays = {name: array_of(each) for name, each in columns.items()}
     rows = max((each.size for each in arrays.values() if each.ndim), default=1)
     for name, each in arrays.items():
         if each.ndim > 1 or (each.ndim and each.size != rows):

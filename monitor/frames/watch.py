@@ -18,7 +18,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import document
 from monitor.decode.checks import TIME_END, TIME_MIN, U_MIN, VALUE_MAX
 from monitor.files.pair_checks import row_faults
-from monitor.frames.pair_frames import FrameError, refuse_share
+from monitor.frames.pair_frames import FrameError, array_of, refuse_share
 from monitor.report.recorded import InMemoryNetwork
 
 Numbers = npt.ArrayLike
@@ -224,7 +224,7 @@ class Watch:
 
 def _column(name: str, stated: Numbers) -> Float:
     try:
-        given = np.atleast_1d(np.asarray(stated))
+        given = np.atleast_1d(array_of(stated))
         is_text = any(isinstance(each, str | bytes) for each in given.flat[:1])
         column = given.astype(np.float64) if given.dtype.kind in _NUMBERS and not is_text else None
     except (TypeError, ValueError):

@@ -145,7 +145,7 @@ CARTS: Final = (
     Cart("cart-12", "falls silent after 120 animals", "stops", animals_max=120),
     Cart(
         "cart-13",
-        "reads some 50 kg light and is over-confident (method E)",
+        "reads some 50 kg light and understates its u (method E)",
         "light",
         "offset",
         claim="forces",

@@ -63,3 +63,12 @@ def test_two_sensors_are_compared_as_the_command_does(capsys, tmp_path):
 
     assert json.loads(json.dumps(found)) == json.loads(capsys.readouterr().out)
     assert found["sentences"][0].startswith("On 240 common events cart-1")
+
+
+def test_numbers_that_a_mask_leaves_out_make_no_pair():
+    values, truth = np.ma.masked_greater([1.0, 2.0, 999.0, 1.5, 2.5] * 9, 100.0), [1.0] * 45
+
+    masked = monitor.score(values, 0.5, truth)
+    assert masked.series[0]["n"] == 36
+    assert "9 of 45 rows" in masked.notes[0]
+    assert abs(masked.series[0]["statistics"]["bias"] - 0.75) < 1e-12
