@@ -13,6 +13,7 @@ each case runs from both, and the ratio is that of the other to this one.
 from __future__ import annotations
 
 import argparse
+import random
 import subprocess
 import sys
 import tempfile
@@ -119,17 +120,14 @@ def _committed(daemon: Daemon) -> float:
 
 
 def _packets(first: int, last: int) -> Iterator[bytes]:
-    number = 0
+    number, chance = 0, random.Random(first)
     for at in range(first, last):
-        for kind, after, value, u in (
-            ("reading", 0.0, 500.0, 5.0),
-            ("reference", 3.0, 501.25, 0.5),
-        ):
+        for kind, after, u in (("reading", 0.0, 5.0), ("reference", 3.0, 0.5)):
             for sensor in range(SENSORS):
                 time = START + EVERY_SECONDS * (at + sensor / SENSORS) + after
                 stamp = datetime.fromtimestamp(time, UTC).isoformat().encode()
-                drift = (7 * at + sensor) % 101 / 16 if kind == "reading" else 0.0
-                body = b'{"time": "%b", "value": %.3f, "u": %.1f}' % (stamp, value + drift, u)
+                error = chance.gauss(0.0, u)
+                body = b'{"time": "%b", "value": %.3f, "u": %.1f}' % (stamp, 500.0 + error, u)
                 yield packet(f"monitor/s{sensor}/mass/{kind}", body, number)
                 number += 1
 

@@ -44,7 +44,7 @@ class Limit(NamedTuple):
     system_calls: int  # a batch
 
 
-LIMITS = {"reading": Limit(0.5, 900.0, 110), "reference": Limit(18.0, 2700.0, 290)}
+LIMITS = {"reading": Limit(0.5, 900.0, 110), "reference": Limit(12.0, 2700.0, 290)}
 # The journal's writes, one fdatasync, a look at where the file is and how far its log has come;
 # memory that comes and goes.
 SYSTEM_CALLS = {

@@ -17,7 +17,7 @@ import numpy as np
 
 from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.model import BESIDE, PAIR, Collocation, Event, Records, Reference, in_event_order
-from monitor.core.pairing.identities import digest, reference_identity
+from monitor.core.pairing.identities import digest, reference_digest
 from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
@@ -136,7 +136,7 @@ class InMemoryStore:
                 self._record_revision(each)
 
     def _record_revision(self, reference: Reference) -> None:
-        name, identity = digest(*reference_identity(reference)), reference.identity
+        name, identity = reference_digest(reference), reference.identity
         highest = max(reference.revision, self._revisions.get(name, -1))
         if not identity:
             self._revisions[name] = highest

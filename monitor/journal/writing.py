@@ -11,7 +11,7 @@ import numpy as np
 
 from monitor.core.detector.kept_evidence import KeptEvidence
 from monitor.core.model import Records, Reference
-from monitor.core.pairing.identities import digest, reference_identity
+from monitor.core.pairing.identities import reference_digest
 from monitor.core.pairing.observations import Durable, PackedReadings
 from monitor.core.pairing.reference_revisions import is_revisable, name_alone, names_nobody
 from monitor.core.registry import KnownSeries
@@ -207,7 +207,7 @@ class Writer:
                 self._record_revision(each, batch.received)
 
     def _record_revision(self, reference: Reference, received: float) -> None:
-        name, identity = digest(*reference_identity(reference)), reference.identity
+        name, identity = reference_digest(reference), reference.identity
         names = (name, name_alone(identity)) if identity and self.has_voids_by_name else (name,)
         highest = max((reference.revision, *revisions_of(self._database, names).values()))
         row = (signed_64(name), identity, reference.subject, reference.quantity)

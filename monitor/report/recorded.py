@@ -32,7 +32,7 @@ from monitor.core.model import (
     in_event_order,
     time_of,
 )
-from monitor.core.pairing.identities import digest, reference_identity
+from monitor.core.pairing.identities import digest, reference_digest
 from monitor.core.pairing.reference_revisions import is_revisable
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import Limits, SeriesName
@@ -283,7 +283,7 @@ def _occasions(observations: Iterable[Observation]) -> dict[int, int]:
     Measurements of one time, key and value are one event, whichever sensor's row says so.
     """
     return {
-        digest(*reference_identity(each)): digest(each.quantity, each.key, each.time, each.value)
+        reference_digest(each): digest(each.quantity, each.key, each.time, each.value)
         for each in observations
         if isinstance(each, Reference)
     }

@@ -159,7 +159,7 @@ def _station_by_id(
     measured: list[int] = []
     for references in reference_buffers:
         theirs = [each.reference_id == name for each in references.entries]
-        measured += (one for one, its in zip(references.digests, theirs, strict=True) if its)
+        measured += (one for one, its in zip(references.identities, theirs, strict=True) if its)
         for row in references.scope.series:
             rows[row] = rows.get(row, True) and all(theirs) and referred.get(row, 0) <= 1
     order = sorted(rows)
@@ -180,7 +180,7 @@ def _stations(
     rows = np.array(sorted(reference_buffers[0].scope.series), dtype=np.int64)
     by_subject: dict[str, list[int]] = {subject: []} if subject else {}
     for references in reference_buffers:
-        for reference, name in zip(references.entries, references.digests, strict=True):
+        for reference, name in zip(references.entries, references.identities, strict=True):
             if not reference.reference_id:
                 by_subject.setdefault(subject or reference.subject, []).append(name)
     named = any(references.has_reference_ids for references in reference_buffers)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Float, Reading, Reference
-from monitor.core.pairing.identities import Identity, Match, digest, encode
+from monitor.core.pairing.identities import Identity, Match, digest, encode, reference_identity
 from monitor.core.pairing.observations import Watermarks, is_plain
 from monitor.core.pairing.series_rules import Rules
 
@@ -46,7 +46,6 @@ class ReferenceBuffer:
 
     __slots__ = (
         "digest",
-        "digests",
         "entries",
         "has_reference_ids",
         "identities",
@@ -63,7 +62,6 @@ class ReferenceBuffer:
         self.times: list[float] = []
         self.entries: list[Reference] = []
         self.identities: list[Identity] = []
-        self.digests: list[int] = []
         self.reading_buffers: list[ReadingBuffer] = []
         self.has_reference_ids = False
         self.last_match_time = NAN
@@ -76,28 +74,30 @@ class ReferenceBuffer:
             self.append(reference, identity)
             return len(times) - 1
         place = bisect_left(times, time)
-        while place < len(times) and times[place] == time and self.identities[place] < identity:
-            place += 1
+        if place < len(times) and times[place] == time:  # then the content decides
+            mine, stop = reference_identity(reference), bisect_right(times, time)
+            place = bisect_left(range(stop), mine, place, key=self._named)
         times.insert(place, time)
         insort(self.scope.times, time)
         self.entries.insert(place, reference)
         self.identities.insert(place, identity)
-        self.digests.insert(place, digest(*identity))
         self._record(reference)
         return place
 
+    def _named(self, place: int) -> tuple[str, ...]:
+        return reference_identity(self.entries[place])
+
     def insert_all(self, references: Iterable[tuple[Reference, Identity]]) -> None:
         """Insert references at their places, each with its identity."""
-        came = sorted(references, key=lambda each: (each[0].time, each[1]))
-        if self.times and came[0][0].time <= self.times[-1]:
+        came = sorted(references, key=lambda each: each[0].time)
+        times = [reference.time for reference, _ in came]
+        if len({*times}) < len(times) or (self.times and times[0] <= self.times[-1]):
             for each in came:
                 self.insert(*each)
             return
-        times = [reference.time for reference, _ in came]
         self.times += times
         self.entries += [reference for reference, _ in came]
         self.identities += [identity for _, identity in came]
-        self.digests += [digest(*identity) for _, identity in came]
         self.scope.times += times
         self.scope.times.sort()
         for reference, _ in came:
@@ -113,7 +113,6 @@ class ReferenceBuffer:
             scope.append(time)
         self.entries.append(reference)
         self.identities.append(identity)
-        self.digests.append(digest(*identity))
         self._record(reference)
 
     def _record(self, reference: Reference) -> None:
@@ -149,7 +148,7 @@ class ReferenceBuffer:
             for time in times:
                 del scope[bisect_left(scope, time)]
         gone = set(self.identities[:count])
-        for column in (self.times, self.entries, self.identities, self.digests):
+        for column in (self.times, self.entries, self.identities):
             del column[:count]
         return gone
 
@@ -158,7 +157,7 @@ class ReferenceBuffer:
         self.last_match_time = NAN
         times = self.scope.times
         del times[bisect_left(times, self.times[place])]
-        for column in (self.times, self.entries, self.identities, self.digests):
+        for column in (self.times, self.entries, self.identities):
             del column[place]
 
 

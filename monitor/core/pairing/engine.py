@@ -16,7 +16,7 @@ from typing import Final, Literal
 import msgspec
 import numpy as np
 
-from monitor.core.model import Int, Observation, Reading, Records, Reference
+from monitor.core.model import Int, Observation, Reading, Records, Reference, pair_records
 from monitor.core.pairing.buffers import BufferKey, ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.identities import (
     REFERENCE_ID,
@@ -24,7 +24,7 @@ from monitor.core.pairing.identities import (
     Identity,
     Row,
     digest,
-    reference_identity,
+    reference_digest,
     revised,
 )
 from monitor.core.pairing.in_order import InOrderPath
@@ -183,7 +183,7 @@ class Pairing:
             if type(each) is Reference and (each.identity or each.revision)
         ]
         is_recalling = self._reconciler.is_recalling  # then recall looks them up
-        ids = () if is_recalling else (digest(*reference_identity(each)) for each in references)
+        ids = () if is_recalling else map(reference_digest, references)
         self.references.look_up(ids, [each.identity for each in references if each.identity])
 
     def add_reference(self, reference: Reference, received: float) -> Added:
@@ -200,7 +200,7 @@ class Pairing:
 
     def _ingest_reference(self, came: Reference, effective: Reference, received: float) -> Added:
         """Ingest a reference that came as ``came`` and counts as ``effective``."""
-        identity = reference_identity(came)
+        identity = reference_digest(came)
         known, references = self.references.get(identity), self._index.references_of(effective)
         superseded = () if effective is came else (came,)
         if known is None:
@@ -256,7 +256,8 @@ class Pairing:
             self._index.mark_changed(held.references)
             at = held.references.insert(held.reference, identity)
             if pairs:
-                restore_pairs(self._index, self._reconciler, identity, held, pairs)
+                made = pair_records([*pairs])
+                restore_pairs(self._index, self._reconciler, {identity: held}, made)
             self._reconciler.reference_added(held.references, at)
 
     def _revise_evicted(
@@ -380,8 +381,8 @@ class Pairing:
             for readings in buffers
             for references in dict.fromkeys(join.references for join in readings.joins)
         ]
-        concerned = {(each.series, name) for each, other in joined for name in other.digests}
-        held = {digest(*identity): each.reference for identity, each in self.references}
+        concerned = {(each.series, name) for each, other in joined for name in other.identities}
+        held = {identity: each.reference for identity, each in self.references}
         anew, known = set(), {each.series for each in buffers}
         for row in stored.tolist():
             pair, reference = (row[0], row[REFERENCE_ID]), held.get(row[REFERENCE_ID])

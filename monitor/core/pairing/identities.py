@@ -9,8 +9,10 @@ up once, however many rows refer to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
+from itertools import starmap
+from struct import Struct
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -24,7 +26,7 @@ encode: Final = msgspec.msgpack.Encoder().encode
 _BLANK: Final = blake2b(digest_size=8)
 _WORD: Final = (1 << 64) - 1
 
-Identity = tuple[str, ...]
+Identity = int  # of a reference: the digest of what its revisions share
 
 
 def digest(*parts: object) -> int:
@@ -48,11 +50,16 @@ def reading_digest(reading: Reading) -> int:
     return digest(reading)
 
 
-def reference_identity(reference: Reference) -> Identity:
+def reference_identity(reference: Reference) -> tuple[str, ...]:
     """Return what all revisions of a reference share: its stated identity, else key and time."""
     if reference.identity:
         return (reference.subject, reference.quantity, reference.identity)
     return (reference.subject, reference.quantity, reference.key, repr(reference.time))
+
+
+def reference_digest(reference: Reference) -> Identity:
+    """Return the number that names a reference and all its revisions."""
+    return digest(*reference_identity(reference))
 
 
 def same_content(one: Reading | Reference, other: Reading | Reference) -> bool:
@@ -68,17 +75,39 @@ Row = tuple[
 REFERENCE_ID: Final = 11  # place of the reference's identity in a row
 CRPS: Final = 12  # place of the CRPS of the stated distribution
 REMOVED: Final = 13  # place of the flag
+_PACKED: Final = Struct("<qQ9dQd?")  # a row as ``PAIR`` has it
+pack_row: Final = _PACKED.pack
+_TIME: Final = Struct("<16xd")
 
 
 class Match(msgspec.Struct, eq=False, gc=False):
     """The pairs that one reference made with the readings of one buffer.
 
-    ``frozen`` once a reading that it used has been evicted: from then on only revisions of the
-    reference change the pairs.
+    They are ``packed``, because rows of numbers would take four times the memory. ``frozen`` once a
+    reading that it used has been evicted: from then on only revisions of the reference change them.
     """
 
-    rows: list[Row]
+    packed: bytes
     frozen: bool = False
+
+    def __len__(self) -> int:
+        return len(self.packed) // _PACKED.size
+
+    @property
+    def rows(self) -> list[Row]:
+        """The pairs as rows."""
+        return list(_PACKED.iter_unpack(self.packed))
+
+    @property
+    def time(self) -> float:
+        """The time of the first pair's reading."""
+        time: float = _TIME.unpack_from(self.packed)[0]
+        return time
+
+
+def pack_rows(rows: Iterable[Row]) -> bytes:
+    """Return rows as a :class:`Match` holds them."""
+    return b"".join(starmap(pack_row, rows))
 
 
 def revised(row: Row, reference: Reference) -> Row:

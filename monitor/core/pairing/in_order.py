@@ -17,7 +17,7 @@ import numpy as np
 from monitor.core.model import Observation, Reference
 from monitor.core.pairing import staging
 from monitor.core.pairing.buffers import NearestReading, ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.identities import reference_identity
+from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.join_index import JoinIndex
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reconcile import Reconciler
@@ -98,7 +98,7 @@ class InOrderPath:
                     )
                 if not is_safe:
                     continue
-            identity = reference_identity(reference)
+            identity = digest(*reference_identity(reference))
             if not put_if_new(identity, HeldReference(reference, references, received)):
                 continue
             mark_changed(references)

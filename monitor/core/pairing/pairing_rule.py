@@ -79,7 +79,7 @@ def row_of(probe: Probe, reading: Reading, time: float, seconds: float, identity
         reference.value,
         reference.u,
         probe.readings.rules.uncertainty.of(seconds, probe.join.distance_km),
-        references.digests[probe.at],
+        references.identities[probe.at],
         crps_packed(reading.places, reading.levels, reference.value)
         if isinstance(reading, Distribution)
         else NAN,
@@ -90,7 +90,7 @@ def row_of(probe: Probe, reading: Reading, time: float, seconds: float, identity
 def pair_with(probe: Probe, at: int) -> list[Row]:
     """Return the pair of a reference with the reading at a place; its id is by the reference."""
     reading = probe.readings.reading(at)
-    identity = combine(probe.readings.digest, probe.join.references.digests[probe.at])
+    identity = combine(probe.readings.digest, probe.join.references.identities[probe.at])
     seconds = probe.readings.times[at] - probe.time
     return [row_of(probe, reading, reading.time, seconds, identity)]
 
@@ -122,7 +122,7 @@ def pair_with_mean(probe: Probe, weighted: list[tuple[float, Reading]]) -> list[
         u = combined([w * _standard(reading, level) for w, reading in weighted])
     first = weighted[0][1]
     mean = Reading(first.sensor, first.quantity, probe.time, value, u, lower, upper, p)
-    identity = combine(probe.readings.digest, probe.join.references.digests[probe.at])
+    identity = combine(probe.readings.digest, probe.join.references.identities[probe.at])
     return [row_of(probe, mean, probe.time, 0.0, identity)]
 
 
@@ -164,7 +164,7 @@ def between_and_not_nearer(
     for place in between(readings, references, at):
         match = readings.matches.get(references.identities[place])
         if match is not None:
-            time, paired = references.times[place], match.rows[0][2] - readings.lag_seconds
+            time, paired = references.times[place], match.time - readings.lag_seconds
             if abs(paired - time) < abs(readings.times[at] - time):
                 continue
         affected.append(place)
@@ -189,7 +189,7 @@ def its_nearest(readings: ReadingBuffer, references: ReferenceBuffer, at: int) -
     time = readings.times[at]
     place = nearest(references.times, time)
     match = readings.matches.get(references.identities[place])
-    if match is not None and len(match.rows) >= readings.rules.max_pairs_per_reference:
+    if match is not None and len(match) >= readings.rules.max_pairs_per_reference:
         own = references.times[place]
         far = max(abs(row[2] - readings.lag_seconds - own) for row in match.rows)
         if abs(time - own) > far + MARGIN_SECONDS:
@@ -238,7 +238,7 @@ def losing_neighbours(readings: ReadingBuffer, references: ReferenceBuffer, at: 
         if other == at:
             affected.append(other)
         elif match is not None:
-            time = match.rows[0][2] - lag
+            time = match.time - lag
             if not abs(time - times[other]) < abs(time - times[at]):
                 affected.append(other)
     return affected
@@ -255,7 +255,7 @@ def last_may_lose(readings: ReadingBuffer, references: ReferenceBuffer, time: fl
     match = readings.matches.get(references.identities[-1])
     if match is None:
         return False
-    paired = match.rows[0][2] - readings.lag_seconds
+    paired = match.time - readings.lag_seconds
     return not abs(paired - times[-1]) < abs(paired - time)
 
 

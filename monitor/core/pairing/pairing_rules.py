@@ -83,7 +83,8 @@ def _mutually_nearest_newest(
         return []
     if at and not taken - references.times[at - 1] > time - taken:
         return []
-    reference, name, uncertainty = references.entries[at], references.digests[at], rules.uncertainty
+    reference, name = references.entries[at], references.identities[at]
+    uncertainty = rules.uncertainty
     return [
         (
             readings.series,

@@ -11,7 +11,17 @@ from typing import Final
 
 from monitor.core.model import NAN, Records, pair_records
 from monitor.core.pairing.buffers import NearestReading, ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.identities import CRPS, REMOVED, Identity, Match, Row, revised, same_row
+from monitor.core.pairing.identities import (
+    CRPS,
+    REMOVED,
+    Identity,
+    Match,
+    Row,
+    pack_row,
+    pack_rows,
+    revised,
+    same_row,
+)
 from monitor.core.pairing.pairing_rule import MARGIN_SECONDS, Probe, neighbours
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
@@ -85,7 +95,8 @@ class Reconciler:
         if rows is None:
             rows = self._pairs(readings, references, at)
         if rows:
-            readings.matches[references.identities[at]] = Match(rows)
+            made = pack_row(*rows[0]) if len(rows) == 1 else pack_rows(rows)
+            readings.matches[references.identities[at]] = Match(made)
             self._changes += rows
 
     def reconcile_all(self, readings: ReadingBuffer, references: ReferenceBuffer) -> None:
@@ -111,7 +122,7 @@ class Reconciler:
             is_same = [row[2:4] for row in rows] == [row[2:4] for row in former]
             if is_same or references.times[at] >= first:
                 self._replace(readings, identity, rows)
-                anew.append(references.digests[at])
+                anew.append(identity)
         self._commit()
         return anew
 
@@ -122,8 +133,9 @@ class Reconciler:
         for readings in held.references.reading_buffers:
             match = readings.matches.get(identity)
             if match is not None:
-                rows = [revised(row, held.reference) for row in match.rows]
-                if any(row[CRPS] == row[CRPS] for row in match.rows):
+                before = match.rows
+                rows = [revised(row, held.reference) for row in before]
+                if any(row[CRPS] == row[CRPS] for row in before):
                     rows = self._rescored(readings, held.references, at, rows)
                 self._replace(readings, identity, rows)
         self._commit()
@@ -150,7 +162,7 @@ class Reconciler:
         rows = self._pairs(
             readings, held.references, held.references.find(held.reference, identity)
         )
-        return repr(rows) == repr(readings.matches[identity].rows)
+        return repr(Match(pack_rows(rows)).rows) == repr(readings.matches[identity].rows)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -181,10 +193,10 @@ class Reconciler:
     def _replace(self, readings: ReadingBuffer, identity: Identity, rows: list[Row]) -> None:
         match = readings.matches.get(identity)
         most = readings.rules.max_pairs_per_reference
-        self.limited += len(rows) >= most > (0 if match is None else len(match.rows))
+        self.limited += len(rows) >= most > (0 if match is None else len(match))
         if match is None:
             if rows:
-                readings.matches[identity] = Match(rows)
+                readings.matches[identity] = Match(pack_rows(rows))
                 self._added.extend(rows)
             return
         before = {row[1]: row for row in match.rows}
@@ -196,7 +208,7 @@ class Reconciler:
                 self._added.append(row)
         self._removed.extend((*row[:REMOVED], True) for row in before.values())
         if rows:
-            match.rows = rows
+            match.packed = pack_rows(rows)
         else:
             del readings.matches[identity]
 

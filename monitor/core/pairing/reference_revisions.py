@@ -174,7 +174,8 @@ class ReferenceStore:
         if known is not None and known[0].revision >= void.revision:
             return None
         self._voids[void.identity] = (void, received)
-        concerned = {identity[:2] for identity in self._named.get(void.identity, ())}
+        named = (self._held[each].reference for each in self._named.get(void.identity, ()))
+        concerned = {(each.subject, each.quantity) for each in named}
         if not recalled:
             concerned.update(self._history.named(void.identity))
         return [_void_of(void, *each) for each in sorted(concerned)]
@@ -197,7 +198,7 @@ class ReferenceStore:
 
     def evicted_revision(self, identity: Identity) -> int:
         """Return the highest revision of an evicted reference, -1 if there is none."""
-        return self._revision(digest(*identity))
+        return self._revision(identity)
 
     def _revision(self, reference_id: int) -> int:
         revision = self._looked_up.get(reference_id)
@@ -212,14 +213,14 @@ class ReferenceStore:
 
     def evicted_pairs(self, identity: Identity) -> Records:
         """Return the pairs of an evicted reference."""
-        return self._history.made_by(digest(*identity))
+        return self._history.made_by(identity)
 
     def evicted_pairs_of(self, identity: Identity, series: Sequence[int], since: float) -> Records:
         """Return the same, found among the pairs of some series from an event time on.
 
         It takes longer, and finds the pairs of a reference that nobody was expected to revise.
         """
-        reference_id = np.uint64(digest(*identity))
+        reference_id = np.uint64(identity)
         parts = self._history.pairs_of_each(series, since).values()
         pairs = np.concatenate([np.zeros(0, dtype=PAIR), *parts])
         return pairs[pairs["reference_id"] == reference_id]

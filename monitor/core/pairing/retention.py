@@ -17,7 +17,7 @@ import numpy as np
 
 from monitor.core.model import Int, Records, Reference, some_rows
 from monitor.core.pairing.buffers import ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.identities import REFERENCE_ID, Identity, Match, Row, digest
+from monitor.core.pairing.identities import Identity, Match
 from monitor.core.pairing.join_index import JoinIndex
 from monitor.core.pairing.pairing_rule import MARGIN_SECONDS
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
@@ -93,8 +93,8 @@ def _used(
             reach = max(reach, join.references.span_seconds)
     marks, users = bytearray(len(times)), []
     for identity, match in _matches_near(readings, times[0] - reach, times[-1] + reach):
-        low = high = match.rows[0][2]
-        if len(match.rows) > 1:
+        low = high = match.time
+        if len(match) > 1:
             taken = [row[2] for row in match.rows]
             low, high = min(taken), max(taken)
         start = bisect_left(times, low - reach - lag)
@@ -200,41 +200,41 @@ def restore_all(
     References that a later revision superseded are dropped: the journal has its pairs instead.
     """
     index.names.update(enumerate(names))
-    held = {digest(*identity): (identity, each) for identity, each in references}
-    references.look_up((one for one, (_, each) in held.items() if is_revisable(each.reference)), ())
-    for reference_id, (identity, each) in [*held.items()]:
-        if references.is_outdated(reference_id, each):
+    held = dict(references)
+    references.look_up((one for one, each in held.items() if is_revisable(each.reference)), ())
+    for identity, each in [*held.items()]:
+        if references.is_outdated(identity, each):
             references.evict(identity)
             drop_reference(each.reference, each.references, identity)
-            del held[reference_id]
+            del held[identity]
     for readings in index.reading_buffers.values():
         readings.matches.clear()
     made_by = pairs["reference_id"][standing]
-    theirs = standing[np.isin(made_by, np.array([*held], dtype=np.uint64))]
-    rows: dict[int, list[Row]] = {}
-    for row in some_rows(pairs, theirs).tolist():
-        rows.setdefault(row[REFERENCE_ID], []).append(row)
-    for name, made in rows.items():
-        restore_pairs(index, reconciler, *held[name], made)
+    theirs = standing[np.isin(made_by, np.fromiter(held, np.uint64, len(held)))]
+    restore_pairs(index, reconciler, held, some_rows(pairs, theirs))
 
 
 def restore_pairs(
     index: JoinIndex,
     reconciler: Reconciler,
-    identity: Identity,
-    held: HeldReference,
-    rows: Iterable[Row],
+    held: Mapping[Identity, HeldReference],
+    pairs: Records,
 ) -> None:
-    """Restore the pairs of a reference, each in the reading buffer it belongs to."""
-    restored: list[ReadingBuffer] = []
-    for row in rows:
-        name = (*index.names[row[0]], held.reference.key if index.by_key else "")
-        readings = index.reading_buffers.get(name) or index.open_buffer(name, row[0])
-        if any(join.references is held.references for join in readings.joins):
-            readings.matches.setdefault(identity, Match([])).rows.append(row)
-            apart = abs(row[2] - readings.lag_seconds - held.reference.time)
+    """Restore the pairs of references, each in the reading buffer it belongs to."""
+    restored: list[tuple[ReadingBuffer, Identity, Match]] = []
+    body, size = pairs.tobytes(), pairs.itemsize
+    columns = (pairs[name].tolist() for name in ("series", "reference_id", "time"))
+    for at, (series, identity, time) in enumerate(zip(*columns, strict=True)):
+        own = held[identity]
+        name = (*index.names[series], own.reference.key if index.by_key else "")
+        readings = index.reading_buffers.get(name) or index.open_buffer(name, series)
+        if any(join.references is own.references for join in readings.joins):
+            match = readings.matches.get(identity)
+            if match is None:
+                match = readings.matches[identity] = Match(b"")
+                restored.append((readings, identity, match))
+            match.packed += body[at * size : (at + 1) * size]
+            apart = abs(time - readings.lag_seconds - own.reference.time)
             readings.apart_seconds = max(readings.apart_seconds, apart)
-            restored.append(readings)
-    for readings in restored:
-        match = readings.matches[identity]
+    for readings, identity, match in restored:
         match.frozen = is_frozen(readings, identity, match, reconciler.reproduces)

@@ -303,7 +303,9 @@ class Block:
         """Return for each series the earliest event time of its held readings and references."""
         pairing, pairs = self.network.pairing, self._store.pairs()
         oldest = pairing.oldest_readings()
-        names = [name for bucket in pairing.reference_buffers.values() for name in bucket.digests]
+        names = [
+            name for bucket in pairing.reference_buffers.values() for name in bucket.identities
+        ]
         theirs = pairs[np.isin(pairs["reference_id"], np.array(names, dtype=np.uint64))]
         for row, time in zip(theirs["series"].tolist(), theirs["time"].tolist(), strict=True):
             oldest[row] = min(time, oldest.get(row, time))

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import Bool, Records, Reference
-from monitor.core.pairing.identities import digest, reference_identity
+from monitor.core.pairing.identities import reference_digest
 from monitor.core.pairing.observations import Durable
 from monitor.core.pairing.reference_revisions import History, names_nobody
 from monitor.core.state.network import Network
@@ -57,7 +57,7 @@ def _is_dropped(revision: Reference, network: Network, history: History) -> bool
     rows = [own] if own is not None else range(len(keys))
     roots = [_root(network, row) for row in rows if keys[row].quantity == revision.quantity]
     is_old = revision.time <= min(roots, default=-math.inf)
-    return is_old and not history.made_by(digest(*reference_identity(revision))).size
+    return is_old and not history.made_by(reference_digest(revision)).size
 
 
 def _root(network: Network, row: int) -> float:
