@@ -266,13 +266,12 @@ class Windows:
         since = min(changes["time"].min(), held["time"][replaced].min(initial=np.inf))
         if truncated[series] and changes["removed"].any():
             since = -np.inf if not np.isin(changes["id"], held["id"]).all() else since
-        held = held[~replaced]
         standing = in_event_order(changes)
-        if truncated[series] and held.size:
+        if truncated[series]:  # of what is before the ring's first pair only the history has all
             time, identity = held["time"][0], held["id"][0]
-            same_time = (standing["time"] == time) & (standing["id"] > identity)
+            same_time = (standing["time"] == time) & (standing["id"] >= identity)
             standing = standing[(standing["time"] > time) | same_time]
-        rows = np.concatenate([held, window_rows(standing)])
+        rows = np.concatenate([held[~replaced], window_rows(standing)])
         rows = rows[np.lexsort((rows["id"], rows["time"]))]
         if truncated[series] and rows.size < self.size:
             history = self._history(series)

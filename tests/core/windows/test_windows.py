@@ -50,30 +50,32 @@ class Log:
 
 changes = st.lists(
     st.tuples(
-        st.integers(0, 2),
-        st.integers(0, 40),
-        st.integers(0, 60).map(float),
+        st.integers(0, 1),
+        st.integers(0, 11),  # so few that pairs change, move and go
+        st.integers(0, 20).map(float),
         st.integers(0, 5).map(float),
         st.booleans(),
     ),
-    max_size=120,
+    min_size=30,
+    max_size=90,
 )
 
 
 def moved_by_removal(rows):
-    """A pair that gets another time is removed first, as pairing does."""
+    """A pair that gets another time is removed first, as pairing does, and only what stands is."""
     times = {}
     for series, identity, time, value, gone in rows:
         name = (series, identity)
-        if times.get(name, time) != time:
-            yield (*name, times[name], value, True)
-        times[name] = time
-        yield (*name, time, value, gone)
+        if name in times and (gone or times[name] != time):
+            yield (*name, times.pop(name), value, True)
+        if not gone:
+            times[name] = time
+            yield (*name, time, value, False)
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])
 @given(rows=changes, cuts=st.lists(st.integers(0, 120), max_size=8))
-@examples(150)
+@examples(100)
 def test_window_is_the_newest_pairs_of_the_set(precision, rows, cuts):
     log = Log()
     windows = Windows(3, SIZE, log.history, precision)
@@ -93,6 +95,19 @@ def test_window_is_the_newest_pairs_of_the_set(precision, rows, cuts):
         ]
 
 
+def test_a_window_whose_pairs_all_change_has_the_one_before_it_from_the_history():
+    log = Log()
+    windows = Windows(1, SIZE, log.history)
+    first = records(*(pair(0, at, float(at)) for at in range(SIZE + 2)))
+    moved = [pair(0, at, float(at), removed=True) for at in (0, 2, 3, 4, 5)]
+    moved += [pair(0, 0, 0.5), *(pair(0, at, 10.0 + at) for at in (2, 3, 4))]
+    for piece in (first, records(*moved)):
+        log.changes = np.concatenate([log.changes, piece])
+        windows.apply(piece)
+
+    assert [time for time, _, _ in content(windows, 0)] == [1.0, 12.0, 13.0, 14.0]
+
+
 def test_newer_pairs_of_many_series_are_told_from_disturbed_pasts():
     windows = Windows(3, SIZE, no_pairs)
     windows.apply(records(pair(0, 1, 1.0), pair(1, 2, 5.0)))
@@ -103,6 +118,14 @@ def test_newer_pairs_of_many_series_are_told_from_disturbed_pasts():
     assert series.tolist() == [0, 1, 2]
     assert since.tolist() == [np.inf, 4.0, np.inf]
     assert newer["id"].tolist() == [3, 5, 6]
+
+
+def test_pairs_of_one_time_are_in_the_order_of_their_identities():
+    windows = Windows(1, SIZE, no_pairs)
+    for identity in (5, 3, 9):
+        windows.apply(records(pair(0, identity, 1.0)))
+
+    assert [identity for _, identity, _ in content(windows, 0)] == [3, 5, 9]
 
 
 def test_a_window_by_age_holds_what_is_young_beside_its_newest_pair():
