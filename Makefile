@@ -16,6 +16,8 @@
 # `make docs` writes the documentation as HTML into build/site, and fails at a link that leads nowhere.
 # `make soak` kills, floods and wears it for four to six hours and writes docs/evidence/reliability.md; what
 # was broken off goes on from build/soak at the next call.
+# `make mutants` plants defects in copies of the last commit, one by one, and writes which test finds
+# each into docs/evidence/mutants.md.
 # `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
 # locked against the published advisories, and the code against bandit's rules.
 # `make lock` writes uv.lock, and deploy/constraints*.txt from it (UPGRADE=1: with the newest of all).
@@ -56,7 +58,7 @@ SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py
     tests/test_notebook.py tests/journal/test_journal.py tests/mqtt/test_connection.py \
     tests/http tests/alerts/test_webhook.py tests/client/test_client.py
 
-.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms docs generated lock sbom audit always clean
+.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms mutants docs generated lock sbom audit always clean
 
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/monitor demo $(if $(S),--seconds $(S))
@@ -108,6 +110,9 @@ cluster-test: build/cluster/cluster-test.stamp
 
 soak: $(VENV)/dev.stamp
 	$(RUN) -m tests.reliability --share full --keep build/soak --write
+
+mutants: $(VENV)/dev.stamp
+	$(RUN) -m tests.mutants
 
 docs: $(VENV)/dev.stamp
 	$(RUN) -m monitor docs --out build/site

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from harness.broker import Mosquitto
 from harness.reaper import reaped
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 PROJECT = Path(__file__).parents[1]
 
@@ -18,6 +18,8 @@ PROJECT = Path(__file__).parents[1]
 settings.register_profile("untimed", deadline=None)
 # `make check`: a first look within a minute (pytest --hypothesis-profile quick).
 settings.register_profile("quick", deadline=None, max_examples=10)
+# `make mutants`: the first failure as it is found, which is enough there.
+settings.register_profile("unshrunk", deadline=None, phases=(Phase.explicit, Phase.generate))
 settings.load_profile("untimed")
 
 

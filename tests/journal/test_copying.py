@@ -36,6 +36,24 @@ def test_a_running_daemon_is_backed_up_and_goes_on(running, path, capsys):
     assert copied["totals"]["received"] == 9
 
 
+def test_a_copy_during_which_the_journal_changed_is_taken_again(path, tmp_path, monkeypatch):
+    copied, copyfile = [], shutil.copyfile
+
+    def copy_and_change(source, goal):
+        copyfile(source, goal)
+        if not copied:
+            journal = Journal(path)
+            journal.append(batch(9.0, numbered(5, 900)))
+            journal.close()
+        copied.append(source)
+
+    monkeypatch.setattr(shutil, "copyfile", copy_and_change)
+    backup(path, tmp_path / "copy.sqlite")
+
+    assert copied == [path, path]
+    assert everything(tmp_path / "copy.sqlite") == everything(path)
+
+
 def test_what_a_killed_backup_left_goes_with_the_next_one_or_a_start(path, tmp_path):
     """And stays as long as the backup is under way."""
     for folder, successor in ((tmp_path, "start"), (tmp_path / "copies", "backup")):

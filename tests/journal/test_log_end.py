@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ from harness.damaged_journals import KILLED, SERIES, WRITING, commits_of, ended,
 
 from monitor.journal import Journal
 from monitor.journal.failures import JournalDamagedError, wal_of
-from monitor.journal.log_end import end_file_of
+from monitor.journal.log_end import end_file_of, end_of
 from monitor.journal.repairing import recover_journal
 
 GONE = r"killed\.sqlite-wal is missing or empty though the journal was not closed"
@@ -154,3 +157,22 @@ def test_what_is_closed_or_copied_without_its_note_opens_as_it_is(killed, tmp_pa
     assert end_file_of(killed).exists()
     journal.close()
     assert not end_file_of(killed).exists()
+
+
+def test_the_end_of_a_log_is_that_of_its_last_transaction(tmp_path):
+    """SQLite writes pages of a large transaction into the log before it ends."""
+    path = tmp_path / "large.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("pragma journal_mode = wal")
+        db.execute("pragma cache_size = 2")
+        db.execute("create table large (content blob)")
+        with wal_of(path).open("rb") as log:
+            length, end = os.fstat(log.fileno()).st_size, end_of(log.fileno())
+            db.execute("begin")
+            for _ in range(100):
+                db.execute("insert into large values (zeroblob(1000))")
+
+            assert os.fstat(log.fileno()).st_size > length
+            assert end_of(log.fileno()) == end
+            db.execute("commit")
+            assert end_of(log.fileno(), end).pages > end.pages

@@ -111,3 +111,15 @@ def test_pending_at_a_tenth_of_the_patience_and_firing_at_the_patience(shifted):
 
     assert all(state == (evidence >= 100) + (evidence >= 1000) for evidence, state in states[:235])
     assert states[-1][1] == detection.FIRING
+
+
+def test_the_fault_of_an_alert_has_all_its_pairs_from_the_first():
+    made = detector()
+    made.advance(ONE, ONE, np.tile([-0.8, 0.8], 30))
+    faulty = 0
+
+    while made.states(ONE)[0] != detection.FIRING:
+        made.advance(ONE, ONE, np.array([3.0]))
+        faulty += 1
+
+    assert made._state["moments"][0].tolist() == [faulty, 3.0 * faulty, 9.0 * faulty]

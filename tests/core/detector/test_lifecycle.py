@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from monitor.core.detector import detector as detection
-from monitor.core.detector import e_values
+from monitor.core.detector import e_values, lifecycle
 from monitor.core.detector.detector import Detector
 from tests.core.detector.test_detector import ONE, detector, fired, resolved, run
 
@@ -187,3 +188,25 @@ def test_relapses_are_the_same_however_pairs_are_cut(length):
 
     assert found == wanted
     assert made.bits(0) == whole.bits(0)
+
+
+@pytest.mark.parametrize("systematic", [0.0, 0.5, 0.8])
+def test_a_pair_speaks_for_the_end_of_an_offset_as_its_two_densities_do(systematic):
+    """Honest: the nearest mean that the declaration explains. The milder fault: 0.8 of the rest."""
+    honest, by_chance = 2.0 * systematic, np.sqrt(1.0 - systematic**2)
+    mean = honest + 2.0 * by_chance
+    moments = 20.0 * np.array([[1.0], [mean], [mean**2 + by_chance**2]])
+    milder = stats.norm(honest + 0.8 * (mean - honest), by_chance)
+
+    for z in np.linspace(honest, mean, 9):
+        (relief,) = lifecycle.relief(
+            np.zeros(1, int), np.zeros(1, int), moments, np.array([z]), np.array([systematic])
+        )
+        wanted = stats.norm(honest, by_chance).logpdf(z) - milder.logpdf(z)
+        assert relief == pytest.approx(wanted, abs=1e-9)
+
+
+def test_a_fault_is_over_at_the_odds_of_the_patience_and_of_a_thousand_at_least():
+    odds = np.exp(lifecycle.resolved_at(np.array([10.0, 1e3, 1e5])))
+
+    assert odds == pytest.approx([1e3, 1e3, 1e5])

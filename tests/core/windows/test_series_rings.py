@@ -22,8 +22,8 @@ ONE = np.array([1])
 
 @pytest.mark.parametrize("count", [1, 4, 5, 6, 13])
 def test_a_ring_has_the_last_pairs_and_the_history_those_before(count):
-    pairs = records(*(pair(1, 10 + at, float(at // 2)) for at in range(count)))
-    rings = SeriesRings(2, LENGTH, lambda _row: pairs, "double")
+    history = records(*(pair(1, 10 + at, float(at // 2)) for at in range(count + 3)))
+    rings, pairs = SeriesRings(2, LENGTH, lambda _row: history, "double"), history[:count]
     rings.assign(ONE)
     for cut in (slice(0, count // 2), slice(count // 2, count)):
         rings.append(grouped(pairs[cut]))
@@ -38,6 +38,16 @@ def test_a_ring_has_the_last_pairs_and_the_history_those_before(count):
             end = max(count - back, 0)
             wanted = rows[max(end - most, 0) : end]
             assert rings.up_to(1, back, most).tobytes() == wanted.tobytes()
+
+
+def test_a_series_that_comes_back_has_none_of_the_pairs_it_had():
+    rings = SeriesRings(2, LENGTH, lambda _row: records(), "double")
+    for made in (records(*(pair(1, at, float(at)) for at in range(3))), records(pair(1, 9, 9.0))):
+        rings.release(1)
+        rings.assign(ONE)
+        rings.append(grouped(made))
+
+        assert rings.rows(1).tobytes() == rings.as_kept(made).tobytes()
 
 
 @pytest.mark.parametrize("seed", range(20))
