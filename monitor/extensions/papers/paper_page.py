@@ -73,10 +73,10 @@ def terminal(made: Reproduction) -> Iterator[str]:
             elif isinstance(part, PaperFigure):
                 yield f"[{part.name}: {part.title}]"
             else:
-                yield from textwrap.wrap(part, _TERMINAL)
+                yield from textwrap.wrap(part, _TERMINAL, break_on_hyphens=False)
     for sentence in made.left_out:
         yield ""
-        yield from textwrap.wrap(sentence, _TERMINAL)
+        yield from textwrap.wrap(sentence, _TERMINAL, break_on_hyphens=False)
 
 
 def paper_markdown(made: Reproduction) -> str:
