@@ -57,7 +57,9 @@ _NAMED: Final = re.compile(r"\bdocs/([a-z0-9/-]+)\.md(#[a-z0-9-]+)?")
 
 _OURS: Final = re.compile(r'\b(href|src|action)="/')  # in what comes from outside, " is escaped
 _TIME: Final = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d:\d\d)( UTC)?\b")
-_SAVING: Final = re.compile(r" \(mean (?:CRPS|interval score) [^)]*\)")
+_SAVING: Final = re.compile(
+    r" \((?:on the safe side of \S+; )?mean (?:CRPS|interval score) [^)]*\)"
+)
 
 
 def _with_links(sentence: str) -> Markup:
@@ -72,7 +74,7 @@ def _link(named: re.Match[str]) -> str:
     return f'<a href="/docs/{name}{section}">{named[0]}</a>'
 
 
-def _with_saving(advice: str) -> Markup:
+def with_saving(advice: str) -> Markup:
     """Return an advice with what it saved where it was tried marked as a figure."""
     return Markup(_SAVING.sub(r"<small>\g<0></small>", str(escape(advice))))  # noqa: S704 - it is escaped
 
@@ -373,7 +375,7 @@ class Renderer:
         )
         self._templates.filters.update(
             with_links=_with_links,
-            with_saving=_with_saving,
+            with_saving=with_saving,
             with_times=_with_times,
             state_word=state_word,
             noun=noun_of,

@@ -15,6 +15,8 @@ from harness.transitions import transition
 from harness.yard import DOCTOR, START, fleet
 from markupsafe import escape
 
+import monitor
+from monitor.http.rendering import with_saving
 from monitor.journal import DeadLetter
 
 
@@ -250,3 +252,14 @@ def test_a_sensor_of_which_no_message_can_be_used_is_on_the_list_with_the_reason
     assert get(service, "/?state=stale")[1].count(b"no message could be used") == 1
     published(service, fleet(0), refused={"new": letter})
     assert b"no message could be used" in get(service, "/")[1]
+
+
+def test_what_an_advice_saved_is_a_figure_for_every_kind_of_advice():
+    random = np.random.default_rng(3)
+    reference, error = random.normal(300.0, 60.0, 400), 2.0 * random.standard_normal(400)
+
+    for u, form in ((6.0, "0.35 (on the safe side of 0.33; mean "), (0.8, "2.5 (mean ")):
+        advice = monitor.score(reference + error, u, reference).series[0]["verdict"]["advice"]
+        assert f"multiply its u by {form}" in advice
+        shown = re.sub("<small>.*</small>", "", with_saving(advice))
+        assert shown == advice.partition(" (")[0]
