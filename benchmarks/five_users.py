@@ -1,6 +1,6 @@
 """Six new users, from a fresh clone in a fresh virtual environment to what the pages promise.
 
-    python benchmarks/five_users.py [--users weighing,air,process,home,data,abroad] [--keep]
+    python benchmarks/five_users.py [--users weighing,air,process,home,data,abroad,...] [--keep]
 
 Rules of this file: the commands are those of README.md and of the pages of docs/, read from them,
 so that the pages are what is tried; the programs (mosquitto, prometheus) are the real ones. What a
@@ -25,10 +25,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 from random import Random
+from typing import Any
 from zoneinfo import ZoneInfo
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -39,6 +40,7 @@ from harness.pages import PROJECT, Block, blocks
 from harness.programs import free_port, need
 from harness.prometheus import Prometheus
 
+from monitor.decode.formats.sparkplug_payload import Payload
 from monitor.mqtt.publish import BrokerPublisher
 
 PATIENCE_SECONDS = 600.0
@@ -194,7 +196,7 @@ def _commands(script: str) -> list[str]:
     return [line for line in whole.splitlines() if line.strip()]
 
 
-# -- the six --------------------------------------------------------------------------------------
+# -- the nine -------------------------------------------------------------------------------------
 
 
 def weighing(user: User) -> None:
@@ -351,8 +353,108 @@ def abroad(user: User) -> None:
     )
 
 
+def indicator(user: User) -> None:
+    """A bench scale that sends the lines of its display, checked with weights."""
+    print(f"\n{user.name}: monitor init scales")
+    user.run("monitor init scales")
+    user.begin("monitor run --config monitor.yaml")
+    random, rows = Random(5), ["time,mass,u"]
+    topic = "scales/hall-2"
+    with BrokerPublisher("127.0.0.1", user.broker.port) as out:
+        out.publish(topic, b"US,NT,+  3.000kg")
+        for _ in range(40):
+            weight = random.choice((5.0, 10.0, 15.0, 20.0))
+            shown = weight + 0.03 + random.gauss(0.0, 0.002 + 0.0002 * weight)
+            out.publish(topic, f"ST,NT,+{shown:8.3f}kg".encode())
+            out.flush()
+            rows.append(f"{datetime.now(UTC).isoformat()},{weight:.5f},0.00003")
+            time.sleep(1.0)
+    (user.folder / "weights.csv").write_text("\n".join(rows), encoding="utf-8")
+    said = user.run(
+        "monitor reference --config monitor.yaml weights.csv --subject hall-2 --quantity mass "
+        "--columns value=mass --unit kg"
+    )
+    user.sees("the weights", r"40 references published, all ack\w+", said)
+    user.sees_soon(
+        "the scale that reads 0.03 heavy",
+        r"reads 0\.0(29|30|31)\d* kg heavy",
+        lambda: user.get("/api/v1/series/hall-2/mass"),
+    )
+    user.sees("the line in motion", r'reason="quality"\} 1', user.get("/metrics") or "")
+
+
+def colocation(user: User) -> None:
+    """Sensors beside a certified monitor, a column each, from a spreadsheet of their logger."""
+    print(f"\n{user.name}: a wide table")
+    random, rows = Random(6), ["Site 7, colocation", "Date,Time,BAM [ug/m3],pm25_a,pm25_b,pm25_c"]
+    for hour in range(300):
+        at, truth = divmod(hour, 24), random.uniform(5.0, 40.0)
+        read = [truth * gain + random.gauss(0.0, 1.5) for gain in (1.0, 1.35, 1.0)]
+        read[2] += 6.0
+        cells = ",".join(f"{each:.1f}" for each in (truth, *read))
+        day = datetime(2026, 3, 1, at[1], tzinfo=UTC) + timedelta(days=at[0])
+        rows.append(f"{day:%Y-%m-%d,%H:%M},{cells}")
+    (user.folder / "colocation.csv").write_text("\n".join(rows), encoding="utf-8")
+    said = user.run("monitor score colocation.csv", wanted=65)
+    user.sees("how to read it", r"--skip-lines 1", said)
+    said = user.run(
+        "monitor score colocation.csv --skip-lines 1 --wide 'pm25_*' --columns 'reference=BAM' "
+        "--assume-u 1.5 --time-zone UTC"
+    )
+    user.sees("an honest one", r"pm25_a value: right within", said)
+    user.sees("a gain of 1.35", r"pm25_b value: .*gain 1\.3\d*", said)
+    user.sees("6 too high", r"pm25_c value: reads (5\.[89]|6(\.[0-2])?)\d* ug/m3 high", said)
+
+
+def plant(user: User) -> None:
+    """A plant on Sparkplug, whose laboratory exports a table of samples."""
+    print(f"\n{user.name}: configs/process.yaml, a LIMS export")
+    user.run("monitor init process")
+    user.begin("monitor run --config monitor.yaml")
+    random, berlin = Random(7), ZoneInfo("Europe/Berlin")
+    first = datetime(2026, 3, 1, 6, tzinfo=berlin)
+    rows = ["Probe;Entnahme;Dichte [g/cm3];U;k;Status"]
+    topic = "spBv1.0/PlantA/{}/edge7/AT-4012"
+    names = ("density/value", "density/U95")
+    with BrokerPublisher("127.0.0.1", user.broker.port) as out:
+        birth = [{"name": name, "alias": at, "datatype": 10} for at, name in enumerate(names, 7)]
+        out.publish(topic.format("DBIRTH"), _sparkplug(first, 0, birth))
+        for at in range(80):
+            sampled = first + timedelta(hours=8 * at)
+            truth = random.gauss(841.0, 2.0)
+            stated = truth + 1.2 + random.gauss(0.0, 0.3)
+            numbers = [{"alias": 7, "double_value": stated}, {"alias": 8, "double_value": 0.6}]
+            message = _sparkplug(sampled + timedelta(seconds=80), at % 255 + 1, numbers)
+            out.publish(topic.format("DDATA"), message)
+            told = f"{truth / 1000.0:.5f}".replace(".", ",")
+            status = "storniert" if at == 3 else "freigegeben"
+            rows.append(f"S-{at:05};{sampled:%d.%m.%Y %H:%M};{told};0,0001;2;{status}")
+    (user.folder / "lims.csv").write_text("\n".join(rows), encoding="utf-8")
+    said = user.run(
+        "monitor reference --config monitor.yaml lims.csv --subject AT-4012 --quantity density "
+        "--columns 'id=Probe,time=Entnahme,value=Dichte,u=U/k,status=Status' --decimal-comma "
+        "--time-format '%d.%m.%Y %H:%M' --time-zone Europe/Berlin "
+        "--status-words freigegeben=final,storniert=void"
+    )
+    user.sees("the samples", r"80 references published, all ack\w+", said)
+    user.sees_soon(
+        "the analyser that reads 1.2 high",
+        r"reads 1\.[12]\d* kg/m3 high[^}]*\"pairs\":7\d",
+        lambda: user.get("/api/v1/series/AT-4012/density"),
+    )
+
+
+def _sparkplug(time: datetime, seq: int, metrics: list[dict[str, Any]]) -> bytes:
+    milliseconds = round(time.timestamp() * 1000.0)
+    payload = Payload(timestamp=milliseconds, seq=seq)
+    for each in metrics:
+        payload.metrics.add(timestamp=milliseconds, **each)
+    return bytes(payload.SerializeToString())
+
+
 USERS: dict[str, Callable[[User], None]] = {
-    each.__name__: each for each in (weighing, air, process, home, data, abroad)
+    each.__name__: each
+    for each in (weighing, air, process, home, data, abroad, indicator, colocation, plant)
 }
 
 

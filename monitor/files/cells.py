@@ -44,7 +44,7 @@ from monitor.files.input_file import (
     rows,
 )
 from monitor.files.layout import AS_USUAL, FileLayout
-from monitor.files.pair_fields import plain_name, proposed_columns, shape_hint
+from monitor.files.pair_fields import KNOWN_NAMES, plain_name, proposed_columns, shape_hint
 
 # -- rows of cells --------------------------------------------------------------------------------
 
@@ -107,10 +107,11 @@ class Chunk(NamedTuple):
         return Chunk(lines, {name: taken(cells, rows) for name, cells in self.cells.items()})
 
 
-def as_texts(cells: Sequence[str] | Float) -> Sequence[str]:
+def as_texts(cells: Sequence[str] | Float, *, decimal_comma: bool = False) -> Sequence[str]:
     """Return a column as the texts that CSV would have."""
     if isinstance(cells, np.ndarray):
-        return ["" if np.isnan(each) else f"{each:.17g}" for each in cells.tolist()]
+        texts = ["" if np.isnan(each) else f"{each:.17g}" for each in cells.tolist()]
+        return [text.replace(".", ",") for text in texts] if decimal_comma else texts
     return cells
 
 
@@ -359,7 +360,7 @@ def _header_hint(path: Path, how: Opening) -> str:
         lines = [*islice(text, _HEAD_LINES)]
     for at, line in enumerate(lines):
         names = {plain_name(column_name(each.strip(' "\r\n'))) for each in re.split("[,;\t]", line)}
-        if at and len({"value", "reference", "time", "timestamp", "u"} & names) > 1:
+        if at and len(KNOWN_NAMES & names) > 1:
             above = how.skipped + at
             return f". Line {above + 1} looks like the names: --skip-lines {above}"
     return ""

@@ -56,6 +56,9 @@ _LIKELY: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     **_OTHERWISE,
 }
+KNOWN_NAMES: Final = frozenset(
+    name for names in (*USUAL.values(), *_LIKELY.values()) for name in names
+)
 _KINDS: Final = ("variable", "parameter", "metric", "measure", "output_type_id", "quantile", "name")
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
 _LISTED: Final = re.compile(r'(?:[^,"]|"[^"]*"|")+')

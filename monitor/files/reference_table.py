@@ -118,8 +118,9 @@ def read_references(path: Path, how: TableLayout, now: float) -> ReferenceRows:
         _refuse_lacking(table, fields, how)
         refuse_doubled(path, table.names, fields.values())
         rows: list[_Row] = []
+        comma = how.written.decimal_comma
         for chunk in table.chunks({name: field for field, name in fields.items()}):
-            columns = [as_texts(chunk.cells[name]) for name in fields.values()]
+            columns = [as_texts(chunk.cells[name], decimal_comma=comma) for name in fields.values()]
             for line, *cells in zip(chunk.lines, *columns, strict=True):
                 rows.append((line, dict(zip(fields, cells, strict=True))))
         return _Reader(table, fields, how, now).read(rows)

@@ -273,6 +273,7 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
     }
     taken_up = {source for each in sources.values() for source in each.values()}
     label = table.wide or ("quantity" if "sensor" in fields else "sensor")
+    usual_unit = unit_in(table.mistakes.written.get(fields.get("reference", ""), ""))
     made = {label, "value", "unit", *starred}
     others = [name for name in table.names if name not in taken_up | made]
 
@@ -282,7 +283,7 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
         for chunk in table.chunks(rest | needed):
             zeros = np.zeros(len(chunk.lines), dtype=np.int64)
             for name, source in sources.items():
-                texts = {label: table.mistakes.written.get(name, name), "unit": ""}
+                texts = {label: table.mistakes.written.get(name, name), "unit": usual_unit}
                 if unit := unit_in(texts[label]):
                     texts = {label: plain_name(texts[label]), "unit": unit}
                 cells = {each: chunk.cells[each] for each in rest}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from monitor.files.input_file import FileError
+from monitor.files.layout import FileLayout
 from monitor.files.reference_table import TableLayout, read_references
 
 NOW = 1_772_366_400.0  # 2026-03-01T12:00:00Z
@@ -26,3 +27,14 @@ def test_rows_are_references_and_those_without_a_value_are_counted(written):
 def test_a_time_that_cannot_be_refuses_the_table_with_its_line(row, written):
     with pytest.raises(FileError, match=r"lab\.csv:2:time"):
         read_references(written(f"{HEAD}{row}\n", "lab.csv"), TableLayout(), NOW)
+
+
+def test_an_expanded_uncertainty_with_decimal_commas_is_divided_by_its_k(written):
+    raw = "time;value;U;k\n2026-03-01T10:00Z;0,84123;0,00015;3\n"
+    columns = FileLayout({"u": "U/k"}, decimal_comma=True)
+    constants = {"subject": "tank", "quantity": "density"}
+
+    how = TableLayout(constants=constants, written=columns)
+    (row,) = read_references(written(raw, "lab.csv"), how, NOW).references
+    assert row.reference.value == 0.84123
+    assert row.reference.u == pytest.approx(0.00005, rel=1e-12)

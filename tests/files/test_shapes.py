@@ -69,6 +69,8 @@ def test_a_column_for_each_sensor(file_of):
 
     assert pairs_of(table) == plain(file_of)
     assert table.names == (("Node_A", "value"), ("Node_B", "value"))
+    in_unit = wide.rename(columns={"reference": "reference [kg]"})
+    assert read_pairs(file_of(in_unit), layout("u=u_*", wide="node_*")).units == ("kg", "kg")
 
 
 def test_a_column_for_each_quantity_of_each_sensor(file_of):
