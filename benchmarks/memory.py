@@ -60,25 +60,23 @@ def _initial(folder: Path) -> str:
 
 def full(checkout: Path, folder: Path, port: int) -> Figures:
     """Return what full windows take, and what a start takes after a kill."""
-    daemon = _daemon(checkout, folder, port, _settings())
-    _started(daemon)
-    _send(daemon, port, WINDOW)
-    found = _memory(daemon)
-    daemon.kill()
-    found["start to the first page, s"] = _started(daemon)
-    found |= {f"{name} after a restart": each for name, each in _memory(daemon).items()}
-    daemon.stop()
-    return found
+    return _restarted(checkout, folder, port, WINDOW)
 
 
 def held(checkout: Path, folder: Path, port: int) -> Figures:
     """Return what a start takes where 420 000 messages are held."""
+    return _restarted(checkout, folder, port, HELD)
+
+
+def _restarted(checkout: Path, folder: Path, port: int, count: int) -> Figures:
+    """Return what ``count`` pairs of each sensor take, before a kill and after it."""
     daemon = _daemon(checkout, folder, port, _settings())
     _started(daemon)
-    _send(daemon, port, HELD)
+    _send(daemon, port, count)
     found = _memory(daemon)
     daemon.kill()
     found["start to the first page, s"] = _started(daemon)
+    found |= {f"{name} after a restart": each for name, each in _memory(daemon).items()}
     daemon.stop()
     return found
 
