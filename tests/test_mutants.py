@@ -51,7 +51,10 @@ def copy(tmp_path) -> Path:
 @pytest.mark.parametrize(
     ("new", "found_by"), [("a < b", "tests/test_sizes.py::test_larger"), ("a >= b", "")]
 )
-def test_a_planted_defect_is_found_or_survives_and_the_copy_is_as_before(new, found_by, copy):
+def test_a_planted_defect_is_found_or_survives_and_the_copy_is_as_before(
+    new, found_by, copy, monkeypatch
+):
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--an-option-that-only-this-project-knows")
     defect = Defect("sizes", "compared", "sizes.py", "a > b", new, ("tests/test_sizes.py",))
 
     assert tried(defect, copy).found_by == found_by

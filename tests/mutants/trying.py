@@ -83,10 +83,12 @@ def first_failure(tests: Sequence[str], copy: Path) -> str:
     """Return the first test that fails in a copy of the project, empty if none does."""
     asked = ("-q", "-x", "-p", "no:cacheprovider", "--hypothesis-profile", "unshrunk", *tests)
     command = [sys.executable, "-m", "pytest", *asked]
-    paths = os.pathsep.join((str(copy), str(copy / "tests")))
+    # Options of the run that asks are not options of the copy: its conftest may not know them.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    environment["PYTHONPATH"] = os.pathsep.join((str(copy), str(copy / "tests")))
     try:
         done = subprocess.run(
-            command, cwd=copy, env={**os.environ, "PYTHONPATH": paths}, timeout=_SECONDS,
+            command, cwd=copy, env=environment, timeout=_SECONDS,
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
