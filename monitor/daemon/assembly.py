@@ -35,9 +35,9 @@ from monitor.decode.checks import FUTURE_SECONDS
 from monitor.decode.formats.sparkplug_births import Births
 from monitor.decode.router import Decoded
 from monitor.extensions import hooks
-from monitor.journal.copying import remove_left_copies
 from monitor.journal.failures import JournalFullError, target_of
 from monitor.journal.journal import Journal
+from monitor.journal.opening import remove_left_folders
 from monitor.journal.store import NO_NUMBERS, NO_PAIRS, Batch
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Parts(NamedTuple):
 def open_journal(settings: Settings) -> Journal:
     """Open the settings' journal; raises JournalError."""
     path = Path(settings.journal.path)
-    remove_left_copies(target_of(path).parent)
+    remove_left_folders(target_of(path).parent)
     return Journal(
         path,
         dead_letters_kept=settings.journal.dead_letters,

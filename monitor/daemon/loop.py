@@ -136,7 +136,7 @@ class Daemon:
         began = self._monotonic()
         if messages or self._parts.network.registry.may_begin(self._now()):
             batch = self._parts.intake.prepare(messages, self._now())
-            self._is_durable = self._commit(self._with_last_messages(batch))
+            self._is_durable = self._commit(self._with_notes(batch))
             if not self._is_durable:
                 return
             self._source.acknowledge(messages)
@@ -178,13 +178,19 @@ class Daemon:
             else:
                 return True
 
-    def _with_last_messages(self, batch: Batch) -> Batch:
-        """Add when messages last came to a batch, once a minute at most: later starts go on."""
-        if (now := self._monotonic()) < self._last_messages_due:
-            return batch
-        self._last_messages_due = now + HOUSEKEEPING_SECONDS
-        note = msgspec.json.encode(self._source.last_message)
-        return batch._replace(notes={**batch.notes, LAST_MESSAGES: note})
+    def _with_notes(self, batch: Batch) -> Batch:
+        """Add to a batch which settings the pairs of its new series follow, for a later start.
+
+        Once a minute at most, also when messages last came: later starts go on.
+        """
+        made_with, now = self._parts.made_with, self._monotonic()
+        notes = dict(batch.notes)
+        if batch.series and made_with.keep_up(self._parts.network.registry.keys):
+            notes[MADE_WITH] = made_with.note()
+        if now >= self._last_messages_due:
+            self._last_messages_due = now + HOUSEKEEPING_SECONDS
+            notes[LAST_MESSAGES] = msgspec.json.encode(self._source.last_message)
+        return batch._replace(notes=notes)
 
     def _publish(self, trouble: str = "") -> None:
         self._publisher.publish(self._now(), self._source, trouble)
@@ -219,7 +225,7 @@ class Daemon:
             self._evict(newest)
         try:
             self._note_silent(held_before)
-            self._note_settings(observations_before)
+            self._note_drops(observations_before)
             is_less = self._parts.journal.expire(
                 observations_before=observations_before,
                 pairs_before=pairs_before,
@@ -239,12 +245,12 @@ class Daemon:
             self._parts.journal.append(Batch(notes={SILENT: silent}))
             self._silent = silent
 
-    def _note_settings(self, observations_before: float) -> None:
-        """Store which settings the pairs of new series follow, for a start with others."""
+    def _note_drops(self, observations_before: float) -> None:
+        """Store that the journal drops observations, for a start with other settings."""
         made_with, (oldest, _) = self._parts.made_with, self._parts.journal.oldest()
-        series, drops = self._parts.network.registry.keys, oldest < observations_before
-        if made_with.keep_up(series, drops=drops):
-            self._parts.journal.append(Batch(notes={MADE_WITH: made_with.note()}))
+        if oldest < observations_before and not made_with.has_dropped:
+            self._parts.journal.append(Batch(notes={MADE_WITH: made_with.note(drops=True)}))
+            made_with.has_dropped = True
 
     def _evict(self, now: float) -> None:
         days = self._parts.settings.series.forget_after_days

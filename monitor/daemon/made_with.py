@@ -44,10 +44,10 @@ class MadeWith:
         self.marks: Marks = np.frombuffer(marks, np.uint32).reshape(-1, MARKS)
         self._former: Final = {(row, part): ends for row, part, ends in former}
 
-    def note(self) -> bytes:
-        """Return it as the journal keeps it."""
+    def note(self, *, drops: bool = False) -> bytes:
+        """Return it as the journal keeps it; ``drops``: as one that is about to drop something."""
         former = [(*key, ends) for key, ends in self._former.items()]
-        return msgspec.msgpack.encode((self.marks.tobytes(), former, self.has_dropped))
+        return msgspec.msgpack.encode((self.marks.tobytes(), former, drops or self.has_dropped))
 
     def in_force(self, series: Sequence[tuple[str, str]]) -> Marks:
         """Return the marks in force of series, each named by its sensor and quantity."""
@@ -76,16 +76,11 @@ class MadeWith:
                 former[row, part] = [*stay, (end, spans[len(stay)][1])][-_FORMER_MAX:]
         self.marks = marks
 
-    def keep_up(self, series: Sequence[tuple[str, str]], *, drops: bool) -> bool:
-        """Take the marks of the series that began since; return whether the note has changed.
-
-        ``drops`` says whether the journal is about to drop observations.
-        """
+    def keep_up(self, series: Sequence[tuple[str, str]]) -> bool:
+        """Take the marks of the series that began since; return whether there are some."""
         new = self.in_force(series[len(self.marks) :])
-        is_changed = bool(len(new)) or (drops and not self.has_dropped)
         self.marks = np.concatenate((self.marks, new))
-        self.has_dropped |= drops
-        return is_changed
+        return bool(len(new))
 
     def rows(self) -> Int:
         """Return the series that may have pairs made with other settings."""

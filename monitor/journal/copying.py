@@ -1,19 +1,15 @@
 """Copies of a journal, also of one that a daemon is writing, each proven before it is kept.
 
 A copy is read without a lock and trusted only if it opens and every checksum agrees. A copy that
-was taken while the file changed is thrown away and taken again. It grows in a folder that is locked
-meanwhile; what is left there unlocked is of a process that was killed, and goes.
+was taken while the file changed is thrown away and taken again.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +23,7 @@ from monitor.journal.failures import (
     wal_of,
 )
 from monitor.journal.opening import (
+    growing,
     link,
     move_aside,
     put_in_place,
@@ -38,7 +35,6 @@ from monitor.journal.schema import TABLES
 
 _TRIES: Final = 20
 _PAUSE_SECONDS: Final = 0.25
-_GROWING: Final = ".journal.copy."  # how the name of a folder begins in which a copy grows
 
 
 def verify(path: Path) -> dict[str, int]:
@@ -93,31 +89,6 @@ def restore(copy: Path, path: Path, stamp: str) -> tuple[dict[str, int], Path | 
         return rows, aside
 
 
-def remove_left_copies(folder: Path) -> None:
-    """Remove the copies in a folder that killed processes left; those in use are locked.
-
-    One that is empty may have just been made, and not be locked yet.
-    """
-    for place in folder.glob(f"{_GROWING}*"):
-        with suppress(OSError), _locked(place, fcntl.LOCK_EX | fcntl.LOCK_NB) as is_free:
-            if is_free and any(place.iterdir()):
-                shutil.rmtree(place)
-
-
-@contextmanager
-def _locked(folder: Path, kind: int) -> Iterator[bool]:
-    """Hold a lock on a folder where that can be had, and yield whether it is held."""
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        is_held = False
-        with suppress(OSError):
-            fcntl.flock(number, kind)
-            is_held = True
-        yield is_held
-    finally:
-        os.close(number)
-
-
 def is_busy(path: Path) -> bool:
     """Return whether another process has the journal open."""
     try:
@@ -133,13 +104,9 @@ def _copy(path: Path, folder: Path) -> Iterator[tuple[Path, dict[str, int]]]:
     path = target_of(path)
     if not path.exists():
         raise JournalError(f"{path}: there is no such journal")
-    remove_left_copies(folder)
-    with (
-        tempfile.TemporaryDirectory(prefix=_GROWING, dir=folder) as place,
-        _locked(Path(place), fcntl.LOCK_SH),
-    ):
+    with growing(folder) as place:
         for left in reversed(range(_TRIES)):
-            copy = Path(place, f"{left}.sqlite")
+            copy = place / f"{left}.sqlite"
             was = _state(path)
             for source, goal in ((path, copy), (wal_of(path), wal_of(copy))):
                 if source.exists():

@@ -10,11 +10,12 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import shutil
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -39,6 +40,7 @@ _OURS: Final = frozenset(("dead_letters", "observations", "seal"))  # in all for
 _SHOWN: Final = 4
 _FOLDER_MODE: Final = 0o750  # other users must not read messages
 _FILE_MODE: Final = 0o600
+_GROWING: Final = ".journal.copy."  # how the name of a folder begins in which a file grows
 _FLOCK: Final = "hhqqi"  # Linux' struct flock: kind, from where, first byte, how many, whose
 _FIRST_LOCK: Final = 0x40000000  # the bytes that SQLite locks: sqlite.org/fileformat2.html, 1.3.1
 _LOCKS: Final = 512
@@ -257,8 +259,8 @@ def empty_journal() -> bytes:
 
 def create(path: Path) -> None:
     """Create an empty journal, readable by its owner only; keep one that appeared meanwhile."""
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
-        made = Path(folder, path.name)
+    with growing(path.parent) as folder:
+        made = folder / path.name
         write_through(made, empty_journal())
         with suppress(FileExistsError):
             link(made, path)
@@ -281,6 +283,44 @@ def refuse_busy(path: Path) -> None:
         os.close(number)
     if struct.unpack(_FLOCK, lock)[0] != fcntl.F_UNLCK:
         raise JournalBusyError(path)
+
+
+def remove_left_folders(folder: Path) -> None:
+    """Remove what :func:`growing` made in a folder and killed processes left; others are locked.
+
+    One that is empty may have just been made, and not be locked yet.
+    """
+    for place in folder.glob(f"{_GROWING}*"):
+        with suppress(OSError), _locked(place, fcntl.LOCK_EX | fcntl.LOCK_NB) as is_free:
+            if is_free and any(place.iterdir()):
+                shutil.rmtree(place)
+
+
+@contextmanager
+def _locked(folder: Path, kind: int) -> Iterator[bool]:
+    """Hold a lock on a folder where that can be had, and yield whether it is held."""
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        is_held = False
+        with suppress(OSError):
+            fcntl.flock(number, kind)
+            is_held = True
+        yield is_held
+    finally:
+        os.close(number)
+
+
+@contextmanager
+def growing(folder: Path) -> Iterator[Path]:
+    """Yield a locked folder in another one, where a file grows; it is gone afterwards.
+
+    What a killed process left unlocked goes first.
+    """
+    remove_left_folders(folder)
+    with tempfile.TemporaryDirectory(prefix=_GROWING, dir=folder) as name:
+        place = Path(name)
+        with _locked(place, fcntl.LOCK_SH):
+            yield place
 
 
 def write_through(path: Path, content: bytes) -> None:

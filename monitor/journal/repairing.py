@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import tempfile
 import zlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, suppress
@@ -39,6 +38,7 @@ from monitor.journal.opening import (
     check_form,
     empty_journal,
     form_of,
+    growing,
     move_aside,
     put_in_place,
     refuse_busy,
@@ -105,10 +105,10 @@ def repair(path: Path, stamp: str) -> Repair:
     refuse_busy(path)
     transactions = lost_transactions(wal_of(path))
     is_log_lost = path.exists() and misses_log(path)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name}.repair.", dir=path.parent) as folder:
-        new = Path(folder, path.name)
+    with growing(path.parent) as folder:
+        new = folder / path.name
         write_through(new, empty_journal())
-        saved, wanted = _salvage(path, new, Path(folder))
+        saved, wanted = _salvage(path, new, folder)
         aside = move_aside(path, f"corrupt.{stamp}")
         put_in_place(new, path)
     lost = (

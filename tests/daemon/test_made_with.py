@@ -18,12 +18,16 @@ import pytest
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
 from monitor.cli import main
-from monitor.config import parse
+from monitor.config import Settings, parse
 from monitor.core.model import in_event_order
 from monitor.daemon.assembly import Parts, assemble, notices_of
 from monitor.daemon.checkpoints import save_all_evidence
+from monitor.daemon.loop import Daemon
 from monitor.daemon.made_with import NOTE
+from monitor.daemon.publisher import Publisher
 from monitor.journal import Batch, Journal, JournalBusyError, JournalFullError
+from monitor.mqtt.inbox import InboxMessage
+from tests.daemon.test_publisher import NOW, Crowd, Screen
 
 START = 1_767_225_600.0  # 2026-01-01
 HOUR = 3600.0
@@ -196,6 +200,34 @@ def test_pairs_and_verdicts_are_those_of_a_daemon_with_these_settings_from_the_b
     fresh.journal.close()
 
 
+def test_a_start_after_a_kill_within_the_first_minute_reads_what_waits_once(tmp_path, monkeypatch):
+    """The settings that made the pairs are known from the first batch on."""
+
+    class Killed(Crowd):
+        def receive(self, timeout: float) -> list[InboxMessage]:
+            if self.left == 1:
+                raise KeyboardInterrupt
+            return super().receive(timeout)
+
+    settings = Settings.model_validate(
+        {
+            "journal": {"path": str(tmp_path / "journal.sqlite")},
+            "series": {"max_new_per_minute": 1_000_000},
+        }
+    )
+    parts, source = assemble(settings, NOW), Killed(4)
+    source.daemon = Daemon(parts, source, Publisher(parts, Screen()), clock=lambda: NOW)
+    with pytest.raises(KeyboardInterrupt):
+        source.daemon.run()
+    reads, observations = [], Journal.observations
+    monkeypatch.setattr(Journal, "observations", lambda own: reads.append(1) or observations(own))
+
+    parts = assemble(settings, NOW)
+
+    assert (len(parts.network.registry.keys), reads) == (600, [1])
+    parts.journal.close()
+
+
 # -- what is no longer held -----------------------------------------------------------------------
 
 WAIT = 12.0
@@ -212,9 +244,9 @@ def long_lived(folder: Path, batches, given=OLD) -> Parts:
     parts = after(settings_of(folder, **given, wait=WAIT), batches)
     now = batches[-1][0]
     parts.network.expire(now)
-    assert parts.made_with.keep_up(parts.network.registry.keys, drops=True)
+    assert parts.made_with.keep_up(parts.network.registry.keys)
+    parts.journal.append(Batch(notes={NOTE: parts.made_with.note(drops=True)}))
     parts.journal.expire(observations_before=now - WAIT * HOUR, pairs_before=-np.inf)
-    parts.journal.append(Batch(notes={NOTE: parts.made_with.note()}))
     return parts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -14,12 +15,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from harness.batches import LETTER, READINGS, batch, by_series, numbered
-from harness.damaged_journals import SERIES, commits_of, everything, spoil
+from harness.damaged_journals import REPAIRING, SERIES, commits_of, everything, spoil
 from harness.programs import WAIT_SECONDS, need
 
 from monitor.cli import main
+from monitor.config import Settings
 from monitor.core.pairing.observations import PlainReadings, pack, unpack
+from monitor.daemon.assembly import open_journal
 from monitor.journal import Journal, JournalError
+from monitor.journal.copying import backup
 from monitor.journal.failures import JournalDamagedError, JournalFormError, wal_of
 from monitor.journal.opening import UPGRADES, Upgrade
 from monitor.journal.repairing import recover_journal, repair
@@ -100,6 +104,22 @@ def test_a_repair_of_a_sound_journal_loses_nothing(path):
     assert not any(done.lost.values())
     assert everything(path) == wanted | {"evidence": []}  # it is found again
     assert sorted(each.name for each in path.parent.iterdir()) == [path.name, done.aside.name]
+
+
+@pytest.mark.parametrize("successor", ["repair", "backup", "start"])
+def test_what_a_killed_repair_left_goes_with_whatever_comes_next(successor, path, tmp_path):
+    command = [sys.executable, "-c", REPAIRING, str(path)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert [each.is_dir() for each in tmp_path.iterdir()].count(True) == 1
+
+    if successor == "repair":
+        repair(path, "now")
+    elif successor == "backup":
+        backup(path, tmp_path / "copy.sqlite")
+    else:
+        open_journal(Settings(journal={"path": str(path)})).close()
+
+    assert not [each for each in tmp_path.iterdir() if each.is_dir()]
 
 
 def test_a_repair_keeps_every_sound_row_and_says_how_many_are_lost(path):
