@@ -12,7 +12,7 @@
 # `make alarms` holds false alarms, delays and all-clears to their goals, beside other detectors, and
 # writes its tables into docs/evidence/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
 # `make generated` writes every file that is made from the code: settings, metrics, rules, dashboards,
-# and lowers the sizes in ARCHITECTURE.md.
+# adds new names to the lists of tests/small/stable, and lowers the sizes in ARCHITECTURE.md.
 # `make docs` writes the documentation as HTML into build/site, and fails at a link that leads nowhere.
 # `make soak` kills, floods and wears it for four to six hours and writes docs/evidence/reliability.md; what
 # was broken off goes on from build/soak at the next call.
@@ -126,6 +126,7 @@ generated: $(VENV)/dev.stamp
 	$(RUN) deploy/prometheus/fault_rules.py
 	$(RUN) deploy/kubernetes/operator/rules.py
 	$(RUN) deploy/grafana/build.py
+	$(RUN) tests/harness/stable.py
 	$(RUN) tests/harness/house.py
 
 sbom:
