@@ -88,6 +88,13 @@ class DaemonClient(NamedTuple):
             raise ClientError(f"{self.url}: {_refusal(status, answer, body)}")
         return answer
 
+    def asked(self, path: str) -> dict[str, Any]:
+        """Return the document at a path below /api/v1/; raises ClientError if no daemon answers."""
+        answer = self.get(path)
+        if answer is None:
+            raise ClientError(f"no daemon answers on {self.url}; start it with `monitor run`")
+        return answer
+
     def require_journal(self, journal: str | Path) -> None:
         """Raise ClientError if there is no journal to read in place of a daemon: none is made."""
         if not Path(journal).is_file():

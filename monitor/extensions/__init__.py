@@ -101,6 +101,7 @@ class Asks(NamedTuple):
 
 # The extensions of this room. Each is described in ``monitor.extensions.<name>``.
 TABLE: Final[Mapping[str, Asks]] = {
+    "assistants": Asks((), ("mcp",)),
     "budget": Asks(("budget",), ("budget",)),
     "certificates": Asks(("sources.certificate",), ("certificate",)),
     "cluster": Asks(("cluster",), ("cluster",)),

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final, cast
 
-from monitor.client.client import ClientError, client_arguments, client_of
+from monitor.client.client import client_arguments, client_of
 from monitor.commands.options import recorded_or_daemon
 from monitor.config import load
 from monitor.core.pairing.series_rules import SeriesRules
@@ -75,10 +75,7 @@ def _of_daemon(options: argparse.Namespace) -> str:
     if options.tolerance is not None:
         raise UsageError("--tolerance is for FILE; a daemon's is alerts.tolerance in its settings")
     refuse_layout(options)
-    client = client_of(load(options.config), options)
-    answer = client.get(f"due?order={options.order}")
-    if answer is None:
-        raise ClientError(f"no daemon answers on {client.url}; start it with `monitor run`")
+    answer = client_of(load(options.config), options).asked(f"due?order={options.order}")
     text = due_text(cast("DueList", answer))
     return f"{json.dumps(answer, allow_nan=False) if options.json else text}\n"
 
