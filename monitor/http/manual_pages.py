@@ -31,15 +31,7 @@ def manual_routes(renderer: Renderer) -> APIRouter:
             return page(request, "index")
         return _answer(request, "manual_search.html", question=q, hits=manual.search(q))
 
-    @router.get("/docs/images/{name}")
-    def picture(name: Annotated[str, Path(max_length=128)]) -> Response:
-        from monitor import manual  # noqa: PLC0415
-
-        try:
-            body, kind = manual.image(name)
-        except manual.PageMissingError as error:
-            raise HTTPException(404, str(error)) from error
-        return Response(body, media_type=kind, headers={"Cache-Control": "max-age=3600"})
+    _add_files(router)
 
     @router.get("/docs/{name:path}")
     def page(request: Request, name: Annotated[str, Path(max_length=128)]) -> Response:
@@ -57,6 +49,26 @@ def manual_routes(renderer: Renderer) -> APIRouter:
         return answers.gzipped(request, text.encode(), answers.HTML)
 
     return router
+
+
+def _add_files(router: APIRouter) -> None:
+    @router.get("/docs/images/{name}")
+    def picture(name: Annotated[str, Path(max_length=128)]) -> Response:
+        from monitor import manual  # noqa: PLC0415
+
+        try:
+            body, kind = manual.image(name)
+        except manual.PageMissingError as error:
+            raise HTTPException(404, str(error)) from error
+        return Response(body, media_type=kind, headers={"Cache-Control": "max-age=3600"})
+
+    @router.get("/docs/llms.txt")
+    @router.get("/docs/llms-full.txt")
+    def plain(request: Request) -> Response:
+        from monitor import manual  # noqa: PLC0415
+
+        text = manual.model_texts(str)[request.url.path.rpartition("/")[2]]
+        return answers.gzipped(request, text.encode(), "text/plain; charset=utf-8")
 
 
 @cache

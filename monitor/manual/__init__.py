@@ -4,7 +4,7 @@ The pages are the Markdown files of ``docs/`` itself, ``index`` first; the wheel
 stands in folders of ``docs/`` (evidence, decisions, notebooks) is for reviewers and only in the
 source: a link to it is shown as text. The daemon serves the pages at ``/docs``, ``monitor docs
 PAGE`` prints one, ``monitor docs --out FOLDER`` writes a site. All three use one rendering; only
-the targets of links differ.
+the targets of links differ. Site and daemon have the same for language models, as ``llms.txt``.
 
 Invariants: a link to a page or section that is not there is an error of the site
 (:class:`BrokenLinkError`), not of the reader. Nothing in a page runs: HTML in the Markdown is
@@ -21,6 +21,7 @@ from monitor.manual.markdown_pages import (
     ManualPage,
     PageMissingError,
     image,
+    model_texts,
     page,
     page_names,
     section,
@@ -35,6 +36,7 @@ __all__ = [
     "ManualPage",
     "PageMissingError",
     "image",
+    "model_texts",
     "page",
     "page_names",
     "search",

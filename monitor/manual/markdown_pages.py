@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 INDEX: Final = "index"
+_WHOLE: Final = "llms-full.txt"
+_PURPOSE: Final = "Live calibration monitoring for sensors that state their own uncertainty."
 _INSTALLED: Final = Path(__file__).parent / "docs"
 _CHECKOUT: Final = Path(__file__).parents[2] / "docs"
 _COMMENT: Final = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
@@ -121,6 +123,21 @@ def image(name: str) -> tuple[bytes, str]:
 def images() -> list[str]:
     """Return the names of all pictures."""
     return sorted(each.name for each in (_folder() / "images").iterdir() if each.suffix in _IMAGES)
+
+
+def model_texts(href: Href) -> dict[str, str]:
+    """Return what a language model reads, by file: llms.txt lists the pages, the other has all.
+
+    https://llmstxt.org has the form.
+    """
+    texts = {name: markdown_of(name).strip() for name in page_names()}
+    lines = ["# monitor", "", f"> {_PURPOSE}", "", "## Pages", ""]
+    for name, text in texts.items():
+        (title, _), *below = headings(text)
+        sections = "; ".join(each.text for each, _ in below if each.level == 2)
+        lines.append(f"- [{title.text}]({href(name)}){sections and ': '}{sections}")
+    lines += ["", "## Optional", "", f"- [All pages as one text]({href(_WHOLE)})"]
+    return {"llms.txt": "\n".join(lines) + "\n", _WHOLE: "\n\n".join(texts.values()) + "\n"}
 
 
 # -- where pages are ------------------------------------------------------------------------------
@@ -241,6 +258,8 @@ def write_site(folder: Path) -> int:
         (folder / "manual.css").write_text(_STYLE, encoding="utf-8")
         for name in images():
             (folder / "images" / name).write_bytes(image(name)[0])
+        for name, text in model_texts(_site_file).items():
+            (folder / name).write_text(text, encoding="utf-8")
         for name in names:
             here = page(name, _site_file)
             nav = "".join(
@@ -255,4 +274,4 @@ def write_site(folder: Path) -> int:
 
 
 def _site_file(name: str) -> str:
-    return name if name.startswith("images/") else f"{name}.html"
+    return name if "." in name else f"{name}.html"

@@ -19,3 +19,13 @@ def test_the_documentation_is_served_with_links_that_lead_on(service):
         status, _, headers = get(service, target)
         assert status == 200, target
         assert "default-src 'none'" in headers["Content-Security-Policy"]
+
+
+def test_language_models_are_served_the_same_pages_as_text(service):
+    status, listed, headers = get(service, "/docs/llms.txt")
+
+    assert (status, headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    targets = re.findall(r"\]\(([^)]+)\)", listed.decode())
+    assert {"pairing", "llms-full.txt"} <= set(targets)
+    for target in targets:
+        assert get(service, f"/docs/{target}")[0] == 200, target

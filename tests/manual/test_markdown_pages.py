@@ -49,6 +49,18 @@ def test_every_page_of_docs_is_in_the_site(site):
     assert {each.relative_to(site).as_posix() for each in site.rglob("*.html")} == wanted
 
 
+def test_language_models_find_every_page_and_all_of_their_text(site):
+    listed = re.findall(r"^- \[.+\]\(([^)]+)\)", (site / "llms.txt").read_text(), re.MULTILINE)
+    whole = (site / "llms-full.txt").read_text()
+
+    assert listed[0] == "index.html"
+    assert {*listed} == {each.name for each in site.glob("*.html")} | {"llms-full.txt"}
+    assert "\n## No pairs\n" in whole
+    assert "<!-- test" not in whole
+    for path in (PROJECT / "docs").glob("*.md"):
+        assert path.read_text().splitlines()[0] in whole
+
+
 def test_every_link_of_the_site_leads_to_a_file_and_a_section(site):
     read_pages = {path.resolve(): read(path.read_text()) for path in site.rglob("*.html")}
     broken = []
