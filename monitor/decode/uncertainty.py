@@ -7,8 +7,11 @@ them later, except those that a division or a root needs.
 
 from __future__ import annotations
 
+import ast
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from simpleeval import SimpleEval
@@ -38,6 +41,8 @@ _U_FORMS: Final = ("u", "U", "percent", "samples")
 _INTERVAL_FORMS: Final = ("lower", "plus_minus", "quantiles")
 _SAMPLES_MAX: Final = 100_000
 _FORMULA_CHARACTERS_MAX: Final = 200
+_SHOWN: Final = 40
+_TRIED: Final = (1.0, 2.0)  # one of them may be the only value that a formula cannot be made of
 
 
 class Claim(NamedTuple):
@@ -285,18 +290,38 @@ _FORMS: Final[Mapping[str, Callable[[SeriesSpec, Fetchers, Place], Form]]] = {
 }
 
 
+def _float_of(node: ast.Constant) -> float:
+    if isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return float(node.value)
+    raise ValueError(f"{str(node.value)[:_SHOWN]!r} is not a number")
+
+
+# Of floats alone, whose operations are over at once: whole numbers and texts may grow without end.
+_OPERATORS: Final[Mapping[type[ast.AST], Callable[..., object]]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.Pow: lambda base, exponent: float(base) ** float(exponent),
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
+    ast.Gt: operator.gt, ast.Lt: operator.lt, ast.GtE: operator.ge, ast.LtE: operator.le,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+_NODES: Final = (
+    ast.Name, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call,
+)  # fmt: skip
+
+
 def formula(text: str, place: Place) -> Callable[[float], float]:
     """Return u as a function of value; raises MapError if ``text`` is not such a formula."""
     if len(text) > _FORMULA_CHARACTERS_MAX:
         raise MapError(place, f"is longer than {_FORMULA_CHARACTERS_MAX} characters")
-    names: dict[str, float] = {"value": 1.0}
+    names: dict[str, float] = {}
     known = {"abs": abs, "sqrt": math.sqrt, "max": max, "min": min}
-    evaluator = SimpleEval(functions=known, names=names)
+    evaluator = SimpleEval(operators=_OPERATORS, functions=known, names=names)
+    evaluator.nodes = {kind: evaluator.nodes[kind] for kind in _NODES}
+    evaluator.nodes[ast.Constant] = _float_of
     try:
-        parsed = evaluator.parse(text)
-        evaluator.eval(text, previously_parsed=parsed)
-    except ArithmeticError:
-        pass  # fails only for the value 1
+        parsed = ast.parse(text.strip(), mode="eval").body
+        _check_result(lambda: evaluator.eval(text, previously_parsed=parsed), names)
     except Exception as error:
         detail = "is not a formula of value with abs, sqrt, max and min"
         raise MapError(place, f"{detail}: {error}") from error
@@ -315,3 +340,13 @@ def formula(text: str, place: Place) -> Callable[[float], float]:
             raise
 
     return evaluate
+
+
+def _check_result(result: Callable[[], object], names: dict[str, float]) -> None:
+    """Raise TypeError if a formula is no number, ValueError if it fails whatever the value."""
+    for names["value"] in _TRIED:
+        with suppress(ArithmeticError):
+            if not isinstance(u := result(), int | float | complex):
+                raise TypeError(f"it is {type(u).__name__}, not a number")
+            return
+    raise ValueError("it is too large, or divides by zero, whatever the value")
