@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
-from io import BufferedReader, TextIOWrapper
-from itertools import chain, islice
+from io import BufferedIOBase, BufferedReader, TextIOWrapper
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, TextIO
 
@@ -34,6 +34,7 @@ Block = tuple[Sequence[int], Sequence[list[str]]]
 
 MISTAKES_MAX: Final = 20
 BLOCK_ROWS: Final = 20_000
+LINE_BYTES_MAX: Final = 64 << 20
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZIP_MAGIC: Final = b"PK\x03\x04"
 _UTF_16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -190,7 +191,7 @@ def _decoded_text(name: str, raw: BufferedReader, encoding: str) -> Iterator[Tex
         fault = "is a zip file, such as an Excel workbook; save the sheet as CSV (UTF-8)"
         raise FileError(f"{name}: {fault}")
     packed = raw.peek(2)[:2] == _GZIP_MAGIC
-    plain = gzip.GzipFile(fileobj=raw) if packed else raw
+    plain = _BoundedLines(name, gzip.GzipFile(fileobj=raw) if packed else raw)
     try:
         by_mark = "utf-16" if plain.peek(2)[:2] in _UTF_16_MARKS else "utf-8-sig"
         with TextIOWrapper(plain, encoding=encoding or by_mark, newline="") as text:
@@ -205,6 +206,41 @@ def _decoded_text(name: str, raw: BufferedReader, encoding: str) -> Iterator[Tex
         raise FileError(f"{name}: is not CSV: {error}") from error
     except AmbiguousError as error:
         raise FileError(f"{name}:{error}") from error
+
+
+class _BoundedLines(BufferedIOBase):
+    """The bytes of a file; raises FileError in a line that is too long to be held in memory.
+
+    A gzip file of three megabytes may hold a line of three gigabytes.
+    """
+
+    def __init__(self, name: str, plain: BufferedReader | gzip.GzipFile) -> None:
+        self.name: Final = name
+        self._plain: Final = plain
+        self._size = 0  # of the line that has begun
+
+    def readable(self) -> bool:
+        return True
+
+    def peek(self, size: int) -> bytes:
+        return self._plain.peek(size)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        is_whole = size is None or size < 0
+        return b"".join(iter(self.read1, b"")) if is_whole else self.read1(size or 0)
+
+    def read1(self, size: int = -1, /) -> bytes:
+        data = self._plain.read1(size)
+        ends_at = max(data.rfind(b"\n"), data.rfind(b"\r"))
+        self._size = len(data) - ends_at - 1 if ends_at >= 0 else self._size + len(data)
+        if self._size > LINE_BYTES_MAX:
+            fault = f"has a line of more than {LINE_BYTES_MAX >> 20} MiB"
+            raise FileError(f"{self.name}: {fault}; is it a table, with a record on each line?")
+        return data
+
+    def close(self) -> None:
+        self._plain.close()
+        super().close()
 
 
 def rows(text: TextIO, *, decimal_comma: bool = False, skipped: int = 0) -> Iterator[Row]:
@@ -226,14 +262,14 @@ def row_blocks(text: TextIO, *, decimal_comma: bool, skipped: int = 0) -> Iterat
     line is the one on which it ends, after ``skipped`` lines. Of the file of a Campbell logger, the
     names are in the second line, and units and methods in the next two.
     """
-    head: list[str] = []
-    for line in text:
-        head.append(line)
-        if line.strip():
+    blank, head = 0, ""
+    for head in text:
+        if head.strip():
             break
-    separator = separator_of(head[-1] if head else "")
-    blocks = _written_blocks(chain(head, text), separator, skipped)
-    if head and _TOA5.match(head[-1]):
+        blank += 1
+    separator = separator_of(head)
+    blocks = _written_blocks(chain(repeat("\n", blank), [head], text), separator, skipped)
+    if _TOA5.match(head):
         blocks = _without_logger_lines(blocks)
     return blocks if decimal_comma or separator == "," else _pointed(blocks)
 

@@ -298,6 +298,7 @@ _REMEMBERED_MAX: Final = 256
 _WAITING_MAX: Final = 16  # per address; in total limited by the connections
 _HEADER_BYTES_MAX: Final = 1024
 _PASSWORD_BYTES_MAX: Final = 72  # bcrypt reads no more
+_COST: Final = 10  # of bcrypt where there are no users
 _STATES: Final = frozenset(("/healthz", "/readyz"))
 _NEEDED: Final = "a name and a password are needed"
 _TOO_MANY: Final = "too many passwords are being tried; try again"
@@ -312,7 +313,11 @@ class Authenticated:
     def __init__(self, app: ASGIApp, users: Mapping[str, bytes]) -> None:
         self._app: Final = app
         self._users: Final = users
-        self._nobody: Final = bcrypt.hashpw(secrets.token_bytes(16), _salt(users))
+        # By cost: an attempt costs the same whoever it names, and tells nobody who there is.
+        self._nobody: Final = {
+            cost: bcrypt.hashpw(secrets.token_bytes(16), bcrypt.gensalt(cost))
+            for cost in {_cost(each) for each in users.values()} or {_COST}
+        }
         self._key: Final = secrets.token_bytes(32)
         self._right: dict[bytes, None] = {}
         self._lock = asyncio.Lock()
@@ -346,21 +351,23 @@ class Authenticated:
         self._waiting[address] = self._waiting.get(address, 0) + 1
         try:
             async with self._lock:
-                known = self._users.get(name)
-                is_right = await asyncio.to_thread(
-                    bcrypt.checkpw, password, self._nobody if known is None else known
-                )
+                return await asyncio.to_thread(self._agrees, self._users.get(name, b""), password)
         finally:
             self._waiting[address] -= 1
             if not self._waiting[address]:
                 del self._waiting[address]
-        return is_right and known is not None
+
+    def _agrees(self, known: bytes, password: bytes) -> bool:
+        """Hold a password against a hash, empty for an unknown name; always does the same work."""
+        is_right = False
+        for cost, nobody in self._nobody.items():
+            is_of_user = bool(known) and _cost(known) == cost
+            is_right |= bcrypt.checkpw(password, known if is_of_user else nobody) and is_of_user
+        return is_right
 
 
-def _salt(users: Mapping[str, bytes]) -> bytes:
-    """Return a salt of the same cost as the users' hashes."""
-    cost = max((int(hash_[4:6]) for hash_ in users.values()), default=10)
-    return bcrypt.gensalt(cost)
+def _cost(hash_: bytes) -> int:
+    return int(hash_[4:6])
 
 
 def _parsed(given: bytes) -> tuple[str, bytes]:

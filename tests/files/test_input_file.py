@@ -27,6 +27,26 @@ def test_gzip_is_told_by_its_bytes_and_not_by_the_name(tmp_path):
     assert packed.names == plain.names
 
 
+@pytest.mark.parametrize(
+    "begins", ["value,sigma,reference\n1,1,1\n", "", '{"value": 1}\n{"value": "', '{"topic": "']
+)
+def test_a_line_without_end_is_refused_before_it_fills_memory(begins, tmp_path, capsys):
+    """A gzip file of 70 kB may have a line of 65 MiB, and one of 3 MB one of 3 GB."""
+    bomb = tmp_path / "bomb.csv.gz"
+    bomb.write_bytes(gzip.compress(begins.encode() + b"7" * (65 << 20), compresslevel=1))
+
+    assert main(["score", str(bomb)]) == 65
+    assert f"{bomb}: has a line of more than 64 MiB" in capsys.readouterr().err
+
+
+def test_blank_lines_before_the_header_are_counted(tmp_path):
+    path = tmp_path / "blank.csv"
+    path.write_text("\n \n\nvalue,sigma,reference\n1,x,1\n", encoding="utf-8")
+
+    with pytest.raises(FileError, match=r"blank\.csv:5:sigma"):
+        read_pairs(path)
+
+
 def test_files_that_are_no_text_or_not_there_are_refused_with_their_name(tmp_path):
     cut = tmp_path / "cut.csv.gz"
     cut.write_bytes(gzip.compress(b"value,sigma,reference\n" + b"1,1,1\n" * 1000)[:-20])

@@ -275,23 +275,23 @@ def test_the_right_password_opens_again_and_again(with_users):
 
 
 class Asked:
-    """Asks an application behind passwords; ``tried`` counts the hashes that were computed."""
+    """Asks an application behind passwords; ``costs`` has those of the hashes that it computed."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, **more: bytes) -> None:
         self.statuses: list[int] = []
-        self.tried = 0
+        self.costs: list[bytes] = []
         check = bcrypt.checkpw
 
         def checkpw(password: bytes, hash_: bytes) -> bool:
-            self.tried += 1
+            self.costs.append(hash_[4:6])
             return check(password, hash_)
 
-        self.door = Authenticated(self._app, {"anna": HASH.encode()})
+        self.door = Authenticated(self._app, {"anna": HASH.encode(), **more})
         patch.setattr(bcrypt, "checkpw", checkpw)
 
-    async def ask(self, password: str, address: str = "192.0.2.1") -> int:
+    async def ask(self, password: str, address: str = "192.0.2.1", name: str = "anna") -> int:
         """Return the status of an answer."""
-        headers = [(b"authorization", basic("anna", password))]
+        headers = [(b"authorization", basic(name, password))]
         scope = {"type": "http", "path": "/", "headers": headers, "client": (address, 1)}
         found: list[int] = []
 
@@ -312,12 +312,28 @@ def test_wrong_passwords_do_not_push_out_the_right_one_and_none_is_kept_as_itsel
         assert await asked.ask(WORD) == 200
         for number in range(300):
             assert await asked.ask(f"{number}") == 401
-        before = asked.tried
+        before = len(asked.costs)
         assert await asked.ask(WORD) == 200
-        return asked.tried - before
+        return len(asked.costs) - before
 
     assert asyncio.run(tried()) == 0
     assert WORD not in repr(vars(asked.door))
+
+
+def test_an_attempt_costs_the_same_work_whoever_it_names(monkeypatch):
+    """Else the time of an answer would tell which names there are."""
+    dear = bcrypt.hashpw(WORD.encode(), bcrypt.gensalt(6))
+    attempts = {
+        ("anna", "wrong"): 401, ("dora", "wrong"): 401, ("nobody", "wrong"): 401,
+        ("nobody", WORD): 401, ("anna", WORD): 200, ("dora", WORD): 200,
+    }  # fmt: skip
+
+    async def work_of(name: str, password: str) -> tuple[int, list[bytes]]:
+        asked = Asked(monkeypatch, dora=dear)
+        return await asked.ask(password, name=name), sorted(asked.costs)
+
+    for attempt, status in attempts.items():
+        assert asyncio.run(work_of(*attempt)) == (status, [b"04", b"06"]), attempt
 
 
 def test_whoever_has_been_in_is_let_in_however_many_try_passwords(monkeypatch):

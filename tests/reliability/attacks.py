@@ -175,4 +175,25 @@ ATTACKS: Final = (
             + "test_no_address_has_more_than_a_quarter_of_the_places_while_others_wait",
         ),
     ),
+    Row(
+        "a formula for u such as `3999999**3999999`, or a text with a format for a gigabyte, hung "
+        "`check-config` and the daemon",
+        "formulas are of floats alone; one that fails whatever the value is refused at the start",
+        (
+            "decode/test_uncertainty.py::test_hostile_formulas_and_layouts_are_refused_by_check_config_and_cost_nothing",
+        ),
+    ),
+    Row(
+        "a gzip file of 3 MB with one line of 3 GB filled memory",
+        "a line has at most 64 MiB; XML has limits of bytes, depth and elements, and no entities",
+        (
+            "files/test_input_file.py::test_a_line_without_end_is_refused_before_it_fills_memory",
+            "extensions/certificates/test_safe_xml.py::test_what_is_not_read_has_its_line",
+        ),
+    ),
+    Row(
+        "the time of a refusal told which names there are where users' hashes cost differently",
+        "an attempt costs the same work whoever it names",
+        (_ACCESS + "test_an_attempt_costs_the_same_work_whoever_it_names",),
+    ),
 )
