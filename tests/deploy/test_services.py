@@ -109,6 +109,28 @@ def test_the_image_runs_without_root():
     assert re.findall(r"^USER (\S+)", containerfile(), re.MULTILINE) == ["10001:10001"]
 
 
+# Their tags are as exact as they come; a release adds the digests (CONTRIBUTING.md).
+WITHOUT_DIGEST = {
+    "docker.io/apache/spark:4.3.0-scala2.13-java17-python3-ubuntu",
+    "docker.io/prom/alertmanager:v0.35.1",
+}
+
+
+def test_images_of_others_are_pinned_by_digest():
+    """A tag can be moved; what its digest names cannot."""
+    images = [service["image"] for service in compose()["services"].values()]
+    for name in ("Containerfile", "Containerfile.cluster"):
+        stages = re.findall(r"^FROM (\S+)(?: AS (\w+))?$", shipped(name), re.MULTILINE)
+        sources = re.findall(r"^COPY --from=(\S+)", shipped(name), re.MULTILINE)
+        own = {stage for _, stage in stages}
+        images += [each for each in (*(image for image, _ in stages), *sources) if each not in own]
+    others = {each for each in images if each != "monitor"}
+    loose = {each for each in others if not re.search(r":[\w.-]+@sha256:[0-9a-f]{64}$", each)}
+
+    assert loose == WITHOUT_DIGEST
+    assert len(others) == 6
+
+
 @pytest.mark.parametrize("name", ["Containerfile", "Containerfile.cluster"])
 def test_an_image_is_built_from_all_that_the_package_is_made_of(name):
     copied = {
@@ -187,7 +209,8 @@ def test_services_of_compose_are_read_only_pinned_and_open_to_this_machine_alone
         assert service["read_only"] is True
         assert service["cap_drop"] == ["ALL"]
         assert service["security_opt"] == ["no-new-privileges:true"]
-        assert name == "monitor" or re.search(r":v?\d+\.\d+\.\d+$", service["image"])
+        version = r":v?\d+\.\d+\.\d+(@sha256:[0-9a-f]{64})?"
+        assert name == "monitor" or re.search(f"{version}$", service["image"])
         outside = [port for port in service["ports"] if not port.startswith("127.0.0.1:")]
         assert outside == (["8883:8883"] if name == "mosquitto" else [])
 
