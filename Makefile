@@ -18,6 +18,7 @@
 # was broken off goes on from build/soak at the next call.
 # `make mutants` plants defects in copies of the last commit, one by one, and writes which test finds
 # each into docs/evidence/mutants.md.
+# `make dist` builds wheel and sdist, the same bytes wherever it runs.
 # `make sbom` lists what is in it and under which licences, into build/; `make audit` holds what is
 # locked against the published advisories, and the code against bandit's rules.
 # `make lock` writes uv.lock, and deploy/constraints*.txt from it (UPGRADE=1: with the newest of all).
@@ -58,7 +59,7 @@ SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py
     tests/test_notebook.py tests/journal/test_journal.py tests/mqtt/test_connection.py \
     tests/http tests/alerts/test_webhook.py tests/client/test_client.py
 
-.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms mutants docs generated lock sbom audit always clean
+.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms mutants docs generated lock dist sbom audit always clean
 
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/monitor demo $(if $(S),--seconds $(S))
@@ -130,6 +131,12 @@ generated: $(VENV)/dev.stamp
 	$(RUN) deploy/grafana/build.py
 	$(RUN) tests/harness/stable.py
 	$(RUN) tests/harness/house.py
+
+# What a release uploads: the same bytes wherever it is built, dated by its commit.
+dist: $(VENV)/dev.stamp
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(RUN) -m hatchling build -d dist
+	cd dist && sha256sum *.whl *.tar.gz >SHA256SUMS
 
 sbom:
 	mkdir -p build

@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
 
@@ -37,13 +38,27 @@ TOP = {
 }
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
+RELEASED = {"SOURCE_DATE_EPOCH": "1764000000"}
+
+
+def build(project: Path, folder: Path, **environment: str) -> Path:
+    """Build wheel and sdist of a project into a folder."""
     command = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
-    done = subprocess.run(command, cwd=PROJECT, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=project, env={**os.environ, **RELEASED, **environment}, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return folder
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {each.name: sha256(each.read_bytes()).hexdigest() for each in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    return build(PROJECT, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +110,40 @@ def test_the_sdist_has_all_to_build_test_and_read_and_nothing_stray(built):
     for folder in ("configs", "docs"):
         wanted = (path for path in (PROJECT / folder).rglob("*") if path.is_file())
         assert {str(path.relative_to(PROJECT)) for path in wanted} <= names
+
+
+def test_who_builds_the_sdist_elsewhere_gets_the_same_bytes(built, tmp_path):
+    """Another folder, times and modes of files, order of hashes and time zone."""
+    (sdist,) = built.glob("*.tar.gz")
+    shutil.unpack_archive(sdist, tmp_path, filter="data")
+    (project,) = tmp_path.iterdir()
+    for path in project.rglob("*"):
+        os.utime(path, (1.6e9, 1.6e9))
+        path.chmod(path.stat().st_mode & 0o700)  # as another's umask leaves it
+    again = build(project, tmp_path / "dist", TZ="Asia/Tokyo", PYTHONHASHSEED="7", LC_ALL="C")
+
+    assert len(digests(built)) == 2
+    assert digests(again) == digests(built)
+
+
+MOST_DISTRIBUTIONS = 45
+
+
+def test_an_installation_without_extras_brings_few_distributions():
+    """Of the lock, on any platform, the program itself included."""
+    lock = tomllib.loads((PROJECT / "uv.lock").read_text(encoding="utf-8"))
+    needs: dict[str, set[str]] = {}
+    for package in lock["package"]:
+        of = needs.setdefault(package["name"], set())
+        of |= {each["name"] for each in package.get("dependencies", ())}
+    needed, queue = set(), [NAMES[1]]
+    while queue:
+        name = queue.pop()
+        if name not in needed:
+            needed.add(name)
+            queue += needs[name]
+
+    assert len(needed) <= MOST_DISTRIBUTIONS, sorted(needed)
 
 
 def test_the_wheel_alone_writes_settings_and_checks_them(installed, tmp_path):
