@@ -26,6 +26,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
 from monitor.errors import CannotWriteError, UsageError
+from monitor.extensions import hooks
 from monitor.files.layout import layout_arguments, layout_of, refuse_layout
 from monitor.files.whole_file import whole_file
 from monitor.report.html_report import ReportSource, report
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if options.alpha is not None and not 0.0 < options.alpha < 1.0:
         raise UsageError(f"--alpha {options.alpha}: must be between 0 and 1, such as 0.1")
     recorded, source = _of_daemon(options) if options.config else _of_file(options)
-    _write(Path(options.out), recorded, source)
+    write_report(Path(options.out), recorded, source, instant(time.time(), "seconds"))
     return 0
 
 
@@ -96,7 +97,11 @@ def _of_daemon(options: argparse.Namespace) -> tuple[Recorded, ReportSource]:
     own = usual([rules_of(settings, each.sensor, each.quantity).profile for each in recorded.names])
     profile = options.profile or own
     title = Path(options.config).name
-    return recorded, ReportSource(title, level, density, printed, profile, named)
+    further: dict[int, tuple[str, ...]] = {}
+    for sentences_of in hooks(settings.extensions, "report"):
+        for row, sentences in sentences_of(recorded).items():
+            further[row] = (*further.get(row, ()), *sentences)
+    return recorded, ReportSource(title, level, density, printed, profile, named, further)
 
 
 def _density_of(recorded: Recorded) -> Density:
@@ -121,9 +126,10 @@ def assumed_notes(settings: Settings) -> Iterator[str]:
                 )
 
 
-def _write(out: Path, recorded: Recorded, source: ReportSource) -> None:
+def write_report(out: Path, recorded: Recorded, source: ReportSource, date: str) -> None:
+    """Write the report on recorded pairs; ``date`` is on one line of it."""
     with step(f"judging and drawing {len(recorded.names)} series"):
-        page = report(recorded, source, instant(time.time(), "seconds"))
+        page = report(recorded, source, date)
     try:
         with whole_file(out) as new:
             new.write_text(page, encoding="utf-8")

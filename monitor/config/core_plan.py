@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from monitor import __version__
 from monitor.config.concerns import concerns_of, places_by_sensor
@@ -74,7 +74,7 @@ def rules_of(settings: Settings, sensor: str, quantity: str) -> SeriesRules:
     )
 
 
-def _asked_of(*sections: tuple[type[Section], Section]) -> tuple[tuple[str, float], ...]:
+def _asked_of(*sections: tuple[type[Section], Section]) -> tuple[tuple[str, Any], ...]:
     """Return the keys of extensions that are on in sections, each beside the house's own type."""
     asked = (
         (key, getattr(section, key))

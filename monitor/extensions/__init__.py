@@ -62,6 +62,8 @@ class Extension(NamedTuple):
     * ``router``: ``(settings) -> Supplement``, what it adds to decoding
       (:class:`monitor.decode.supplement.Supplement`).
     * ``listener``: ``(ListenerContext) -> Listener | None``, its place in the daemon.
+    * ``report``: ``(Recorded) -> Mapping[int, Sequence[str]]``, sentences of ``monitor report`` on
+      series, by their rows; the rules of the series say what the settings ask.
     * ``routes``: ``(Published, Renderer) -> APIRouter``, and ``menu``, the paths and words of its
       pages; they are there if ``has_pages``, ``(settings) -> bool``, says so.
     * ``metrics``: metrics of series by name with their help; ``families`` the daemon's, each with
@@ -82,6 +84,7 @@ class Extension(NamedTuple):
     listener: str = ""
     routes: str = ""
     has_pages: str = ""
+    report: str = ""
     menu: tuple[tuple[str, str], ...] = ()
     metrics: str = ""
     families: str = ""
@@ -111,6 +114,9 @@ TABLE: Final[Mapping[str, Asks]] = {
     "due": Asks(("alerts.due",), ("due",)),
     "otlp": Asks(("otlp",)),
     "papers": Asks((), ("reproduce",)),
+    "targets": Asks(
+        ("scoring.targets", "scoring.limit_value", "scoring.limit_u_ref"), ("targets",)
+    ),
     "topics": Asks(("verdicts",)),
     "where": Asks(("covariates",)),
 }

@@ -105,7 +105,10 @@ class RankedQuantity(NamedTuple):
 
 
 class ReportSource(NamedTuple):
-    """The source of the pairs and the options; all of it is printed."""
+    """The source of the pairs and the options; all of it is printed.
+
+    ``further`` are sentences of extensions on series, by their rows.
+    """
 
     title: str
     level: float
@@ -113,6 +116,7 @@ class ReportSource(NamedTuple):
     settings: Mapping[str, str] = {}
     profile: Profile = "balanced"
     covariates: tuple[str, ...] = ()
+    further: Mapping[int, Sequence[str]] = {}
 
 
 def report(recorded: Recorded, source: ReportSource, date: str) -> str:
@@ -176,6 +180,7 @@ def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
         advice=judged.advice,
         incidents=tuple(_said(each) for each in mine),
         remarks=(
+            *source.further.get(row, ()),
             *(f"By {each['covariate']}: it {each['sentence']}." for each in scored.where[row]),
             *remarks(one, np.random.default_rng(SEED), judged.error_model),
         ),

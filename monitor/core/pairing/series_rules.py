@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Final, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from annotated_types import Ge, Le, doc
@@ -144,11 +144,11 @@ class SeriesRules(NamedTuple):
     reference_stale_seconds: float = 86_400.0
     rejected_share: float = 0.05
     tolerance: float | None = None
-    asks: tuple[tuple[str, float], ...] = ()
+    asks: tuple[tuple[str, Any], ...] = ()
     timed: bool = True
     systematic: Systematic = Systematic()
     pairing: Rules = Rules()
 
-    def asked(self, key: str) -> float | None:
+    def asked(self, key: str) -> Any:  # noqa: ANN401 - of the extension that has the key
         """Return the value of an extension's key, None where it is not on."""
         return next((value for name, value in self.asks if name == key), None)

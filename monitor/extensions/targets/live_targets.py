@@ -1,0 +1,102 @@
+"""The figures of the series whose settings ask for them, kept up to date with their windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from markupsafe import Markup
+
+from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.model import Float, Int
+from monitor.core.snapshot.additions import Added, FleetFacts, OwnFindings
+from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.steps import Steps, portions
+from monitor.extensions.targets.assessment import (
+    Assessment,
+    Question,
+    aspects,
+    assess,
+    assessment_document,
+)
+from monitor.extensions.targets.recorded_targets import asked_of
+
+_HELPS: Final = {
+    "expanded_uncertainty_ratio": "Relative expanded uncertainty (k = 2) at the limit value, by "
+    "`scoring.targets`.",
+    "expanded_uncertainty_upper_ratio": "Upper end of its 95 % interval: what is certainly kept.",
+    "targets_met_ratio": "Share of the targets of `scoring.targets` that are certainly met.",
+}
+METRICS: Final = {f"monitor_{name}": words for name, words in _HELPS.items()}
+_SERIES_AT_ONCE: Final = 16
+
+
+class _Findings(OwnFindings):
+    def __init__(self, assessments: Mapping[int, Assessment]) -> None:
+        self._assessments: Final = assessments
+
+    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:
+        """Return the key ``targets``, as a series of ``monitor targets --json`` has it."""
+        shown = row in self._assessments and not now.withdrawn[row]
+        return {"targets": assessment_document(self._assessments[row]) if shown else None}
+
+    def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:
+        """Return the sentence below the verdict."""
+        if row not in self._assessments or now.withdrawn[row]:
+            return "", ""
+        of = self._assessments[row]
+        words = Markup("<p>By the rules <code>{}</code>: {}.</p>")
+        return words.format(of.question.rules, of.sentence), ""
+
+
+class LiveTargets:
+    """State: the assessment of each series that is asked for, and of how many pairs it is."""
+
+    name: Final = "targets"
+
+    def __init__(self) -> None:
+        self._assessments: dict[int, Assessment] = {}
+        self._pairs: dict[int, int] = {}
+
+    def steps(
+        self, changed: Int, columns_of: SeriesColumns, facts: FleetFacts, snapshot: Snapshot
+    ) -> Steps[Added | None]:
+        """Return the figures of all series, None if no settings ask for any."""
+        asked = enumerate(asked_of(each) for each in facts.rules[: len(facts.names)])
+        questions = {row: question for row, question in asked if question is not None}
+        if not questions:
+            return None
+        present = columns_of.present(np.array([*questions])).tolist()
+        outdated, pairs = set(changed.tolist()), snapshot.window_pairs
+        current = {
+            row for row in present if row not in outdated and self._pairs.get(row) == pairs[row]
+        }
+        self._assessments = {row: of for row, of in self._assessments.items() if row in current}
+        for part in portions([row for row in present if row not in current], _SERIES_AT_ONCE):
+            for row in columns_of.present(np.array(part)).tolist():  # a void may have emptied one
+                self._take(row, columns_of, facts, questions[row], int(pairs[row]))
+            yield
+        return Added(_Findings(self._assessments), self._laid_out(len(facts.names)), _HELPS)
+
+    def _take(
+        self, row: int, columns_of: SeriesColumns, facts: FleetFacts, question: Question, pairs: int
+    ) -> None:
+        """Assess one series by the pairs that its statistics are from."""
+        window = columns_of.windows(np.array([row]))
+        own = window.rows(slice(max(window.value.size - max(pairs, 1), 0), None))
+        of = assess(own, facts.names[row], question, timed=facts.rules[row].timed)
+        self._assessments[row], self._pairs[row] = of._replace(data=None), pairs
+
+    def _laid_out(self, count: int) -> dict[str, Float]:
+        columns = {name: np.full(count, np.nan) for name in _HELPS}
+        for row, of in self._assessments.items():
+            if not of.figures:
+                continue
+            met = [each is True for each in aspects(of.figures).values()]
+            columns["targets_met_ratio"][row] = sum(met) / len(met)
+            if of.question.rules != "epa":
+                w = of.figures[0].estimate
+                columns["expanded_uncertainty_ratio"][row] = w.value
+                columns["expanded_uncertainty_upper_ratio"][row] = w.upper
+        return columns
