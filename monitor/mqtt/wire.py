@@ -24,6 +24,19 @@ NO_TLS: Final = (
     "the broker does not speak TLS there; check mqtt.port, which is usually 8883 for TLS, or leave "
     "mqtt.tls out"
 )
+_TLS_VERSION: Final = (
+    "the broker's TLS is older than 1.2, which is not safe; let it offer 1.2 or 1.3 (mosquitto: "
+    "tls_version)"
+)
+_TLS_CIPHERS: Final = (
+    "the broker and this daemon have no cipher in common: it may offer only ones that do not "
+    "encrypt or are not safe any more (mosquitto: ciphers)"
+)
+# What OpenSSL calls it: by the peer's alert, or found here.
+_IN_WORDS: Final = {
+    **dict.fromkeys(("TLSV1_ALERT_PROTOCOL_VERSION", "UNSUPPORTED_PROTOCOL"), _TLS_VERSION),
+    **dict.fromkeys(("SSLV3_ALERT_HANDSHAKE_FAILURE", "WRONG_CIPHER_RETURNED"), _TLS_CIPHERS),
+}
 _PLAIN_ANSWERS: Final = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 CHECK_PORT: Final = (
     "check mqtt.port, and mqtt.tls: whether it wants an encrypted connection, and a certificate of "
@@ -241,6 +254,8 @@ def plain_reason(error: Exception) -> str:
     """Return why a connection failed, in words for a status line."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the broker's certificate is not trusted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError) and error.reason in _IN_WORDS:
+        return f"{_IN_WORDS[error.reason]} ({error.reason})"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__

@@ -15,7 +15,7 @@ import pytest
 from harness.broker import Mosquitto
 from harness.certificates import Authority
 from harness.daemon import Daemon
-from harness.programs import WAIT_SECONDS, need, until, written
+from harness.programs import WAIT_SECONDS, answers, free_port, need, until, written
 
 from monitor.mqtt.publish import BrokerPublisher, PublishError
 
@@ -234,6 +234,82 @@ def test_a_certificate_for_another_host_or_of_the_past_is_not_trusted(
     running = daemon(port, trusting(authority), ready=False)
 
     not_ready(running, "certificate is not trusted", "expired" if past else HOST)
+
+
+def put(identity: tuple[Path, Path], files: tuple[Path, Path]) -> None:
+    """Write a certificate and its key over those that a broker is configured with."""
+    for new, file in zip(identity, files, strict=True):
+        file.write_bytes(new.read_bytes())
+
+
+def test_a_certificate_that_changes_under_a_daemon_is_trusted_as_far_as_its_authority_is(
+    authority, tmp_path, broker, daemon
+):
+    """Renewed, of another authority, expired; what is published meanwhile comes later."""
+    ends = [datetime(2040 + year, 1, 1, tzinfo=UTC) for year in range(3)]
+    stranger = Authority(tmp_path / "stranger")
+    files = authority.issue("broker", HOST, not_after=ends[0])
+    started = broker(f"certfile {files[0]}\nkeyfile {files[1]}")
+    trust = tmp_path / "trusted.pem"
+    trust.write_bytes(authority.ca_file.read_bytes())
+    running = daemon(started.port, f'tls: {{ca_file: "{trust}"}}')
+    until("the expiry is told", lambda: running.value(EXPIRY) == ends[0].timestamp())
+
+    def change(issuer: Authority, ends_at: datetime) -> None:
+        started.stop()
+        put(issuer.issue("next", HOST, not_after=ends_at), files)
+        started.start()
+
+    change(authority, ends[1])
+    until("the new expiry is told", lambda: running.value(EXPIRY) == ends[1].timestamp())
+    change(authority, datetime(2020, 1, 1, tzinfo=UTC))
+    not_ready(running, "certificate is not trusted", "expired")
+    change(stranger, ends[2])
+    not_ready(running, "certificate is not trusted", "unable to get local issuer")
+    assert running.value("monitor_mqtt_connected") == 0
+    assert running.process.poll() is None
+    both = ssl.create_default_context(cafile=str(stranger.ca_file))
+    with BrokerPublisher(HOST, started.port, tls=both) as out:
+        out.publish("monitor/a/x/reading", json.dumps(READING).encode())
+        out.publish("monitor/a/x/reference", json.dumps(REFERENCE).encode())
+        out.flush()
+
+    trust.write_bytes(authority.ca_file.read_bytes() + stranger.ca_file.read_bytes())
+    running.process.send_signal(signal.SIGHUP)
+
+    until("it is trusted", lambda: running.value(EXPIRY) == ends[2].timestamp())
+    pairs = 'monitor_window_pairs{sensor="a",quantity="x"}'
+    until("what waited is there", lambda: running.value(pairs) == 1)
+    assert running.value("monitor_session_lost_total") == 0
+    assert running.stop() == 0
+
+
+@pytest.mark.parametrize(
+    ("offered", "says"),
+    [
+        (("-tls1_1", "-cipher", "ALL:@SECLEVEL=0"), "the broker's TLS is older than 1.2"),
+        (("-tls1_2", "-cipher", "eNULL:@SECLEVEL=0"), "only ones that do not encrypt"),
+    ],
+)
+def test_a_broker_that_offers_no_safe_tls_is_refused_and_told_what_to_change(
+    offered, says, authority, daemon
+):
+    certificate, key = authority.issue("broker", HOST)
+    port = free_port()
+    command = [need("openssl"), "s_server", "-accept", f"{HOST}:{port}", "-cert", str(certificate)]
+    with subprocess.Popen(
+        [*command, "-key", str(key), *offered],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    ) as server:  # fmt: skip
+        until("it listens", lambda: answers(port))
+        running = daemon(port, f"{trusting(authority)}, username: herd, password_env: WORD",
+                         ready=False, environment={"WORD": PASSWORD})  # fmt: skip
+        not_ready(running, f"{HOST}:{port}", says)
+        server.kill()
+        shown = server.stdout.read()
+
+    assert says in running.log()
+    assert "herd" not in shown
 
 
 def test_tls_files_that_cannot_be_used_end_the_daemon_with_their_names(tmp_path):
