@@ -68,6 +68,7 @@ _NATIVE_HINT: Final = (
     "too (time_unit: ms)"
 )
 
+_LEAP_SECOND: Final = ":59:60"
 _LIKELY_END: Final = 4_102_444_800.0  # 2100-01-01 UTC
 _DAY: Final = 86_400.0
 _QUARTER: Final = 900.0
@@ -281,7 +282,9 @@ class _Text(NamedTuple):
     def refused(self, hint: str = "") -> Rejected:
         """Return why it is not a time."""
         wanted = f"of the layout {self.layout!r}" if self.layout else "an ISO 8601 time"
-        if not (self.layout or hint):
+        if not self.layout and _LEAP_SECOND in self.text:
+            hint = ": seconds since 1970 do not count leap seconds; the next message is read again"
+        elif not (self.layout or hint):
             hint = f"; {_layout_hint(self.text.strip())} (time_layout, of a file --time-format)"
         return Rejected("bad_field", f"{self.what} {self.text[:60]!r} is not {wanted}{hint}")
 

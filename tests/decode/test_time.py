@@ -145,6 +145,13 @@ def test_of_the_hour_that_clocks_show_twice_it_is_the_one_nearest_the_arrival(
     assert seen.found[0].time == reader()(seconds, "time")
 
 
+@pytest.mark.parametrize("stated", ["2016-12-31T23:59:60Z", "2017-01-01T00:59:60.5+01:00"])
+def test_a_leap_second_is_refused_as_what_it_is_and_the_next_one_is_read(stated):
+    with pytest.raises(Rejected, match="do not count leap seconds"):
+        reader()(stated, "time")
+    assert reader()("2017-01-01T00:00:00Z", "time") == 1_483_228_800.0
+
+
 @pytest.mark.parametrize("stated", ["0001-01-01T00:00:00", "9999-12-31T23:59:59"])
 def test_a_local_time_at_the_ends_of_the_calendar_is_refused_and_no_fault_of_the_decoder(stated):
     (refused,) = observe({"t": stated, "v": 1, "u": 1}, time_zone="Pacific/Auckland")

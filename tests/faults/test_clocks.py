@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
+from monitor.config import parse
 from monitor.core.pairing.observations import unpack
+from monitor.daemon.assembly import assemble
 from monitor.daemon.loop import Daemon
 from tests.daemon.test_intake import START, Message, assembled, said
 
@@ -99,7 +104,10 @@ class Publisher:
 
 
 @pytest.mark.parametrize("batches", [200])
-def test_steps_of_the_wall_clock_change_no_wait_and_lose_nothing(batches: int, tmp_path: Path):
+@pytest.mark.parametrize("steps", [STEPS, (0.0, HOUR, 0.0, -HOUR), (0.0, -HOUR, 0.0, HOUR)])
+def test_steps_of_the_wall_clock_change_no_wait_and_lose_nothing(
+    batches: int, steps: Sequence[float], tmp_path: Path
+):
     clocks = Clocks()
     parts = assembled(tmp_path, START + 60.0)
     said_of = [
@@ -107,7 +115,7 @@ def test_steps_of_the_wall_clock_change_no_wait_and_lose_nothing(batches: int, t
          said("reference", "a", START + at / 10.0, value=1.0, u=0.1))
         for at in range(batches)
     ]  # fmt: skip
-    source, publisher = Source(clocks, said_of), Publisher(clocks)
+    source, publisher = Source(clocks, said_of, steps), Publisher(clocks)
     daemon = Daemon(
         parts, source, publisher,
         clock=lambda: clocks.wall, monotonic=lambda: clocks.even,
@@ -124,6 +132,40 @@ def test_steps_of_the_wall_clock_change_no_wait_and_lose_nothing(batches: int, t
     assert totals["received"] == totals["committed"] == 2 * batches
     assert len(again.journal.pairs()) >= batches
     again.journal.close()
+
+
+LOCAL = """
+journal: {{path: "{folder}/journal.sqlite"}}
+pairing: {{mode: nearest, tolerance_seconds: 60}}
+sources:
+  - topic: "local/{{sensor}}"
+    kind: reading
+    decoder: json
+    map: {{time: t, time_zone: Europe/Berlin, series: [{{quantity: x, value: v, u: u}}]}}
+  - {{topic: "monitor/{{subject}}/{{quantity}}/reference", kind: reference}}
+"""
+
+
+@pytest.mark.parametrize("change", ["2026-03-29T01:00:00Z", "2026-10-25T01:00:00Z"])
+def test_local_times_pair_by_utc_through_both_changes_of_the_clocks(change: str, tmp_path: Path):
+    """Also within the hour that clocks show twice, as each message comes soon after its time."""
+    at = datetime.fromisoformat(change).timestamp()
+    parts = assemble(parse(LOCAL.format(folder=tmp_path).encode(), "settings.yaml"), at - 8000.0)
+    times = [at + 600.0 * number for number in range(-12, 13)]
+    for number, time in enumerate(times):
+        local = datetime.fromtimestamp(time, ZoneInfo("Europe/Berlin")).replace(tzinfo=None)
+        body = json.dumps({"t": local.isoformat(), "v": float(number), "u": 0.5}).encode()
+        batch = [
+            Message("local/a", body),
+            said("reference", "a", time, value=float(number), u=0.1),
+        ]
+        parts.intake.commit(parts.intake.prepare(batch, time + 2.0))
+
+    pairs = np.sort(parts.journal.pairs(), order="time")
+    assert pairs["time"].tolist() == times
+    assert pairs["value"].tolist() == pairs["reference"].tolist() == [*map(float, range(25))]
+    assert sum(parts.intake.counts.rejected.values()) == 0
+    parts.journal.close()
 
 
 QUIET = """mode: nearest}

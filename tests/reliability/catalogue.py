@@ -96,6 +96,7 @@ CATALOGUE: Final = (
             "faults/test_wrong_clock.py::test_a_clock_years_ahead_for_a_while_erases_nothing",
             "faults/test_wrong_clock.py::test_a_clock_that_is_behind_refuses_nothing",
             "faults/test_clocks.py::test_steps_of_the_wall_clock_change_no_wait_and_lose_nothing",
+            "faults/test_clocks.py::test_local_times_pair_by_utc_through_both_changes_of_the_clocks",
             "decode/formats/test_native.py::test_a_hostile_payload_is_refused_for_its_reason_at_its_place",
         ),
     ),
@@ -246,7 +247,24 @@ CATALOGUE: Final = (
     Row(
         "a certificate that ends or is another's",
         "refused in words; the day it ends is a metric with an alert two weeks before",
-        ("mqtt/test_tls.py::test_a_certificate_for_another_host_or_of_the_past_is_not_trusted",),
+        (
+            "mqtt/test_tls.py::test_a_certificate_for_another_host_or_of_the_past_is_not_trusted",
+            "mqtt/test_tls.py::test_a_certificate_that_changes_under_a_daemon_is_trusted_as_far_as_its_authority_is",
+        ),
+    ),
+    Row(
+        "a broker that offers TLS before 1.2 alone, or ciphers that do not encrypt",
+        "refused, with what the broker must offer",
+        (
+            "mqtt/test_tls.py::test_a_broker_that_offers_no_safe_tls_is_refused_and_told_what_to_change",
+        ),
+    ),
+    Row(
+        "a leap second",
+        "a time in it is refused as one (`bad_field`), the next is read",
+        (
+            "decode/test_time.py::test_a_leap_second_is_refused_as_what_it_is_and_the_next_one_is_read",
+        ),
     ),
     Row(
         "slow readers of the page, many scrapes at once",
