@@ -14,8 +14,8 @@ Invariants: a figure is a function of the pairs that a series' other statistics 
 of these pairs has the same; a target counts as met or missed only if the whole interval says so;
 no number of a regulator stands anywhere but in ``regulators``.
 
-Tried: percentiles of a block bootstrap cost fifty times as much as the jackknife, too much for
-every series at each publication (coverage of its intervals: docs/evidence/beyond.md).
+Considered and rejected: percentiles of a block bootstrap. 1000 replicates of 500 averages take 4 to
+11 ms, the jackknife 0.3 ms, and each series is computed at every publication that changes it.
 
 What breaks first: a window that is shorter than the averages that a rule asks for.
 """
@@ -28,7 +28,7 @@ from monitor.extensions import Command, Extension
 
 EXTENSION: Final = Extension(
     name="targets",
-    summary="what a regulator asks: expanded uncertainty at a limit value, performance targets",
+    summary="expanded uncertainty at a limit value, and targets, as regulators ask",
     page="beyond.md",
     settings={
         "scoring.targets": "monitor.extensions.targets.settings:RULES",

@@ -87,6 +87,7 @@ class Assessment(NamedTuple):
 
     ``limit`` is in ``unit``, that of the series, ``factor`` times that of the rules; it is NaN for
     EPA targets. ``u_ref`` was taken off the scatter. ``data`` are the averages themselves.
+    ``is_assumed``: the series states no unit, so it was taken for that of the rules.
     """
 
     question: Question
@@ -97,6 +98,7 @@ class Assessment(NamedTuple):
     averages: int = 0
     seconds: float = math.nan
     capture: float = math.nan
+    is_assumed: bool = False
     factor: float = 0.0
     limit: float = math.nan
     u_ref: float = math.nan
@@ -130,6 +132,7 @@ def assess(one: Columns, name: SeriesName, question: Question, *, timed: bool = 
         averages=averages.sensor.size,
         seconds=rule.seconds,
         capture=averages.capture,
+        is_assumed=not name.unit,
         factor=factor,
         data=averages,
     )
@@ -161,8 +164,8 @@ def _unusable(averages: Averages, seconds: float) -> str:
     n = averages.sensor.size
     if n < FEWEST:
         return (
-            f"has {count_of(n, f'{period} average')} of which 75 % are there; {FEWEST} are needed: "
-            f"compare it for more {periods}"
+            f"has {count_of(n, f'complete {period} average')}; {FEWEST} are needed: compare it for "
+            f"more {periods}, or keep more pairs in its window"
         )
     if not np.ptp(averages.reference) > 0.0:
         return "its reference never changed, so no line can be laid through the averages"
@@ -213,6 +216,8 @@ def _eu_notes(basis: Assessment, averages: Averages, value: float, scatter: floa
 
 
 def _shortage(basis: Assessment) -> Iterator[str]:
+    if basis.is_assumed:
+        yield f"taken as {basis.unit}, because its pairs state no unit"
     advised = _ADVISED["epa" if basis.question.rules == "epa" else "eu"][basis.seconds]
     if basis.averages < advised:
         period = _PERIODS[basis.seconds][0]

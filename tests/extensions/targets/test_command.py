@@ -168,7 +168,11 @@ def test_particles_have_days_a_reference_of_the_guide_and_units_side_by_side(tmp
 @pytest.mark.parametrize(
     ("rows", "rules", "words"),
     [
-        (hourly(19), "eu", "has 19 hourly averages of which 75 % are there; 20 are needed"),
+        (
+            hourly(19),
+            "eu",
+            "has 19 complete hourly averages; 20 are needed: compare it for more hours",
+        ),
         (
             [(*row[:6], 80.0) for row in hourly()],
             "eu",
@@ -211,6 +215,13 @@ def test_a_limit_beyond_all_references_is_said_to_be_extrapolated(tmp_path, caps
 
     assert "; extrapolated, because its references reach from 2 to 90" in of["sentence"]
     assert of["sentence"].rstrip().endswith("to 90 ug/m3")
+
+
+def test_a_unit_that_nobody_states_is_said_to_be_assumed(tmp_path, capsys):
+    (of,) = asked(capsys, file_of(tmp_path, hourly(unit="")), "--for", "eu")
+
+    assert "limit value of 200 ug/m3: " in of["sentence"]
+    assert of["sentence"].endswith("; taken as ug/m3, because its pairs state no unit")
 
 
 def test_gaps_and_few_averages_are_said(tmp_path, capsys):

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
+from harness.daemon import Daemon
+from harness.programs import until
 
 from monitor.cli import main
+from monitor.core.formatting import instant
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
 from monitor.core.registry import SeriesKey
 from monitor.extensions.targets.live_targets import METRICS, LiveTargets
 from monitor.http.documents import entry, pairs_csv
+from monitor.mqtt.publish import BrokerPublisher
 from tests.core.state.test_network import Shell
 
 NO2 = SeriesRules(
@@ -25,10 +30,10 @@ def hours(sensor: str, count: int, *, quantity: str = "no2", gain: float = 1.3) 
     random = np.random.default_rng(5)
     observations: list[Reading | Reference] = []
     for at in range(count):
-        truth, time = random.uniform(5.0, 180.0), 3600.0 * at
+        truth, moment = random.uniform(5.0, 180.0), 3600.0 * at
         value = gain * truth + random.normal(0.0, 6.0)
-        observations.append(Reading(sensor, quantity, time, value, u=6.0, sequence=str(at)))
-        observations.append(Reference(sensor, quantity, time + 1.0, truth, u=0.5))
+        observations.append(Reading(sensor, quantity, moment, value, u=6.0, sequence=str(at)))
+        observations.append(Reference(sensor, quantity, moment + 1.0, truth, u=0.5))
     return observations
 
 
@@ -80,7 +85,9 @@ def test_a_series_of_which_nothing_can_be_said_has_no_number_and_a_reason():
 
     for row, name in enumerate(now.names):
         assert np.isnan(now.statistics["targets_met_ratio"][row])
-        words = "no pollutant known" if name.quantity == "noise" else "has 12 hourly averages"
+        words = (
+            "no pollutant known" if name.quantity == "noise" else "has 12 complete hourly averages"
+        )
         assert words in entry(now, row)["targets"]["sentence"]
 
 
@@ -101,3 +108,31 @@ def test_nothing_is_added_where_nobody_asks():
 
     assert now.additions == {}
     assert not {name.removeprefix("monitor_") for name in METRICS} & now.statistics.keys()
+
+
+def test_a_daemon_shows_and_reports_what_its_settings_ask(tmp_path, mosquitto):
+    asks = "scoring: {targets: eu, limit_value: 100}\nseries: {stale_after_seconds: 1e6}"
+    daemon = Daemon(tmp_path, mosquitto.port, asks)
+    daemon.start()
+    begin = time.time() // 3600.0 * 3600.0 - 50 * 3600.0
+    try:
+        with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
+            for each in hours("n1", 40):
+                stated = {"time": instant(begin + each.time - each.time % 60.0)}
+                stated |= {"value": each.value, "u": each.u, "unit": "ug/m3"}
+                kind = "reading" if isinstance(each, Reading) else "reference"
+                out.publish(f"monitor/n1/no2/{kind}", json.dumps(stated).encode())
+        share = 'monitor_targets_met_ratio{sensor="n1",quantity="no2"}'
+        pairs = 'monitor_window_pairs{sensor="n1",quantity="no2"}'
+        until("all pairs are in", lambda: daemon.value(pairs) == 40)
+
+        assert daemon.value(share) == 0.5
+        sentence = daemon.json("/api/v1/series/n1/no2")["targets"]["sentence"]
+        assert "at the limit value of 100 ug/m3: class 2" in sentence
+        page = daemon.get("/series/n1/no2")[1].decode()
+        assert f"<p>By the rules <code>eu</code>: {sentence}.</p>" in page
+    finally:
+        daemon.stop()
+    out_file = tmp_path / "report.html"
+    assert main(["report", "--config", str(daemon.settings), "--out", str(out_file)]) == 0
+    assert f"By the rules eu: {sentence}." in out_file.read_text(encoding="utf-8")
