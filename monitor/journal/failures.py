@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import struct
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -100,6 +101,11 @@ def cannot_use(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> Journal
         )
     if code in _DAMAGE:
         return JournalDamagedError(path, f"the journal is damaged ({error})")
+    if refusal := refusal_of(path.parent):
+        return JournalError(
+            f"{path}: the journal cannot be written: {refusal} ({error}); messages that are not in "
+            "it are not acknowledged and come again; mend or mount the disk, then start again"
+        )
     return JournalError(
         f"{path}: the journal cannot be read or written ({error}); check the disk, "
         "restore a backup of the file, or move it away to begin anew"
@@ -115,10 +121,29 @@ def cannot_open(path: Path, error: sqlite3.Error | UnicodeDecodeError | OSError)
         return JournalDamagedError(
             path, f"is not a journal, or its first page is damaged ({error})"
         )
+    if path.exists() and (refusal := refusal_of(path.parent)):
+        return JournalError(
+            f"{path}: the journal cannot be written: {refusal} ({error}); check its permissions, "
+            "mend or mount the disk, then start again"
+        )
     return JournalError(
         f"{path}: cannot be opened as a journal ({error}); check the path, its permissions and "
         "the free space, restore a backup, or move the file away to begin anew"
     )
+
+
+def refusal_of(folder: Path) -> str:
+    """Return what the system says to a file that is written in a folder, nothing if it may be.
+
+    SQLite says "disk I/O error" alike of a read-only file system and of a broken disk.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            os.pwrite(file.fileno(), b"\0", 0)
+            os.fdatasync(file.fileno())
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _code(error: Exception) -> int:

@@ -27,6 +27,7 @@ from monitor.journal.failures import (
     JournalError,
     JournalFormError,
     lost_transactions,
+    refusal_of,
     wal_of,
 )
 from monitor.journal.log_end import check_end, check_log, take_off
@@ -241,13 +242,10 @@ def _back_up(db: sqlite3.Connection, target: Path) -> None:
 def try_folder(path: Path) -> None:
     """Raise JournalError where neither a journal nor its folder could be created; create none."""
     folder = next(each for each in Path(os.path.realpath(path)).parents if each.exists())
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
+    if refusal := refusal_of(folder):
         raise JournalError(
-            f"{path}: the journal (journal.path) could not be written: {folder}: {error.strerror}"
-        ) from error
+            f"{path}: the journal (journal.path) could not be written: {folder}: {refusal}"
+        )
 
 
 def empty_journal() -> bytes:

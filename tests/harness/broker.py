@@ -44,6 +44,12 @@ class Mosquitto:
             )
         until("mosquitto listens", lambda: answers(self.port))
 
+    @property
+    def pid(self) -> int:
+        """The process that runs."""
+        assert self._process is not None
+        return self._process.pid
+
     def stop(self, number: int = signal.SIGTERM) -> None:
         """End it with a signal, and wait until it is gone."""
         if self._process is not None:

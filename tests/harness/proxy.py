@@ -37,6 +37,8 @@ class Proxy:
         self._target: Final = target
         self._ended = threading.Event()
         self._cut = threading.Event()
+        self._hold = threading.Event()
+        self._held: set[socket.socket] = set()
         self._links: dict[socket.socket, socket.socket] = {}
         self._from_client: dict[socket.socket, float] = {}  # since when
         self._silent: set[socket.socket] = set()  # clients that have acknowledged nothing yet
@@ -49,6 +51,14 @@ class Proxy:
         self._cut.set()
         until("the connections are reset", lambda: not self._cut.is_set())
 
+    def hold(self) -> None:
+        """Let the connections there are stay open, and never read from them again.
+
+        Later ones pass: so it is when a peer has lost its power, and nobody says so.
+        """
+        self._hold.set()
+        until("the connections are held", lambda: not self._hold.is_set())
+
     def close(self) -> None:
         """End it."""
         self._ended.set()
@@ -60,7 +70,10 @@ class Proxy:
         while not self._ended.is_set():
             if self._cut.is_set():
                 self._reset()
-            ends = [self._listener, *self._links]
+            if self._hold.is_set():
+                self._held.update(self._links)
+                self._hold.clear()
+            ends = [self._listener, *(self._links.keys() - self._held)]
             readable, _, _ = select.select(ends, [], [], _STEP_SECONDS)
             for end in readable:
                 if end is self._listener:
@@ -114,4 +127,5 @@ class Proxy:
         for each in (end, other):
             self._from_client.pop(each, None)
             self._silent.discard(each)
+            self._held.discard(each)
             each.close()

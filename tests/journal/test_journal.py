@@ -500,6 +500,21 @@ def test_on_a_full_disk_all_that_was_committed_stays_and_the_rest_follows_when_t
     assert everything(path)["pairs"] == by_series(numbered(100 * (committed + 1))).tobytes()
 
 
+def test_a_read_only_file_system_is_named_and_all_is_there_once_it_is_writable(small_disk):
+    path = small_disk / "journal.sqlite"
+    journal = Journal(path)
+    journal.append(batch(1.0, numbered(100)))
+    journal.close()
+    subprocess.run([need("mount"), "-o", "remount,ro", str(small_disk)], check=True)
+
+    with pytest.raises(JournalError, match="cannot be written: Read-only file system") as refused:
+        Journal(path)
+
+    assert refused.value.exit_code == 75
+    subprocess.run([need("mount"), "-o", "remount,rw", str(small_disk)], check=True)
+    assert everything(path)["pairs"] == by_series(numbered(100)).tobytes()
+
+
 # -- laying together and forgetting -------------------------------------------------------------
 
 

@@ -30,8 +30,8 @@ CATALOGUE: Final = (
     ),
     Row(
         "the network swallows everything, half-open connections",
-        "seen within two keepalives, `/readyz` says 503, then comes back",
-        ("trial partitions",),
+        "seen within one and a half keepalives, `/readyz` says 503, then comes back",
+        ("trial partitions", "trial half-open"),
     ),
     Row(
         "no CONNACK or SUBACK",
@@ -61,6 +61,11 @@ CATALOGUE: Final = (
         "ten times the messages",
         "reads at its own pace, memory bounded, pages go on",
         ("trial too much",),
+    ),
+    Row(
+        "a board with 512 MB for daemon and broker",
+        "both fit, also while 200 000 messages wait and after a restart",
+        ("trial small board",),
     ),
     Row(
         "many clients come back at once",
@@ -171,6 +176,7 @@ CATALOGUE: Final = (
         (
             "acceptance/test_bad_input.py::test_invented_sensors_cost_a_counter_and_no_series",
             "trial too much",
+            "trial topics",
         ),
     ),
     Row(
@@ -180,10 +186,13 @@ CATALOGUE: Final = (
     ),
     Row(
         "the disk is full, read-only or fails",
-        "acknowledges nothing; goes on when there is room; ends with exit 75 on an error",
+        "acknowledges nothing; goes on when there is room; ends with exit 75 on an error, and with "
+        "what the system says",
         (
             "journal/test_journal.py::test_on_a_full_disk_all_that_was_committed_stays_and_the_rest_follows_when_there_is_room",
+            "journal/test_journal.py::test_a_read_only_file_system_is_named_and_all_is_there_once_it_is_writable",
             "trial points",
+            "trial read-only",
         ),
     ),
     Row(

@@ -16,7 +16,7 @@ GOALS: Final = {
     "R4": "the same bits as in an undisturbed life",
     "R5": "simulated lives: real loop, intake and journal; model broker, disk and clock",
     "R6": "it comes back: commits 2 s after a kill, else within 30 s; a partition is seen in 30 s",
-    "R7": "bounded memory: at most 150 MiB more, whatever comes",
+    "R7": "bounded memory: at most 150 MiB more, whatever comes; with mosquitto within 512 MiB",
     "R8": "no input ends it",
     "R9": "no damage of its file is read as something else",
     "R10": "SIGTERM ends it in good order within 5 s",

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import multiprocessing
+import os
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,6 +22,10 @@ from harness.pouring import pour
 from harness.programs import until
 from harness.publishing import Said, round_of
 from harness.scraping import Scraper, SlowClients
+
+from monitor.config import parse
+from monitor.core.formatting import instant
+from monitor.daemon.assembly import assemble, notices_of
 
 from .scenes import Field
 
@@ -109,6 +116,76 @@ def resident(field: Field, *, at_most: bool = False) -> float:
 def _resident(pid: int, name: str) -> float:
     lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith(name)) / _MIB
+
+
+class Peak(NamedTuple):
+    """The highest resident memory of a daemon and of its broker, in MiB."""
+
+    daemon: float
+    broker: float
+
+    @property
+    def total(self) -> float:
+        """Their sum, though they need not have been highest at the same time."""
+        return self.daemon + self.broker
+
+    def __str__(self) -> str:
+        return f"{self.daemon:.0f} + {self.broker:.0f} MiB"
+
+
+def peak_with_broker(field: Field) -> Peak:
+    """Return what the daemon that runs and the broker had in memory at most."""
+    return Peak(resident(field, at_most=True), _resident(field.broker.pid, "VmHWM"))
+
+
+class Distinct(NamedTuple):
+    """Resident memory in MiB: before, once no series could begin any more, at most; counters."""
+
+    before: float
+    full: float
+    highest: float
+    committed: int
+    refused: int
+    is_told: bool
+
+
+def distinct_topics(folder: Path, many: int) -> Distinct:
+    """Take readings of so many topics, one each, in a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as own:
+        return own.submit(_distinct_topics, folder, many).result()
+
+
+_DISTINCT: Final = """
+journal: {{path: "{folder}/topics.sqlite"}}
+series: {{max: {most}, max_new_per_minute: {rate}}}
+"""
+_HOUR: Final = 3600.0
+_AT_ONCE: Final = 1000
+
+
+def _distinct_topics(folder: Path, many: int) -> Distinct:
+    """A tenth of the topics become series, in the first quarter of the hour."""
+    most = many // 10
+    text = _DISTINCT.format(folder=folder, most=most, rate=max(most // 15, 1))
+    begins, before = 1_767_225_600.0, _resident(os.getpid(), "VmRSS")
+    parts, full = assemble(parse(text.encode(), "settings.yaml"), begins), 0.0
+    for first in range(0, many, _AT_ONCE):
+        now = begins + _HOUR * first / many
+        body = json.dumps({"time": instant(now), "value": 1.0, "u": 1.0}).encode()
+        names = range(first, min(first + _AT_ONCE, many))
+        said = [Said(f"monitor/sensor-{name}/x/reading", body) for name in names]
+        parts.intake.commit(parts.intake.prepare(said, now))
+        if not full and first >= many // 2:
+            parts.network.evaluate(now)
+            full = _resident(os.getpid(), "VmHWM")
+    parts.network.evaluate(begins + _HOUR)
+    is_told = any("series.max is reached" in each for each in notices_of(parts, begins + _HOUR))
+    counts = parts.intake.counts
+    parts.journal.close()
+    highest = _resident(os.getpid(), "VmHWM")
+    return Distinct(
+        before, full, highest, counts.committed, counts.rejected["series_limit"], is_told
+    )
 
 
 def backlog(field: Field, messages: int) -> list[float]:

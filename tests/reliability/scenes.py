@@ -13,10 +13,11 @@ from typing import Final, Self
 
 from harness.broker import Mosquitto
 from harness.daemon import Daemon
-from harness.programs import until
+from harness.programs import WAIT_SECONDS, need, until
 from harness.proxy import Proxy
 from harness.publishing import Publishing
 
+from monitor.errors import TRY_AGAIN
 from monitor.mqtt.pacing import TAKEOVER_WINDOW_SECONDS, TAKEOVERS_MAX
 
 from .crowd import PASSWORD, Door, authorization
@@ -24,6 +25,9 @@ from .histories import History, history
 
 # Longer than the daemon lets messages gather before it reads them.
 _CALM_SECONDS: Final = 1.0
+# A start writes less before it says its address; a second under load writes more.
+_WRITES_LEAST: Final = 60
+_WRITES_MOST: Final = 200
 _LOG_CHARACTERS: Final = 1000
 USUAL: Final = """
 windows: {pairs: 20000}
@@ -178,6 +182,34 @@ def partitions(field: Field, times: int) -> None:
         field.note_recovery("after the partition")
 
 
+def half_opens(field: Field, times: int) -> None:
+    """Let the broker's machine be gone without a word: no connection there was ends."""
+    for _ in range(times):
+        before, began = field.proxy.accepted, time.monotonic()
+        field.proxy.hold()
+        until("it connects anew", lambda before=before: field.proxy.accepted > before)
+        field.seconds.append(time.monotonic() - began)
+        start = field.committed()
+        until("messages flow again", lambda start=start: field.committed() > start)
+
+
+def read_onlies(field: Field, times: int) -> None:
+    """Let the file system of the journal become read-only at some write, and writable again."""
+    calls = ("pwrite64", "fdatasync", "ftruncate", "unlink")
+    for _ in range(times):
+        assert field.daemon.stop() == 0, field.daemon.log()
+        when = field.chance.randint(_WRITES_LEAST, _WRITES_MOST)
+        fault = f"inject={','.join(calls)}:error=EROFS:when={when}+"
+        options = ("-f", "-qq", "-o", "/dev/null", "-e", f"trace={','.join(calls)}", "-e", fault)
+        field.daemon.under = (need("strace"), *options)
+        field.daemon.start(ready=False)
+        assert field.daemon.process.wait(WAIT_SECONDS) == TRY_AGAIN, field.daemon.log()
+        assert "the journal cannot be written: Read-only file system" in field.daemon.log()
+        field.daemon.under = ()
+        field.daemon.start(ready=False)
+        field.note_recovery("after the file system is writable again")
+
+
 def deaf_brokers(field: Field, times: int) -> None:
     """Let the broker's answers be lost at the start of a connection: no CONNACK ever comes."""
     for _ in range(times):
@@ -198,4 +230,6 @@ SCENES: Final[dict[str, Scene]] = {
     "cuts": cuts,
     "partitions": partitions,
     "deaf brokers": deaf_brokers,
+    "half-open connections": half_opens,
+    "read-only file systems": read_onlies,
 }

@@ -24,7 +24,7 @@ from . import victim
 TESTS: Final = Path(__file__).parents[1]
 # System calls that a journal writes with, and how often a victim's life has each, about.
 WRITING: Final = {"pwrite64": 365, "fdatasync": 64, "fcntl": 30, "unlink": 2, "ftruncate": 3}
-FAULTS: Final = ("signal=KILL", "error=EIO", "error=ENOSPC")
+FAULTS: Final = ("signal=KILL", "error=EIO", "error=ENOSPC", "error=EROFS")
 
 
 class Point(NamedTuple):

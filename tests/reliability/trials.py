@@ -17,6 +17,8 @@ from typing import Any, Final, NamedTuple
 from harness.scraping import Scraper
 from numerics.run import faults, run
 
+from monitor.mqtt.pacing import BACKOFF_FIRST_SECONDS
+
 from . import late_soak, loads, scenes, syscalls
 from .crowd import GUESSERS, SCRAPERS, crowd, locked
 from .histories import History, together
@@ -28,6 +30,9 @@ PROJECT: Final = Path(__file__).parents[2]
 RECOVERY_SECONDS: Final = 2.0
 BACK_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 5.0
+NOTICED_KEEPALIVES: Final = 1.5
+ATTEMPT_SECONDS: Final = BACKOFF_FIRST_SECONDS + 0.5  # and what a turn of the loop takes
+BOARD_MIB: Final = 512.0
 SCRAPE_SECONDS: Final = 1.0
 FLAT_MIB: Final = 150.0
 SLOPE_MIB_PER_HOUR: Final = 0.5
@@ -93,7 +98,12 @@ def acted(name: str, times: int, share: Share, folder: Path) -> Iterator[Found]:
     same = sum(each.same_bits for each in lives)
     yield Found("R4", what, same, len(lives), "every figure the same bits as undisturbed")
     yield _answered(what, scrapes)
-    limit = {"kills": RECOVERY_SECONDS, "terminations": STOP_SECONDS}.get(name, BACK_SECONDS)
+    limits = {
+        "kills": RECOVERY_SECONDS,
+        "terminations": STOP_SECONDS,
+        "half-open connections": NOTICED_KEEPALIVES * share.keepalive + ATTEMPT_SECONDS,
+    }
+    limit = limits.get(name, BACK_SECONDS)
     if recoveries:
         yield _within("R10" if name == "terminations" else "R6", what, recoveries, limit)
 
@@ -128,6 +138,17 @@ def deaf_broker(share: Share, folder: Path) -> Iterator[Found]:
     yield from acted("deaf brokers", 1, share, folder)
 
 
+def half_open(share: Share, folder: Path) -> Iterator[Found]:
+    """Let the broker be gone while its connection stays open."""
+    yield from acted("half-open connections", share.partitions, share, folder)
+
+
+def read_only(share: Share, folder: Path) -> Iterator[Found]:
+    """Let the journal's file system become read-only, under strace, which delays every scrape."""
+    found = acted("read-only file systems", share.partitions, share, folder)
+    yield from (each for each in found if each.goal != "R12")
+
+
 def points(share: Share, folder: Path) -> Iterator[Found]:
     """Kill or fail a process at the n-th system call of a kind."""
     undisturbed = folder / "undisturbed"
@@ -139,7 +160,9 @@ def points(share: Share, folder: Path) -> Iterator[Found]:
         with tempfile.TemporaryDirectory(dir=folder) as own:
             wrong += filter(None, [syscalls.strike(point, Path(own))])
     calls = ", ".join(syscalls.WRITING)
-    said = "; ".join(wrong) or f"kill, EIO and ENOSPC at {calls}: nothing lost, the same pairs"
+    said = (
+        "; ".join(wrong) or f"kill, EIO, ENOSPC and EROFS at {calls}: nothing lost, the same pairs"
+    )
     yield Found("R1", "points in the system calls", len(chosen) - len(wrong), len(chosen), said)
 
 
@@ -180,6 +203,38 @@ def backlog(share: Share, folder: Path) -> Iterator[Found]:
     what, limit = f"a start while {share.backlog} messages wait", 2.0 * INTERVAL_SECONDS
     yield Found("R1", what, left.promised - left.lost - left.doubled, left.promised, str(left))
     yield _within("R13", f"{what}: age of each page when the next came", ages, limit)
+
+
+def small_board(share: Share, folder: Path) -> Iterator[Found]:
+    """Let daemon and mosquitto share a small machine while many messages wait, and restart."""
+    with field(share, folder, rate=math.inf, interval=INTERVAL_SECONDS) as made:
+        loads.backlog(made, share.backlog)
+        peaks = [loads.peak_with_broker(made)]
+        assert made.daemon.stop() == 0, made.daemon.log()
+        made.daemon.start()
+        peaks.append(loads.peak_with_broker(made))
+        left = made.end()
+    what = f"daemon and mosquitto, {share.backlog} messages waiting and a restart"
+    figures = f"resident {peaks[0]} at most, {peaks[1]} after the restart; wanted {BOARD_MIB:.0f}"
+    yield Found("R7", what, sum(each.total <= BOARD_MIB for each in peaks), len(peaks), figures)
+    yield Found("R1", what, left.promised - left.lost - left.doubled, left.promised, str(left))
+
+
+def topics(share: Share, folder: Path) -> Iterator[Found]:
+    """Let every message of an hour have a topic of its own."""
+    many = share.invented
+    found = loads.distinct_topics(folder, many)
+    what = f"{many} topics within an hour of event time"
+    grown = found.highest - found.full
+    figures = (
+        f"resident {found.before:.0f} MiB before, {found.full:.0f} once all series there may be "
+        f"had begun, {found.highest:.0f} at most"
+    )
+    yield Found("R7", what, int(grown <= FLAT_MIB), 1, figures)
+    counted = found.committed + found.refused
+    figures = f"{found.committed} committed, {found.refused} refused (`series_limit`)"
+    yield Found("R3", f"{what}: counted", counted, many, figures)
+    yield Found("R3", f"{what}: limits told", int(found.is_told), 1, "`series.max` is named")
 
 
 def at_the_door(share: Share, folder: Path) -> Iterator[Found]:
@@ -355,9 +410,13 @@ TRIALS: Final[dict[str, Trial]] = {
     "restarts": restarts,
     "cuts": cuts,
     "partitions": partitions,
+    "half-open": half_open,
+    "read-only": read_only,
     "deaf broker": deaf_broker,
     "too much": too_much,
     "backlog": backlog,
+    "small board": small_board,
+    "topics": topics,
     "crowd": at_the_door,
     "long": long,
     "late": late,
@@ -375,7 +434,7 @@ def _answered(what: str, seconds: list[float]) -> Found:
 def _within(goal: str, what: str, seconds: list[float], limit: float) -> Found:
     held = sum(each <= limit for each in seconds)
     middle, worst = statistics.median(seconds), max(seconds)
-    figures = f"median {middle:.2f} s, longest {worst:.2f} s; wanted {limit:.0f} s"
+    figures = f"median {middle:.2f} s, longest {worst:.2f} s; wanted {limit:g} s"
     return Found(goal, what, held, len(seconds), figures)
 
 
