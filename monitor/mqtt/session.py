@@ -54,7 +54,9 @@ TAKEOVER_SOON_SECONDS: Final = 10.0
 MESSAGES_MAX: Final = 16_384  # waiting to be taken; beyond that nothing more is read
 _BYTES_MAX: Final = 4_194_304  # of one turn of reading
 _NEVER: Final = float("inf")
-_PONG_SHARE: Final = 0.5  # of the keepalive, in which the answer to PINGREQ must come
+# Of the keepalive, in which the answer to PINGREQ must come: so a connection is made anew within
+# one and a half of the last sign of life.
+_PONG_SHARE: Final = 0.4
 _SUBSCRIBE_ID, _UNSUBSCRIBE_ID = 1, 2
 
 
