@@ -16,7 +16,7 @@ from monitor.config import Settings, load, resolve_secret
 from monitor.config.core_plan import router_of
 from monitor.core.formatting import count_of, instant
 from monitor.core.model import Observation, time_of
-from monitor.daemon.assembly import assemble
+from monitor.daemon.assembly import assemble, note_settings
 from monitor.daemon.connecting import publisher_of
 from monitor.decode import Router
 from monitor.decode.checks import PAST_END
@@ -125,6 +125,7 @@ def _publish(
 
 def _direct(settings: Settings, router: Router, messages: Iterable[RawMessage]) -> None:
     parts = assemble(settings, time.time())
+    note_settings(parts)
     intake = parts.intake
     try:
         for batch, arrived in _batches(messages, router):

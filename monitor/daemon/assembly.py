@@ -15,6 +15,7 @@ import numpy as np
 from monitor.config.concerns import places_by_sensor
 from monitor.config.core_plan import plan_of, router_of, units_of
 from monitor.config.credentials import Credentials
+from monitor.config.loading import shown_settings
 from monitor.config.pair_marks import assumed_anew, marks_of
 from monitor.config.settings import Settings
 from monitor.config.sources import Place
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 SUBSCRIPTIONS: Final = "subscriptions"  # name of the journal's note
 CLIENT_ID: Final = "client_id"  # another one
 SESSION_OF: Final = "session_of"  # another one, the identifier last used
+SETTINGS: Final = "settings"  # another one, those last run with, without credentials
 LAST_MESSAGES: Final = "last_messages"  # another one, when one last came on each filter
 _LEFT_MAX: Final = 100
 _CHANGES_AT_ONCE: Final = 1 << 22  # of pairs, 0.4 GB; SQLite takes a blob of 1 GB
@@ -251,6 +253,13 @@ def note_subscriptions(parts: Parts) -> list[str]:
         note = msgspec.json.encode([*wanted, *left])
         parts.journal.append(Batch(notes={SUBSCRIPTIONS: note}))
     return left
+
+
+def note_settings(parts: Parts) -> None:
+    """Record the settings in force, for comparisons with others."""
+    note = msgspec.json.encode(shown_settings(parts.settings))
+    if parts.journal.note(SETTINGS) != note:
+        parts.journal.append(Batch(notes={SETTINGS: note}))
 
 
 def last_messages(parts: Parts) -> dict[str, float]:

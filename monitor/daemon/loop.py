@@ -34,6 +34,7 @@ from monitor.daemon.assembly import (
     connect_of,
     has_session,
     last_messages,
+    note_settings,
     note_subscriptions,
     open_journal,
 )
@@ -338,6 +339,7 @@ class ReloadingDaemon:
             _log.warning("%s", parts.remade)
         for sentence in parts.others.sentences():
             _log.warning("%s", sentence)
+        note_settings(parts)
         client_id = client_id_of(parts)
         source.identify(client_id)
         source.leave(note_subscriptions(parts))

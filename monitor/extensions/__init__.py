@@ -118,6 +118,7 @@ TABLE: Final[Mapping[str, Asks]] = {
         ("scoring.targets", "scoring.limit_value", "scoring.limit_u_ref"), ("targets",)
     ),
     "topics": Asks(("verdicts",)),
+    "what_if": Asks((), ("what-if",)),
     "where": Asks(("covariates",)),
 }
 

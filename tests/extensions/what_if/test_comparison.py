@@ -1,0 +1,17 @@
+"""What is printed of two replays."""
+
+from __future__ import annotations
+
+from monitor.cli import main
+
+
+def test_what_is_printed_names_alerts_figures_and_how_far_back_it_goes(config, capsys):
+    assert main(["what-if", "--config", str(config), "--subtract", "5", "--sensor", "high"]) == 0
+    shown = capsys.readouterr()
+
+    assert "360 pairs from 2026-02-25 06:13 to 2026-02-25 08:12 UTC" in shown.out
+    assert "then: values of high: less 5" in shown.out
+    assert "alerts: 2 was, 2 then" in shown.out
+    assert "  was: offset 2026-02-25 07:" in shown.out
+    assert "2 of 3 series as before" in shown.out
+    assert "720 pairs replayed in" in shown.err
