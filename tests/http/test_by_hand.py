@@ -289,6 +289,23 @@ def test_the_lines_quote_names_and_name_the_settings_file_and_the_line_of_an_ass
     assert len(shown.assumed("p3", "mass")) == 1
 
 
+def test_a_name_that_many_fields_nearly_make_costs_its_page_nothing():
+    """By backtracking, each field costs a hundred times as much as the one before it."""
+    named = "".join(f"{{f{at}}}" for at in range(8))
+    text = f"""
+sources:
+  - topic: "{"/".join(f"{{f{at}}}" for at in range(8))}"
+    kind: reading
+    decoder: json
+    map: {{sensor: "{named}[z]", series: [{{quantity: x, value: v, assumed: "1"}}]}}
+"""
+    shown = LinesByHand(parse(text.encode(), "s.yaml"))
+
+    assert shown.assumed("a" * 128, "x") == []
+    assert shown.assumed("a" * 7 + "[z]", "x") == []
+    assert len(shown.assumed("a" * 125 + "[z]", "x")) == 1
+
+
 @pytest.mark.parametrize(
     ("more", "wanted"),
     [
