@@ -34,7 +34,7 @@ from monitor.report.recorded import read
 
 DATA: Final = Path(__file__).resolve().parents[2] / "shared" / "data" / "airquality_pairs.csv.gz"
 LIMIT: Final = 50.0
-COUNTS: Final = (20, 40, 100, 400)
+COUNTS: Final = (20, 40, 100, 400, 2000)
 TRUTH: Final = 1_000_000
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -59,6 +59,11 @@ def heavy(random: np.random.Generator, n: int) -> np.ndarray:
     return random.standard_t(4, n) / np.sqrt(2.0)
 
 
+def half_slow(random: np.random.Generator, n: int) -> np.ndarray:
+    """Return numbers of variance 1, half of it independent and half AR(.95)."""
+    return (random.standard_normal(n) + autoregressive(0.95)(random, n)) / np.sqrt(2.0)
+
+
 # Name, errors, whether they grow with the concentration, and the level's own memory.
 SHAPES: Final[dict[str, tuple[Draw, bool, float]]] = {
     "normal": (autoregressive(0.0), False, 0.0),
@@ -68,6 +73,7 @@ SHAPES: Final[dict[str, tuple[Draw, bool, float]]] = {
     "AR(.5)": (autoregressive(0.5), False, 0.8),
     "AR(.7)": (autoregressive(0.7), False, 0.8),
     "AR(.9)": (autoregressive(0.9), False, 0.8),
+    "half independent, half AR(.95)": (half_slow, False, 0.8),
 }
 
 

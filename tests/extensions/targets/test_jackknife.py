@@ -14,11 +14,12 @@ from monitor.extensions.targets.moment_figures import MomentOrigin, log_expanded
 RUNS = 300
 
 
-def drawn(random, n: int, lag: float):
-    """Return the reference, and a sensor with a line of its own and AR(1) errors."""
-    noise = random.standard_normal(n + 100)
+def drawn(random, n: int, lag: float, share: float = 1.0):
+    """Return the reference, and a sensor whose errors are AR(1) to a share of their variance."""
+    slow = lfilter([np.sqrt(1.0 - lag**2)], [1.0, -lag], random.standard_normal(n + 100))[100:]
+    errors = np.sqrt(share) * slow + np.sqrt(1.0 - share) * random.standard_normal(n)
     x = random.lognormal(3.2, 0.5, n)
-    return x, 2.0 + 0.9 * x + 4.0 * lfilter([np.sqrt(1.0 - lag**2)], [1.0, -lag], noise)[100:]
+    return x, 2.0 + 0.9 * x + 4.0 * errors
 
 
 def interval(x, y):
@@ -28,12 +29,13 @@ def interval(x, y):
 
 
 @pytest.mark.parametrize(
-    ("n", "lag", "least"), [(40, 0.0, 0.93), (400, 0.0, 0.93), (400, 0.7, 0.90)]
+    ("n", "lag", "share", "least"),
+    [(40, 0.0, 1.0, 0.93), (400, 0.0, 1.0, 0.93), (400, 0.7, 1.0, 0.90), (2000, 0.95, 0.5, 0.90)],
 )
-def test_intervals_hold_their_level(n, lag, least):
+def test_intervals_hold_their_level(n, lag, share, least):
     random = np.random.default_rng(7)
     truth = interval(*drawn(random, 400_000, 0.0))[0]
-    ends = np.array([interval(*drawn(random, n, lag)) for _ in range(RUNS)])
+    ends = np.array([interval(*drawn(random, n, lag, share)) for _ in range(RUNS)])
 
     held = ((ends[:, 1] < truth) & (truth < ends[:, 2])).mean()
     assert least <= held <= 0.995

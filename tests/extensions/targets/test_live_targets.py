@@ -39,27 +39,31 @@ def hours(sensor: str, count: int, *, quantity: str = "no2", gain: float = 1.3) 
 
 def test_a_daemon_has_what_the_file_of_its_pairs_has(tmp_path, capsys):
     shell = Shell(NO2, additions=(LiveTargets,))
-    shell.take(hours("n1", 60))
+    shell.take(hours("n1", 60) + hours("n2", 60, gain=1.0))
     shell.network.evaluate(0.0)
     shell.take(hours("n1", 90)[120:])  # an evaluated series goes on
+    shell.take(hours("n2", 150, gain=1.3)[120:])  # and another becomes wrong
     now = shell.network.evaluate(0.0)
-    file = tmp_path / "pairs.csv"
-    detail = shell.network.detail(SeriesKey("n1", "no2"), 0.0)
-    assert detail is not None
-    pairs = int(now.window_pairs[0])
-    file.write_text(pairs_csv(detail, pairs), encoding="utf-8")
+    assert now.window_pairs[0] == 90
+    assert 20 < now.window_pairs[1] < 150  # those from its incident on
+    for row, name in enumerate(now.names):
+        file = tmp_path / "pairs.csv"
+        detail = shell.network.detail(SeriesKey(name.sensor, "no2"), 0.0)
+        assert detail is not None
+        pairs = int(now.window_pairs[row])
+        file.write_text(pairs_csv(detail, pairs), encoding="utf-8")
 
-    assert main(["targets", str(file), "--for", "eu", "--limit-value", "100", "--json"]) == 0
-    (recorded,) = json.loads(capsys.readouterr().out)["series"]
+        assert main(["targets", str(file), "--for", "eu", "--limit-value", "100", "--json"]) == 0
+        (recorded,) = json.loads(capsys.readouterr().out)["series"]
 
-    live = entry(now, 0)
-    names = ("sensor", "quantity", "unit")
-    assert live["targets"] == {key: recorded[key] for key in recorded if key not in names}
-    w = recorded["figures"][0]
-    assert live["statistics"]["expanded_uncertainty_ratio"] == w["value"]
-    assert live["statistics"]["expanded_uncertainty_upper_ratio"] == w["upper"]
-    assert live["statistics"]["targets_met_ratio"] == 0.5  # classes 2 and 3 of four levels
-    assert recorded["averages"] == pairs
+        live = entry(now, row)
+        names = ("sensor", "quantity", "unit")
+        assert live["targets"] == {key: recorded[key] for key in recorded if key not in names}
+        w = recorded["figures"][0]
+        assert live["statistics"]["expanded_uncertainty_ratio"] == w["value"]
+        assert live["statistics"]["expanded_uncertainty_upper_ratio"] == w["upper"]
+        assert live["statistics"]["targets_met_ratio"] == 0.5  # classes 2 and 3 of four levels
+        assert recorded["averages"] == pairs
 
 
 def test_the_page_of_a_series_has_the_sentence_and_a_stopped_one_has_none():

@@ -43,3 +43,19 @@ def test_a_sensor_at_another_station_is_not_beside_the_others(tmp_path: Path):
 
     figures = [{each.target.figure for each in of[row].figures} for row in range(3)]
     assert [{"SD", "CV"} <= each for each in figures] == [True, True, False]
+
+
+def test_sensors_in_two_units_are_not_held_against_one_another(tmp_path: Path):
+    lines = ["time,sensor,quantity,unit,value,u,reference"]
+    for at in range(40):
+        day, truth = f"2026-{3 + at // 31:02}-{1 + at % 31:02}", 10.0 + at % 7
+        for sensor, unit, scale in (("a", "ug/m3", 1.0), ("b", "mg/m3", 1e-3)):
+            numbers = f"{scale * (truth + at % 3)},{scale},{scale * truth}"
+            lines.append(f"{day}T12:00Z,{sensor},pm25,{unit},{numbers}")
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(lines) + "\n")
+
+    of = recorded_assessments(read(path, SeriesRules()), dict.fromkeys(range(2), Question("epa")))
+
+    assert [each.unit for each in of.values()] == ["ug/m3", "mg/m3"]
+    assert not {"SD", "CV"} & {each.target.figure for one in of.values() for each in one.figures}
