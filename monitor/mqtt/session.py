@@ -210,18 +210,18 @@ class Session:
             self._wire.flush()
             self._sent_at = self._monotonic()
 
-    def _read(self) -> None:
-        """Read until nothing more is there, or enough messages wait to be taken."""
+    def _read(self) -> int:
+        """Read until nothing more is there, or enough messages wait; return how many bytes came."""
         size, is_enough = 0, False
         while self._wire is not None and size < _BYTES_MAX:
             try:
                 data = self._wire.receive()
             except EndedError:
                 self._lost(self._ended_by("the broker hung up", is_stated=False))
-                return
+                break
             except OSError as error:
                 self._lost(plain_reason(error))
-                return
+                break
             if data:
                 self._feed(data)
             size += len(data)
@@ -229,6 +229,7 @@ class Session:
             if not data or is_enough or self._wire is None or self._wire.is_drained:
                 break
         self.full_reads += is_enough or size >= _BYTES_MAX
+        return size
 
     def _feed(self, data: bytes) -> None:
         self._received_at = self._monotonic()

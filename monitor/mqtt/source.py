@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from monitor.mqtt.connection import MqttSettings
 from monitor.mqtt.inbox import Inbox, InboxMessage, inbox_of, owed
 from monitor.mqtt.pacing import MESSAGE_BYTES, Coalescing
-from monitor.mqtt.session import Session
+from monitor.mqtt.session import MESSAGES_MAX, Session
 from monitor.mqtt.topic_templates import Template
 from monitor.mqtt.wire import Wire
 
@@ -23,6 +23,7 @@ SLICE_SECONDS: Final = 0.002
 ENOUGH_BYTES: Final = 2_097_152
 # Messages that brokers commonly send a 3.1.1 client before an acknowledgement.
 PORTION_311: Final = 20
+_EXCHANGES_MAX: Final = 8  # of QoS 2 before a commit
 _MEASURED_MAX: Final = 16  # messages of a read whose mean size stands for all
 
 
@@ -69,8 +70,8 @@ class MqttSource(Session):
         usual = most if settings.protocol == "5" else PORTION_311
         self._coalescing: Final = Coalescing(most, usual, ENOUGH_BYTES)
         self._was_enough = True
-        is_exact = any(each.qos == 2 for each in settings.subscriptions)
-        self._coalesce_seconds: Final = SLICE_SECONDS if is_exact else settings.coalesce_seconds
+        self._is_exact: Final = any(each.qos == 2 for each in settings.subscriptions)
+        self._coalesce_seconds: Final = settings.coalesce_seconds
         self._flows = False
         self._read_at = -float("inf")
 
@@ -126,6 +127,13 @@ class MqttSource(Session):
         """
         if not self._flows and not wire.wait(1, seconds):
             return
+        if self.connected and is_patient and self._is_exact:
+            self._read_exchange(wire)
+        else:
+            self._read_once(wire, is_patient=is_patient)
+        self._flows = self.connected and bool(self._receiver.inbox)
+
+    def _read_once(self, wire: Wire, *, is_patient: bool) -> None:
         if self.connected:
             if is_patient:
                 self._let_gather(wire)
@@ -133,7 +141,22 @@ class MqttSource(Session):
                 self._was_enough = True  # there is no wait, so none in vain
             wire.acknowledge_at_once()
         self._read()
-        self._flows = self.connected and bool(self._receiver.inbox)
+
+    def _read_exchange(self, wire: Wire) -> None:
+        """Read until the broker sends nothing more: QoS 2 takes four packets a message.
+
+        A broker sends small packets and holds back the next until TCP has acknowledged the last; it
+        sends further messages once PUBRELs are answered. All of them go into one commit.
+        """
+        for _ in range(_EXCHANGES_MAX):
+            wire.acknowledge_at_once()
+            wire.wait(ENOUGH_BYTES, SLICE_SECONDS)
+            if (
+                not self._read()
+                or self._wire is not wire
+                or len(self._receiver.inbox) >= MESSAGES_MAX
+            ):
+                return
 
     def _let_gather(self, wire: Wire) -> None:
         """Wait a little until enough can be read at once."""

@@ -8,12 +8,14 @@ import time
 
 import paho.mqtt.client as paho
 import pytest
+from harness import mqtt_packets
 from harness.broker import Mosquitto
 from harness.programs import WAIT_SECONDS, until
 from harness.wires import ScriptedWire, source_on_wire
 from paho.mqtt.enums import CallbackAPIVersion
 
 from monitor.mqtt.connection import Subscription
+from monitor.mqtt.source import MqttSource
 from monitor.mqtt.wire import EndedError, Wire
 from tests.mqtt.test_connection import connect, packet, source_on, take
 
@@ -62,6 +64,43 @@ def test_while_messages_flow_a_read_is_one_wait(monkeypatch):
     assert len(others) == 4
     assert others[3] == 1  # nothing flows any more: the first byte is waited for again
     assert min(others[:3]) > 1
+
+
+def at_qos_2(monkeypatch) -> tuple[ScriptedWire, MqttSource]:
+    wire = ScriptedWire()
+    wire.chunks[1] = b"\x90\4\0\1\0\2"  # granted
+    return wire, source_on_wire(wire, monkeypatch, subscriptions=(Subscription("a/+", 2),))
+
+
+def exact(payload: bytes, mid: int) -> bytes:
+    return mqtt_packets.publish(b"a/x", payload, 2, mid, properties=b"")
+
+
+def test_what_an_exchange_of_qos_2_brings_is_one_batch_and_received_after_it(monkeypatch):
+    """PUBRELs, and the messages that a broker sends once they are answered, packet by packet."""
+    wire, source = at_qos_2(monkeypatch)
+    wire.there = lambda _count: bool(wire.chunks)
+
+    wire.chunks.extend([exact(b"1", 1), exact(b"2", 2)])
+    first = source.receive(0.25)
+    assert [each.payload for each in first] == [b"1", b"2"]
+    assert wire.sent == []
+    assert source.acknowledge(first) == 2
+    (received,) = wire.sent
+    wire.sent.clear()
+
+    wire.chunks.extend([b"\x62\2\0\1", exact(b"3", 1), b"\x62\2\0\2", exact(b"4", 2)])
+    assert [each.payload for each in source.receive(0.25)] == [b"3", b"4"]
+    assert wire.sent == [b"\x70\2\0\1", b"\x70\2\0\2"]
+    assert received == b"\x50\2\0\1\x50\2\0\2"
+
+
+def test_a_broker_that_never_pauses_does_not_keep_messages_of_qos_2_from_their_commit(monkeypatch):
+    wire, source = at_qos_2(monkeypatch)
+    wire.chunks.extend([exact(b"x", 7)] * 100)
+
+    assert len(source.receive(0.25)) == 8
+    assert len(wire.chunks) == 92
 
 
 def test_a_broker_that_sends_little_at_a_time_is_not_waited_for_in_vain(monkeypatch):
