@@ -75,6 +75,7 @@ REFUSALS: Final[Mapping[str, str]] = {
     "new_series_limit": "docs/settings.md#series",
     "quality": _FIELDS,
     "maintenance": "docs/settings.md#maintenance",
+    "no_advice": "docs/beyond.md#accepted-advice",
     "unknown_alias": "docs/formats.md#sparkplug",
     "oversize": "docs/settings.md#mqtt",
 }

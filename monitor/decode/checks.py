@@ -88,11 +88,14 @@ REASONS: Final[Mapping[str, str]] = {
     "new_series_limit": "more readings wait for series.max_new_per_minute than may wait",
     "quality": "a field that tells the quality has a value that the source does not allow",
     "maintenance": "the sensor is under maintenance at that time (maintenance in the settings)",
+    "no_advice": "the advice that an event accepts is not in force (any more)",
     "unknown_alias": "the birth message that names this Sparkplug alias was never received",
     "unexpected": "the decoder failed in a way it should not; please report this payload",
 }
 # Reasons that are no fault of the sensor: no alert counts them.
-NO_FAULT: Final = frozenset(("maintenance", "no_reading", "overload", "quality", RETAINED))
+NO_FAULT: Final = frozenset(
+    ("maintenance", "no_advice", "no_reading", "overload", "quality", RETAINED)
+)
 
 
 # Places of refusals that concern no part of the payload.

@@ -109,7 +109,7 @@ TABLE: Final[Mapping[str, Asks]] = {
     "certificates": Asks(("sources.certificate",), ("certificate",)),
     "cluster": Asks(("cluster",), ("cluster",)),
     "costs": Asks(("scoring.cost_weight",)),
-    "corrected": Asks(("correct",), ("correct",)),
+    "corrected": Asks(("correct",), ("correct", "accept")),
     "discover": Asks((), ("discover",)),
     "due": Asks(("alerts.due",), ("due",)),
     "otlp": Asks(("otlp",)),

@@ -19,6 +19,14 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.steps import Steps
 
 
+class Press(NamedTuple):
+    """A button: a press publishes this event, a native message, with the time of the press."""
+
+    topic: str
+    event: str
+    note: str
+
+
 class OwnFindings:
     """An extension's findings on all series; its own pages read them, the house asks for its words.
 
@@ -38,6 +46,10 @@ class OwnFindings:
 
         Each message is JSON with ``value``, in the unit of the series.
         """
+        return {}
+
+    def presses(self, name: SeriesName) -> Mapping[str, Press]:  # noqa: ARG002 - overridden
+        """Return the buttons of a series by their names, of which an outlet may have no use."""
         return {}
 
 

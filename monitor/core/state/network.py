@@ -62,6 +62,7 @@ from monitor.core.state.waiting import Waiting
 from monitor.core.steps import Steps, finish
 from monitor.core.windows.windows import Epochs, Windows
 
+ACCEPTED: Final = "accepted"
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
 _RESTORED_BATCHES: Final = 256  # whose references are looked up at once
 _WAITING_SHARE: Final = 10  # one of so many that may be held
@@ -92,7 +93,8 @@ class Outcome(NamedTuple):
 class Network:
     """State of all series. Call :meth:`observe`, make its outcome durable, then :meth:`apply`.
 
-    ``keep`` returns those of some changes of pairs that count; the others are dropped.
+    ``keep`` returns those of some changes of pairs that count; the others are dropped. ``review``
+    says of a new event whether it counts, or why not; an extension may replace it.
     """
 
     def __init__(
@@ -102,6 +104,7 @@ class Network:
         keep: Callable[[Records], Records] = lambda changes: changes,
     ) -> None:
         self._keep: Final = keep
+        self.review: Callable[[Event], str] = lambda _event: ACCEPTED
         self.settings: Final = settings
         self.epochs: Final = Epochs()
         capacity = settings.capacity
@@ -467,6 +470,8 @@ class Network:
         """Begin a new epoch of a sensor's series; the latest one counts."""
         if self._is_one_too_many(event.sensor):
             return "series_limit"
+        if not self.pairing.is_recalling and (verdict := self.review(event)) != ACCEPTED:
+            return verdict
         if not self.epochs.add(event):
             return "duplicate"
         dropped = self.epochs.make_room(event.sensor)

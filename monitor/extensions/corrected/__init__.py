@@ -6,6 +6,9 @@ further off than uncorrected ones. The other moves the width of the interval aft
 that it contains the reference as often as it says, whatever the errors do. A pair is corrected from
 the pairs before it, never from itself.
 
+Advice that somebody accepts (:mod:`.acceptances`) is applied until the sensor's next event, whether
+or not an alert fires, unless it no longer helps. Nothing is ever accepted by itself.
+
 What breaks first: a jump larger than seven of the widths before it, which takes some thirty pairs.
 """
 
@@ -26,6 +29,11 @@ EXTENSION: Final = Extension(
             "correct recorded readings as a daemon would have done, with valid intervals",
             "monitor.extensions.corrected.command",
             "files",
+        ),
+        "accept": Command(
+            "accept the advice on a sensor: its correction lasts, and a new epoch begins",
+            "monitor.extensions.corrected.accept_command",
+            "every day",
         ),
     },
     listener="monitor.extensions.corrected.corrector:corrected_listener",

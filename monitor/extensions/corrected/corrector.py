@@ -7,24 +7,35 @@ comes from the newest snapshot, as sentence and advice do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from markupsafe import Markup
 
 from monitor.core.columns import coverage_factor
-from monitor.core.model import Float, Int, Reading
+from monitor.core.model import Event, Float, Int, Reading
 from monitor.core.pairing.observations import Durable, PackedReadings
-from monitor.core.registry import SeriesName
-from monitor.core.snapshot.additions import Added, OwnFindings, with_addition
+from monitor.core.registry import SeriesKey, SeriesName
+from monitor.core.snapshot.additions import Added, OwnFindings, Press, with_addition
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.state.network import Network
+from monitor.core.state.network import ACCEPTED, Network
 from monitor.core.verdict import Remedy
-from monitor.core.verdict.faults import FAULTS, quality_of
+from monitor.core.verdict.faults import quality_of
 from monitor.core.verdict.quality import UNCHECKED, Quality
 from monitor.core.verdict.verdict import NO_REMEDY
 from monitor.daemon.listeners import Addendum, Listener, ListenerContext, OpenBroker, Taken
+from monitor.extensions.corrected.acceptances import (
+    BUTTON,
+    NO_OFFERS,
+    Advice,
+    Offer,
+    accepted,
+    advice_in,
+    event_topic,
+    offers_in,
+    remedy_told,
+)
 from monitor.extensions.corrected.corrected_readings import (
     CorrectedReading,
     CorrectedTopics,
@@ -39,26 +50,50 @@ _DROPPED: Final = "corrected.dropped"
 
 
 class CorrectedFindings(OwnFindings):
-    """Sentences on the correction of each series; empty before its first pair."""
+    """Sentences on the correction of each series; empty before its first pair.
 
-    def __init__(self, sentences: Sequence[str], topic: str = "") -> None:
+    ``offers`` are the advice that may be accepted, by rows.
+    """
+
+    def __init__(
+        self, sentences: Sequence[str], topic: str = "", offers: Mapping[int, Offer] = NO_OFFERS
+    ) -> None:
         self.sentences: Final = sentences
+        self.offers: Final = offers
         self._topic: Final = topic
+        self._presses: Final = {each.name: each.press for each in offers.values()}
 
     def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return the key ``corrected``."""
-        return {"corrected": self.sentences[row]}
+        """Return the keys ``corrected`` and ``accept``."""
+        offer = self.offers.get(row)
+        accept = None if offer is None else offer.document()
+        return {"corrected": self.sentences[row], "accept": accept}
 
-    def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:  # noqa: ARG002
-        """Return the sentence for the page of a series."""
+    def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:
+        """Return the sentences for the page of a series."""
         if not self.sentences[row]:
             return "", ""
-        words = Markup('<p class="mend"><strong>Corrected readings:</strong> {}.</p>\n')
-        return words.format(self.sentences[row]), ""
+        words = _CORRECTED.format(self.sentences[row])
+        if row in self.offers:
+            advice = self.offers[row].advice.advice
+            words += _OFFERED.format(now.names[row].sensor, advice)
+        return words, ""
 
     def topics(self, name: SeriesName) -> Mapping[str, str]:
         """Return the topic of a series' corrected readings."""
         return {"corrected": corrected_topic(self._topic, name)} if self._topic else {}
+
+    def presses(self, name: SeriesName) -> Mapping[str, Press]:
+        """Return the button that accepts what is advised on a series, if anything is."""
+        press = self._presses.get(name)
+        return {} if press is None else {BUTTON: press}
+
+
+_CORRECTED: Final = Markup('<p class="mend"><strong>Corrected readings:</strong> {}.</p>\n')
+_OFFERED: Final = Markup(
+    '<p class="note">The advice lasts beyond the alert if somebody accepts it: '
+    "<code>monitor accept {} --advice {}</code></p>\n"
+)
 
 
 def corrected_listener(context: ListenerContext) -> Corrector | None:
@@ -68,6 +103,8 @@ def corrected_listener(context: ListenerContext) -> Corrector | None:
         return None
     corrector = Corrector(context.network, context.store.note, correct.level)
     corrector.topic, corrector.counts = correct.publish, context.counts
+    corrector.events = event_topic(context.settings.sources)
+    context.network.review = corrector.review
     return corrector
 
 
@@ -78,7 +115,7 @@ class Corrector(Listener):
     ``counts`` has how many corrected readings were dropped before a reload.
     """
 
-    topic = ""
+    topic = events = ""
 
     def __init__(self, network: Network, note: Callable[[str], bytes], level: float) -> None:
         self.counts: dict[str, int] = {}
@@ -86,6 +123,8 @@ class Corrector(Listener):
         self._note: Final = note
         self._network: Final = network
         self._snapshot: Snapshot | None = None
+        self._offers: Mapping[int, Offer] = NO_OFFERS
+        self._accepted: dict[int, Advice] = {}
         self._waiting: list[CorrectedReading] = []
         self._outward: CorrectedTopics | None = None
 
@@ -96,6 +135,7 @@ class Corrector(Listener):
     def see(self, snapshot: Snapshot) -> Snapshot:
         """Take remedies from a snapshot from now on; return it with what is corrected."""
         self._snapshot = snapshot
+        self._offers = offers_in(snapshot, self._accepted, self.events)
         count, corrections = len(snapshot.names), self.corrections
         coverage = corrections.coverage(count)
         factor = np.where(np.isnan(coverage), np.nan, corrections.now(np.arange(count)).factor)
@@ -104,7 +144,7 @@ class Corrector(Listener):
             for row, name in enumerate(snapshot.names)
         )
         added = Added(
-            CorrectedFindings(sentences, self.topic),
+            CorrectedFindings(sentences, self.topic, self._offers),
             {"corrected_coverage_ratio": coverage, "corrected_interval_factor": factor},
             {each.name: each.help for each in OF_CORRECTIONS},
         )
@@ -113,6 +153,7 @@ class Corrector(Listener):
     def recovered(self) -> None:
         """Load what was known of each series when its last batch was written."""
         self.corrections.load(self._note, len(self._network.registry.keys))
+        self._recall(range(len(self._network.registry.keys)))
 
     def start(self, connect: OpenBroker) -> None:
         """Begin to publish corrected readings."""
@@ -140,7 +181,8 @@ class Corrector(Listener):
         """Correct the readings of a batch, then follow its pairs; return the notes to write."""
         if self._outward is not None:
             self._waiting = self._corrected(taken.measured)
-        return Addendum(notes=self.corrections.follow(taken.pairs, self._told))
+        notes = self._accept(taken.events) if taken.events else {}
+        return Addendum(notes={**notes, **self.corrections.follow(taken.pairs, self._told)})
 
     def committed(self) -> None:
         """Publish the corrected readings of the batch: it is durable."""
@@ -150,18 +192,55 @@ class Corrector(Listener):
 
     # -- inside -------------------------------------------------------------------------------
 
+    def review(self, event: Event) -> str:
+        """Return whether an event that accepts advice counts, or why not; all others do.
+
+        Until a start has its first snapshot, what came before it is believed.
+        """
+        own = advice_in(event)
+        if own is None:
+            return ACCEPTED
+        key = SeriesKey(event.sensor, own.quantity)
+        row = self._network.registry.get(*key)
+        if row is None:
+            return "no_advice"
+        events = self._network.epochs.of(key)
+        before = accepted(events, own.quantity)
+        if event in events or (before is not None and before.advice == own.advice):
+            return "duplicate"
+        offer = self._offers.get(row)
+        is_offered = offer is not None and offer.advice.advice == own.advice
+        return ACCEPTED if is_offered or self._snapshot is None else "no_advice"
+
+    def _accept(self, events: Sequence[Event]) -> dict[str, bytes]:
+        """Take new events; return the notes to write."""
+        rows = {row for each in events for row in self._network.registry.rows_of(each.sensor)}
+        before = self._accepted.copy()
+        self._recall(rows)
+        notes: dict[str, bytes] = {}
+        for row in rows:
+            now = self._accepted.get(row)
+            if now is not None and now != before.get(row):
+                notes |= self.corrections.adopt(row, now.amendment)
+        return notes
+
+    def _recall(self, rows: Iterable[int]) -> None:
+        """Find what is accepted for some series."""
+        for row in rows:
+            key = self._network.registry.keys[row]
+            advice = accepted(self._network.epochs.of(key), key.quantity)
+            if advice is None:
+                self._accepted.pop(row, None)
+            else:
+                self._accepted[row] = advice
+
     def _told(self, row: int) -> Remedy | None:
         """Return what the alerts of a series want, as :meth:`LiveCorrections.follow` reads it.
 
-        Other alerts, such as that of a wrong reference, do not say that the sensor is wrong.
+        Without an alert, what was accepted stays.
         """
-        now = self._snapshot
-        if now is None or row >= len(now.names):
-            return NO_REMEDY
-        if not any(now.alerts[fault][row] for fault in FAULTS):
-            return None
-        report = now.reports.get(row)
-        return NO_REMEDY if report is None else report.verdict.remedy or NO_REMEDY
+        remedy = remedy_told(self._snapshot, row)
+        return NO_REMEDY if remedy is None and row in self._accepted else remedy
 
     def _corrected(self, measured: Sequence[Durable]) -> list[CorrectedReading]:
         readings: list[CorrectedReading] = []

@@ -116,6 +116,15 @@ class LiveCorrections:
                 groups.add(row // _GROUP)
         return {_NAME.format(each): self._group(each).tobytes() for each in sorted(groups)}
 
+    def adopt(self, row: int, amendment: Amendment) -> dict[str, bytes]:
+        """Amend the readings of a series from now on; return the notes to write."""
+        self._grow(row + 1)
+        of = self._state[row]
+        for name, number in amendment._asdict().items():
+            of[name] = number
+        of["evidence"], of["pause"] = 0.0, 0
+        return {_NAME.format(row // _GROUP): self._group(row // _GROUP).tobytes()}
+
     def load(self, note: Callable[[str], bytes], series: int) -> None:
         """Set the state of the first ``series`` series from the notes that were written last."""
         self._grow(series)

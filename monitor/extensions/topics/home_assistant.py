@@ -21,6 +21,7 @@ import msgspec
 
 from monitor.alerts.mqtt_sink import identity, sensor_device
 from monitor.core.registry import SeriesName
+from monitor.core.snapshot.additions import Press
 from monitor.core.snapshot.snapshot import STATE_MEANINGS
 from monitor.extensions.topics.device_classes import unit_and_class, unit_of_measurement
 from monitor.extensions.topics.series import DeviceSeries, verdict_topic
@@ -77,6 +78,16 @@ def _payload(unit: str, u: float | None) -> str:
         stated["unit"] = unit
     more = msgspec.json.encode(stated).decode()[1:-1]
     return f'{{"time":"{_NOW}","value":{_TYPED}{"," if more else ""}{more}}}'
+
+
+def _button(press: Press) -> dict[str, Any]:
+    """Return a button (https://www.home-assistant.io/integrations/button.mqtt/)."""
+    event = msgspec.json.encode({"event": press.event, "note": press.note}).decode()
+    return {
+        "platform": "button",
+        "command_topic": press.topic,
+        "command_template": f'{{"time":"{_NOW}",{event[1:]}',
+    }
 
 
 ONLINE: Final = "online"
@@ -181,6 +192,9 @@ class HomeAssistantDevices:
                 "json_attributes_topic": own,
                 **unit_and_class(of),
             }
+        for name, press in facts.presses.items():
+            if "{" not in press.note:  # it must not be read as template code
+                entities[name] = _button(press)
         if (typed := self._numbers.entity(of)) is not None:
             entities["reference"] = typed
         return {

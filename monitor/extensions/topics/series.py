@@ -18,6 +18,7 @@ import numpy as np
 from monitor.core.formatting import finite, instant
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesName
+from monitor.core.snapshot.additions import Press
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.http.selection import error_shown, statistic
 from monitor.mqtt.publish import Retained
@@ -109,12 +110,13 @@ class DeviceSeries(NamedTuple):
     """What a subscriber has to know of a series beforehand.
 
     ``decimals`` show two digits of its usual standard uncertainty, None while that is not known.
-    ``values`` are the topics of its values, by their names.
+    ``values`` are the topics of its values, ``presses`` its buttons, by their names.
     """
 
     name: SeriesName
     decimals: int | None = None
     values: Mapping[str, str] = {}
+    presses: Mapping[str, Press] = {}
 
 
 class Devices(Protocol):
@@ -215,9 +217,11 @@ class SeriesTopics:
             self._decimals[row] = decimals
         name = now.names[row]
         values: dict[str, str] = {}
+        presses: dict[str, Press] = {}
         for findings in now.additions.values():
             values |= findings.topics(name)
-        return DeviceSeries(name, self._decimals.get(row), values)
+            presses |= findings.presses(name)
+        return DeviceSeries(name, self._decimals.get(row), values, presses)
 
     def _news(self, row: int) -> Iterator[Retained]:
         if self._now is None or self._documents is None:
