@@ -50,6 +50,7 @@ from monitor.daemon.runtime import (
     collect_rarely,
     configure,
     freeze_after_start,
+    return_freed,
 )
 from monitor.errors import MonitorError
 from monitor.extensions import hooks
@@ -238,6 +239,7 @@ class Daemon:
             self._parts.journal.compact()
         except JournalFullError as error:
             _log.error("%s", error)
+        return_freed()
 
     def _note_silent(self, since: float) -> None:
         """Store when silent series were last heard, before their readings are dropped."""

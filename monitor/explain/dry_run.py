@@ -256,7 +256,7 @@ class DryRun:
 
     def _references(self) -> Iterator[Reference]:
         for references in self._network.pairing.reference_buffers.values():
-            yield from references.entries
+            yield from references.references()
 
     def _readings(self) -> Iterator[Reading]:
         for readings in self._network.pairing.reading_buffers.values():

@@ -143,7 +143,7 @@ def _by_id(
     """Return buffers by (quantity, reference_id); each contains references with one."""
     by_id: dict[tuple[str, str], list[ReferenceBuffer]] = {}
     for quantity, references in reference_buffers:
-        for name in sorted({each.reference_id for each in references.entries} - {""}):
+        for name in sorted({each.reference_id for each in references.references()} - {""}):
             by_id.setdefault((quantity, name), []).append(references)
     return {
         key: those
@@ -158,7 +158,7 @@ def _station_by_id(
     rows: dict[int, bool] = {}
     measured: list[int] = []
     for references in reference_buffers:
-        theirs = [each.reference_id == name for each in references.entries]
+        theirs = [each.reference_id == name for each in references.references()]
         measured += (one for one, its in zip(references.identities, theirs, strict=True) if its)
         for row in references.scope.series:
             rows[row] = rows.get(row, True) and all(theirs) and referred.get(row, 0) <= 1
@@ -180,7 +180,7 @@ def _stations(
     rows = np.array(sorted(reference_buffers[0].scope.series), dtype=np.int64)
     by_subject: dict[str, list[int]] = {subject: []} if subject else {}
     for references in reference_buffers:
-        for reference, name in zip(references.entries, references.identities, strict=True):
+        for reference, name in zip(references.references(), references.identities, strict=True):
             if not reference.reference_id:
                 by_subject.setdefault(subject or reference.subject, []).append(name)
     named = any(references.has_reference_ids for references in reference_buffers)

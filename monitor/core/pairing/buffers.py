@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from monitor.core.model import NAN, Float, Reading, Reference
-from monitor.core.pairing.identities import Identity, Match, digest, encode, reference_identity
+from monitor.core.pairing.identities import Identity, digest, encode, reference_identity
+from monitor.core.pairing.matches import Match, Matches
 from monitor.core.pairing.observations import Watermarks, is_plain
 from monitor.core.pairing.series_rules import Rules
 
@@ -30,135 +31,205 @@ class Scope:
     __slots__ = ("series", "times")
 
     def __init__(self) -> None:
-        self.times: list[float] = []
+        self.times = array("d")
         self.series: set[int] = set()
+
+
+class Tally:
+    """How many references all buffers together hold as columns alone."""
+
+    __slots__ = ("plain",)
+
+    def __init__(self) -> None:
+        self.plain = 0
+
+
+class NewReference(NamedTuple):
+    """A reference that enters a buffer; ``is_plain`` if the columns are to hold it alone."""
+
+    reference: Reference
+    identity: Identity
+    received: float
+    is_plain: bool
 
 
 class ReferenceBuffer:
     """References that agree in quantity and match key, in event order.
 
-    ``reading_buffers`` are those joined to it. Buffers that differ only in their key share a
-    ``scope``; ``digest`` names the buffer. ``has_reference_ids`` is true once a reference has
-    stated what measured it. ``last_match_time`` caches the time of the reading that the last
-    reference is paired with, for a buffer joined to a single reading buffer: NaN where it must be
-    looked up.
+    ``name`` is the subject, quantity and key of the plain references. ``full_references`` holds
+    the others, as :class:`ReadingBuffer` does. ``reading_buffers`` are those joined to it. Buffers
+    that differ only in their key share a ``scope``; ``digest`` names the buffer.
+    ``has_reference_ids`` is true once a reference has stated what measured it. ``last_match_time``
+    caches the time of the reading that the last reference is paired with, for a buffer joined to a
+    single reading buffer: NaN where it must be looked up.
     """
 
     __slots__ = (
         "digest",
-        "entries",
+        "full_references",
         "has_reference_ids",
         "identities",
         "last_match_time",
+        "name",
         "reading_buffers",
+        "received",
         "scope",
         "span_seconds",
+        "tally",
         "times",
+        "us",
+        "values",
     )
 
-    def __init__(self, digest: int, scope: Scope) -> None:
+    def __init__(self, name: tuple[str, str, str], digest: int, scope: Scope, tally: Tally) -> None:
+        self.name = name
         self.digest = digest
         self.scope = scope
-        self.times: list[float] = []
-        self.entries: list[Reference] = []
-        self.identities: list[Identity] = []
+        self.tally = tally
+        self.times = array("d")
+        self.values = array("d")
+        self.us = array("d")
+        self.received = array("d")
+        self.identities = array("Q")
+        self.full_references: list[Reference | None] = []
         self.reading_buffers: list[ReadingBuffer] = []
         self.has_reference_ids = False
         self.last_match_time = NAN
         self.span_seconds = 0.0  # the furthest that a reference's interval reaches from its time
 
-    def insert(self, reference: Reference, identity: Identity) -> int:
+    def is_plain(self, reference: Reference) -> bool:
+        """Return whether the columns and the buffer's name hold all that a reference states."""
+        return (
+            not (reference.identity or reference.revision or reference.void)
+            and not reference.reference_id
+            and (reference.subject, reference.quantity, reference.key) == self.name
+            and reference.start != reference.start
+            and reference.end != reference.end
+        )
+
+    def insert(self, new: NewReference) -> int:
         """Insert a reference at its place and return the place."""
-        time, times = reference.time, self.times
+        time, times = new.reference.time, self.times
         if not times or time > times[-1]:
-            self.append(reference, identity)
+            reference, identity, received, is_plain = new
+            self.append(reference, identity, received, is_plain=is_plain)
             return len(times) - 1
         place = bisect_left(times, time)
         if place < len(times) and times[place] == time:  # then the content decides
-            mine, stop = reference_identity(reference), bisect_right(times, time)
+            mine, stop = reference_identity(new.reference), bisect_right(times, time)
             place = bisect_left(range(stop), mine, place, key=self._named)
         times.insert(place, time)
         insort(self.scope.times, time)
-        self.entries.insert(place, reference)
-        self.identities.insert(place, identity)
-        self._record(reference)
+        self.values.insert(place, new.reference.value)
+        self.us.insert(place, new.reference.u)
+        self.received.insert(place, new.received)
+        self.identities.insert(place, new.identity)
+        self._record(new.reference, place, is_plain=new.is_plain)
         return place
 
     def _named(self, place: int) -> tuple[str, ...]:
-        return reference_identity(self.entries[place])
+        return reference_identity(self.reference(place))
 
-    def insert_all(self, references: Iterable[tuple[Reference, Identity]]) -> None:
-        """Insert references at their places, each with its identity."""
-        came = sorted(references, key=lambda each: each[0].time)
-        times = [reference.time for reference, _ in came]
-        if len({*times}) < len(times) or (self.times and times[0] <= self.times[-1]):
-            for each in came:
-                self.insert(*each)
-            return
-        self.times += times
-        self.entries += [reference for reference, _ in came]
-        self.identities += [identity for _, identity in came]
-        self.scope.times += times
-        self.scope.times.sort()
-        for reference, _ in came:
-            self._record(reference)
+    def insert_all(self, references: Iterable[NewReference]) -> None:
+        """Insert references at their places."""
+        for each in sorted(references, key=lambda each: each.reference.time):
+            self.insert(each)
 
-    def append(self, reference: Reference, identity: Identity) -> None:
+    def append(
+        self, reference: Reference, identity: Identity, received: float, *, is_plain: bool
+    ) -> None:
         """Append a reference that is later than all others."""
         time, scope = reference.time, self.scope.times
-        self.times.append(time)
         if scope and time < scope[-1]:
             insort(scope, time)
         else:
             scope.append(time)
-        self.entries.append(reference)
+        self.times.append(time)
+        self.values.append(reference.value)
+        self.us.append(reference.u)
+        self.received.append(received)
         self.identities.append(identity)
-        self._record(reference)
+        self._record(reference, len(self.times) - 1, is_plain=is_plain)
 
-    def _record(self, reference: Reference) -> None:
-        """Update the caches and watermarks that a new reference affects."""
+    def _record(self, reference: Reference, place: int, *, is_plain: bool) -> None:
+        """Update what else a new reference affects: caches, watermarks, the full references."""
         self.last_match_time = NAN
-        if reference.reference_id:
-            self.has_reference_ids = True
         for readings in self.reading_buffers:
             readings.record_reference(reference.time)
+        if is_plain:
+            self.tally.plain += 1
+            if self.full_references:
+                self.full_references.insert(place, None)
+            return
+        if not self.full_references:
+            self.full_references = [None] * (len(self.times) - 1)
+        self.full_references.insert(place, reference)
+        if reference.reference_id:
+            self.has_reference_ids = True
         if reference.start < reference.end:
             before, after = reference.time - reference.start, reference.end - reference.time
             self.span_seconds = max(self.span_seconds, abs(before), abs(after))
 
-    def find(self, reference: Reference, identity: Identity) -> int:
-        """Return the place of a reference that the buffer holds."""
-        place = bisect_left(self.times, reference.time)
-        while self.identities[place] != identity:
+    def reference(self, at: int) -> Reference:
+        """Return the reference at a place."""
+        full_reference = self.full_references[at] if self.full_references else None
+        subject, quantity, key = self.name
+        return full_reference or Reference(
+            subject, quantity, self.times[at], self.values[at], self.us[at], key
+        )
+
+    def references(self) -> Iterator[Reference]:
+        """Yield all references, in event order."""
+        return map(self.reference, range(len(self.times)))
+
+    def places_named(self, name: str) -> list[int]:
+        """Return the places of the references whose key or identity is ``name``."""
+        if not self.full_references and name not in (self.name[2], ""):
+            return []
+        names = ((each.key, each.identity) for each in self.references())
+        return [at for at, own in enumerate(names) if name in own]
+
+    def place_of(self, time: float, identity: Identity) -> int:
+        """Return the place of the reference of that time and identity, -1 if it is not held."""
+        place = bisect_left(self.times, time)
+        while place < len(self.times) and self.times[place] == time:
+            if self.identities[place] == identity:
+                return place
             place += 1
-        return place
+        return -1
 
-    def replace(self, place: int, reference: Reference) -> None:
-        """Put another revision at ``place``, one that has the same time and subject."""
-        self.entries[place] = reference
-        self._record(reference)
+    def replace(self, place: int, reference: Reference, received: float) -> None:
+        """Put a whole reference at ``place``, of the same time and subject as the one there."""
+        self.values[place], self.us[place] = reference.value, reference.u
+        self.received[place] = received
+        if self.full_references:
+            self.tally.plain -= self.full_references.pop(place) is None
+        else:
+            self.tally.plain -= 1
+            self.full_references = [None] * (len(self.times) - 1)
+        self._record(reference, place, is_plain=False)
 
-    def remove_first(self, count: int) -> set[Identity]:
-        """Remove the first ``count`` references and return their identities."""
+    def remove(self, places: Sequence[int]) -> None:
+        """Remove the references at ascending ``places``; fastest where they are the first."""
         self.last_match_time = NAN
-        scope, times = self.scope.times, self.times[:count]
-        if scope[:count] == times:
-            del scope[:count]
+        full_references, scope = self.full_references, self.scope.times
+        times = array("d", [self.times[at] for at in places])
+        if scope[: len(times)] == times:
+            del scope[: len(times)]
         else:
             for time in times:
                 del scope[bisect_left(scope, time)]
-        gone = set(self.identities[:count])
-        for column in (self.times, self.entries, self.identities):
-            del column[:count]
-        return gone
-
-    def remove(self, place: int) -> None:
-        """Remove the reference at ``place``."""
-        self.last_match_time = NAN
-        times = self.scope.times
-        del times[bisect_left(times, self.times[place])]
-        for column in (self.times, self.entries, self.identities):
-            del column[place]
+        columns: list[Any] = [self.times, self.values, self.us, self.received, self.identities]
+        self.tally.plain -= len(places)
+        if full_references:
+            self.tally.plain += sum(full_references[at] is not None for at in places)
+            columns.append(full_references)
+        for column in columns:
+            if places and places[-1] == len(places) - 1:
+                del column[: len(places)]
+            else:
+                for at in reversed(places):
+                    del column[at]
 
 
 class Join(NamedTuple):
@@ -231,7 +302,7 @@ class ReadingBuffer:
         self.us = array("d")
         self.received = array("d")
         self.full_readings: list[Reading | None] = []
-        self.matches: dict[Identity, Match] = {}
+        self.matches = Matches()
 
     def insert(self, time: float, reading: Reading, received: float) -> int:
         """Insert a reading at its place and return the place; -1 for a duplicate."""
@@ -340,6 +411,10 @@ class ReadingBuffer:
                 for place in sorted(places, reverse=True):
                     del column[place]
         self.watermarks.newest[self.watermark] = self.times[-1] if self.times else -math.inf
+
+    def match_of(self, references: ReferenceBuffer, at: int) -> Match | None:
+        """Return the pairs of a reference with these readings, None if it has none."""
+        return self.matches.get(references.times[at], references.identities[at])
 
     def may_match(self, before: float) -> bool:
         """Return whether a reading newer than all may pair, given the time of the one before."""

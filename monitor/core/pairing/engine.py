@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import Int, Observation, Reading, Records, Reference, pair_records
-from monitor.core.pairing.buffers import BufferKey, ReadingBuffer, ReferenceBuffer
+from monitor.core.pairing.buffers import BufferKey, NewReference, ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.identities import (
     REFERENCE_ID,
     REMOVED,
@@ -35,7 +35,6 @@ from monitor.core.pairing.reference_revisions import (
     HeldReference,
     History,
     ReferenceStore,
-    by_buffer,
     is_in_place,
     is_revisable,
     names_nobody,
@@ -43,8 +42,8 @@ from monitor.core.pairing.reference_revisions import (
 )
 from monitor.core.pairing.retention import (
     ReadingCount,
-    drop_references,
     expire_readings,
+    expire_references,
     restore_all,
     restore_pairs,
 )
@@ -69,9 +68,11 @@ class Pairing:
         history: History,
         concerns_of: Callable[[str], Iterable[Concern]] = lambda _sensor: (),
     ) -> None:
-        self.references: Final = ReferenceStore(history)
         self._index: Final = JoinIndex(rules_of, match_on, concerns_of)
-        self._reconciler: Final = Reconciler(self.references)
+        self.references: Final = ReferenceStore(
+            history, self._index.reference_buffers, self._index.tally
+        )
+        self._reconciler: Final = Reconciler()
         self._in_order: Final = InOrderPath(self._index, self.references, self._reconciler)
         self._held: Final = ReadingCount()
         self._recalled: Final[dict[BufferKey, _Recalled]] = {}
@@ -201,7 +202,8 @@ class Pairing:
     def _ingest_reference(self, came: Reference, effective: Reference, received: float) -> Added:
         """Ingest a reference that came as ``came`` and counts as ``effective``."""
         identity = reference_digest(came)
-        known, references = self.references.get(identity), self._index.references_of(effective)
+        references = self._index.references_of(effective)
+        known = self.references.find(came, identity, references)
         superseded = () if effective is came else (came,)
         if known is None:
             digests = tuple(map(digest, superseded))
@@ -211,6 +213,9 @@ class Pairing:
             return "duplicate"
         if rank(effective) <= rank(known.reference):
             held = msgspec.structs.replace(known, seen=known.seen_with(came))
+            if identity not in self.references:  # the columns hold it alone
+                at = references.place_of(came.time, identity)
+                references.replace(at, held.reference, held.received)
             self.references.put(identity, held)
             return "accepted"
         digests = known.seen_with(known.reference, *superseded)
@@ -251,14 +256,16 @@ class Pairing:
 
     def _install(self, identity: Identity, held: HeldReference, pairs: Sequence[Row] = ()) -> None:
         """Hold a reference with the pairs it has already made; pair it if it is not void."""
-        self.references.put(identity, held)
+        references = held.references
+        if not held.is_plain:
+            self.references.put(identity, held)
         if not held.reference.void:
-            self._index.mark_changed(held.references)
-            at = held.references.insert(held.reference, identity)
+            self._index.mark_changed(references)
+            at = references.insert(held.as_new(identity))
             if pairs:
-                made = pair_records([*pairs])
-                restore_pairs(self._index, self._reconciler, {identity: held}, made)
-            self._reconciler.reference_added(held.references, at)
+                homes, made = [(references, at)] * len(pairs), pair_records([*pairs])
+                restore_pairs(self._index, self._reconciler, homes, made)
+            self._reconciler.reference_added(references, at)
 
     def _revise_evicted(
         self, came: Reference, effective: Reference, identity: Identity
@@ -305,20 +312,17 @@ class Pairing:
         """Evict what arrived before a time; pairs stay, unpaired readings are counted."""
         self._expired_before = max(self._expired_before, received_before)
         self._insert_recalled()
-        leaving = self.references.arrived_before(received_before)
         for name, readings in list(self.reading_buffers.items()):
-            gone, unpaired = expire_readings(
-                readings, received_before, leaving, self._reconciler.reproduces
-            )
+            gone, unpaired = expire_readings(readings, received_before, self._reconciler.reproduces)
             self._held.total -= gone
             self.expired_unpaired += unpaired
             if not readings.times and not readings.matches:
                 self._index.close_buffer(name, readings)
         self._held.expire(received_before)
-        self.references.expire(leaving, received_before)
-        for references, names in by_buffer(leaving).items():
-            drop_references(references, names)
-            self._index.mark_changed(references)
+        self.references.expire(received_before)
+        for references in self._index.reference_buffers.values():
+            if expire_references(references, received_before):
+                self._index.mark_changed(references)
         self._index.drop_empty_buffers()
 
     @contextmanager
@@ -347,14 +351,16 @@ class Pairing:
 
     def _insert_recalled_references(self) -> None:
         """Let the references that a journal restored enter their buffers."""
-        standing: dict[Identity, HeldReference] = {}
+        standing: dict[ReferenceBuffer, list[NewReference]] = {}
         for identity in self._recalled_references:
             held = self.references.get(identity)
             if held is not None and not held.reference.void:
-                standing[identity] = held
-        for references, named in by_buffer(standing).items():
+                standing.setdefault(held.references, []).append(held.as_new(identity))
+                if held.is_plain:
+                    self.references.evict(identity)
+        for references, new in standing.items():
             self._index.mark_changed(references)
-            references.insert_all((reference, identity) for identity, reference in named.items())
+            references.insert_all(new)
         self._recalled_references.clear()
 
     def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:
@@ -382,13 +388,17 @@ class Pairing:
             for references in dict.fromkeys(join.references for join in readings.joins)
         ]
         concerned = {(each.series, name) for each, other in joined for name in other.identities}
-        held = {identity: each.reference for identity, each in self.references}
+        held = {
+            identity: time
+            for references in self.reference_buffers.values()
+            for identity, time in zip(references.identities, references.times, strict=True)
+        }
         anew, known = set(), {each.series for each in buffers}
         for row in stored.tolist():
-            pair, reference = (row[0], row[REFERENCE_ID]), held.get(row[REFERENCE_ID])
-            if pair in concerned or reference is None or row[0] not in known:
+            pair, time = (row[0], row[REFERENCE_ID]), held.get(row[REFERENCE_ID])
+            if pair in concerned or time is None or row[0] not in known:
                 continue
-            if min(row[2], reference.time) >= whole_from:
+            if min(row[2], time) >= whole_from:
                 self._reconciler.emit([(*row[:REMOVED], True)])
                 anew.add(pair)
         for readings, references in joined:
@@ -412,6 +422,7 @@ class Pairing:
 
     def oldest(self, share: float) -> float:
         """Return the time of arrival before which ``share`` of everything held arrived."""
+        self._insert_recalled()
         return self._held.oldest(share, self.references.arrivals())
 
     # -- queries ----------------------------------------------------------------------------
@@ -430,16 +441,18 @@ class Pairing:
     def pairs_of_series(self, series: int) -> Iterator[tuple[Reference, Row]]:
         """Yield the pairs of a series whose references are held, each with its reference."""
         for readings in self._index.buffers_of(series):
-            for identity, match in readings.matches.items():
-                held = self.references.get(identity)
-                if held is not None:
-                    yield from ((held.reference, row) for row in match.rows)
+            for references in dict.fromkeys(join.references for join in readings.joins):
+                for at, reference in enumerate(references.references()):
+                    match = readings.match_of(references, at)
+                    if match is not None:
+                        yield from ((reference, row) for row in match.rows)
 
     def pairs_of_reference(self, name: str) -> Iterator[tuple[Reference, Row]]:
         """Yield the pairs of the references held whose key or identity is ``name``."""
-        for identity, held in self.references:
-            if name in (held.reference.key, held.reference.identity):
-                for readings in held.references.reading_buffers:
-                    match = readings.matches.get(identity)
+        for references in self.reference_buffers.values():
+            for at in references.places_named(name):
+                reference = references.reference(at)
+                for readings in references.reading_buffers:
+                    match = readings.match_of(references, at)
                     if match is not None:
-                        yield from ((held.reference, row) for row in match.rows)
+                        yield from ((reference, row) for row in match.rows)

@@ -75,38 +75,12 @@ Row = tuple[
 REFERENCE_ID: Final = 11  # place of the reference's identity in a row
 CRPS: Final = 12  # place of the CRPS of the stated distribution
 REMOVED: Final = 13  # place of the flag
-_PACKED: Final = Struct("<qQ9dQd?")  # a row as ``PAIR`` has it
-pack_row: Final = _PACKED.pack
-_TIME: Final = Struct("<16xd")
-
-
-class Match(msgspec.Struct, eq=False, gc=False):
-    """The pairs that one reference made with the readings of one buffer.
-
-    They are ``packed``, because rows of numbers would take four times the memory. ``frozen`` once a
-    reading that it used has been evicted: from then on only revisions of the reference change them.
-    """
-
-    packed: bytes
-    frozen: bool = False
-
-    def __len__(self) -> int:
-        return len(self.packed) // _PACKED.size
-
-    @property
-    def rows(self) -> list[Row]:
-        """The pairs as rows."""
-        return list(_PACKED.iter_unpack(self.packed))
-
-    @property
-    def time(self) -> float:
-        """The time of the first pair's reading."""
-        time: float = _TIME.unpack_from(self.packed)[0]
-        return time
+PACKED: Final = Struct("<qQ9dQd?")  # a row as ``PAIR`` has it
+pack_row: Final = PACKED.pack
 
 
 def pack_rows(rows: Iterable[Row]) -> bytes:
-    """Return rows as a :class:`Match` holds them."""
+    """Return rows as :class:`.Matches` hold them."""
     return b"".join(starmap(pack_row, rows))
 
 

@@ -10,6 +10,7 @@ agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,7 @@ from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.join_index import JoinIndex
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reconcile import Reconciler
-from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
+from monitor.core.pairing.reference_revisions import ReferenceStore
 
 Candidate = tuple[int, Reference, ReferenceBuffer]  # with its place in the batch
 
@@ -76,20 +77,17 @@ class InOrderPath:
         Where the reading ``near`` a candidate is not known, its reading buffer must be flushed.
         It is one loop for speed: every reference of a fleet goes through it.
         """
-        put_if_new, mark_changed = self._references.put_if_new, self._index.mark_changed
+        append_if_new, mark_changed = self._references.append_if_new, self._index.mark_changed
         pair_newest = self._reconciler.pair_newest
         taken = []
         for (at, reference, references), reading in zip(candidates, near, strict=True):
-            time, times, reading_buffers = (
-                reference.time,
-                references.times,
-                references.reading_buffers,
-            )
-            if len(reading_buffers) > 1 or (times and not time > times[-1]):
+            time, reading_buffers = reference.time, references.reading_buffers
+            last = references.times[-1] if references.times else -inf
+            if len(reading_buffers) > 1 or not time > last:
                 continue
             readings = reading_buffers[0] if reading_buffers else None
-            if readings is not None and times:
-                before, last = references.last_match_time, times[-1]
+            if readings is not None and last > -inf:
+                before = references.last_match_time
                 if before == before:  # noqa: PLR0124 - it is known
                     is_safe = abs(before - last) < abs(before - time)
                 else:
@@ -99,10 +97,9 @@ class InOrderPath:
                 if not is_safe:
                     continue
             identity = digest(*reference_identity(reference))
-            if not put_if_new(identity, HeldReference(reference, references, received)):
+            if not append_if_new(reference, identity, references, received):
                 continue
             mark_changed(references)
-            references.append(reference, identity)
             if readings is not None:
                 pair_newest(readings, references, reading)
             taken.append(at)

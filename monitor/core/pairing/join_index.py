@@ -20,6 +20,7 @@ from monitor.core.pairing.buffers import (
     ReadingBuffer,
     ReferenceBuffer,
     Scope,
+    Tally,
 )
 from monitor.core.pairing.identities import digest
 from monitor.core.pairing.observations import Watermarks
@@ -61,6 +62,7 @@ class JoinIndex:
         self.watermarks: Final = Watermarks()
         self.staging: Final = Staging(self.watermarks)
         self.reference_buffers: Final[dict[MatchKey, ReferenceBuffer]] = {}
+        self.tally: Final = Tally()
         self.names: Final[dict[int, tuple[str, str]]] = {}
         self._scopes: dict[tuple[str, str], Scope] = {}
         self._changed: set[Scope] = set()
@@ -140,7 +142,9 @@ class JoinIndex:
         references = self.reference_buffers.get(match)
         if references is None:
             scope = self._scopes.setdefault(match[:2], Scope())
-            references = self.reference_buffers[match] = ReferenceBuffer(digest(*match), scope)
+            references = self.reference_buffers[match] = ReferenceBuffer(
+                (subject, quantity, key), digest(*match), scope, self.tally
+            )
         return references
 
     def may_have_paired(self, reference: Reference) -> tuple[list[int], float]:

@@ -66,7 +66,7 @@ class Probe(NamedTuple):
 def row_of(probe: Probe, reading: Reading, time: float, seconds: float, identity: int) -> Row:
     """Return the pair of a probe's reference with a reading, real or combined from several."""
     references = probe.join.references
-    reference = references.entries[probe.at]
+    value = references.values[probe.at]
     return (
         probe.readings.series,
         identity,
@@ -76,11 +76,11 @@ def row_of(probe: Probe, reading: Reading, time: float, seconds: float, identity
         reading.lower,
         reading.upper,
         reading.p,
-        reference.value,
-        reference.u,
+        value,
+        references.us[probe.at],
         probe.readings.rules.uncertainty.of(seconds, probe.join.distance_km),
         references.identities[probe.at],
-        crps_packed(reading.places, reading.levels, reference.value)
+        crps_packed(reading.places, reading.levels, value)
         if isinstance(reading, Distribution)
         else NAN,
         False,
@@ -162,7 +162,7 @@ def between_and_not_nearer(
     """Return the references of :func:`between` with no reading, or one that is not nearer."""
     affected = []
     for place in between(readings, references, at):
-        match = readings.matches.get(references.identities[place])
+        match = readings.match_of(references, place)
         if match is not None:
             time, paired = references.times[place], match.time - readings.lag_seconds
             if abs(paired - time) < abs(readings.times[at] - time):
@@ -188,7 +188,7 @@ def its_nearest(readings: ReadingBuffer, references: ReferenceBuffer, at: int) -
     """Return the reference nearest to a reading, none if it has its maximum of nearer ones."""
     time = readings.times[at]
     place = nearest(references.times, time)
-    match = readings.matches.get(references.identities[place])
+    match = readings.match_of(references, place)
     if match is not None and len(match) >= readings.rules.max_pairs_per_reference:
         own = references.times[place]
         far = max(abs(row[2] - readings.lag_seconds - own) for row in match.rows)
@@ -234,7 +234,7 @@ def losing_neighbours(readings: ReadingBuffer, references: ReferenceBuffer, at: 
     times, lag = references.times, readings.lag_seconds
     affected = []
     for other in neighbours(references, at):
-        match = readings.matches.get(references.identities[other])
+        match = readings.match_of(references, other)
         if other == at:
             affected.append(other)
         elif match is not None:
@@ -252,7 +252,7 @@ def last_may_lose(readings: ReadingBuffer, references: ReferenceBuffer, time: fl
     times = references.times
     if len(times) > 1 and times[-1] == times[-2]:
         return True
-    match = readings.matches.get(references.identities[-1])
+    match = readings.match_of(references, -1)
     if match is None:
         return False
     paired = match.time - readings.lag_seconds

@@ -83,8 +83,7 @@ def _mutually_nearest_newest(
         return []
     if at and not taken - references.times[at - 1] > time - taken:
         return []
-    reference, name = references.entries[at], references.identities[at]
-    uncertainty = rules.uncertainty
+    name, uncertainty = references.identities[at], rules.uncertainty
     return [
         (
             readings.series,
@@ -95,8 +94,8 @@ def _mutually_nearest_newest(
             NAN,
             NAN,
             NAN,
-            reference.value,
-            reference.u,
+            references.values[at],
+            references.us[at],
             uncertainty.of(taken - time, join.distance_km) if any(uncertainty) else 0.0,
             name,
             NAN,
@@ -176,7 +175,7 @@ def _interpolated(probe: Probe) -> list[Row]:
 
 def _mean(probe: Probe) -> list[Row]:
     """Pair a reference over an interval with the mean of enough readings inside."""
-    reference = probe.join.references.entries[probe.at]
+    reference = probe.join.references.reference(probe.at)
     if not reference.start < reference.end:
         return []
     times, rules = probe.readings.times, probe.readings.rules

@@ -15,16 +15,16 @@ from monitor.core.pairing.identities import (
     CRPS,
     REMOVED,
     Identity,
-    Match,
     Row,
     pack_row,
     pack_rows,
     revised,
     same_row,
 )
+from monitor.core.pairing.matches import Match
 from monitor.core.pairing.pairing_rule import MARGIN_SECONDS, Probe, neighbours
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
-from monitor.core.pairing.reference_revisions import HeldReference, ReferenceStore
+from monitor.core.pairing.reference_revisions import HeldReference
 
 
 class Reconciler:
@@ -33,8 +33,7 @@ class Reconciler:
     While it ``is_recalling`` nothing is paired: a journal has the pairs of what it restores.
     """
 
-    def __init__(self, references: ReferenceStore) -> None:
-        self._references: Final = references
+    def __init__(self) -> None:
         self.is_recalling = False
         self.limited = 0  # references that reached the maximum number of pairs with a series
         self._changes: list[Row] = []
@@ -85,8 +84,8 @@ class Reconciler:
         if self.is_recalling:
             return
         at = len(references.times) - 1
-        time, rule = references.times[at], PAIRING_RULES[readings.rules.mode]
-        join = readings.nearest_join(references, time)
+        time, identity = references.times[at], references.identities[at]
+        rule, join = PAIRING_RULES[readings.rules.mode], readings.nearest_join(references, time)
         rows = None
         if join is not None and rule.pair_newest is not None:
             rows = rule.pair_newest(readings, join, at, time, near)
@@ -96,7 +95,7 @@ class Reconciler:
             rows = self._pairs(readings, references, at)
         if rows:
             made = pack_row(*rows[0]) if len(rows) == 1 else pack_rows(rows)
-            readings.matches[references.identities[at]] = Match(made)
+            readings.matches.put(time, identity, made)
             self._changes += rows
 
     def reconcile_all(self, readings: ReadingBuffer, references: ReferenceBuffer) -> None:
@@ -117,36 +116,36 @@ class Reconciler:
         first = whole_from + reach + MARGIN_SECONDS - min(readings.lag_seconds, 0.0)
         references.last_match_time, anew = NAN, []
         for at, identity in enumerate(references.identities):
-            rows, match = self._pairs(readings, references, at), readings.matches.get(identity)
+            rows, match = self._pairs(readings, references, at), readings.match_of(references, at)
             former = [] if match is None else match.rows
             is_same = [row[2:4] for row in rows] == [row[2:4] for row in former]
             if is_same or references.times[at] >= first:
-                self._replace(readings, identity, rows)
+                self._replace(readings, references.times[at], identity, rows)
                 anew.append(identity)
         self._commit()
         return anew
 
     def revise(self, held: HeldReference, identity: Identity) -> None:
         """Put the new value of a reference that keeps its place into every pair it made."""
-        at = held.references.find(held.reference, identity)
-        held.references.replace(at, held.reference)
+        at = held.references.place_of(held.reference.time, identity)
+        held.references.replace(at, held.reference, held.received)
         for readings in held.references.reading_buffers:
-            match = readings.matches.get(identity)
+            match = readings.match_of(held.references, at)
             if match is not None:
                 before = match.rows
                 rows = [revised(row, held.reference) for row in before]
                 if any(row[CRPS] == row[CRPS] for row in before):
                     rows = self._rescored(readings, held.references, at, rows)
-                self._replace(readings, identity, rows)
+                self._replace(readings, held.reference.time, identity, rows)
         self._commit()
 
     def withdraw(self, held: HeldReference, identity: Identity) -> None:
         """Remove a reference and its pairs, and pair its neighbours again."""
         references = held.references
-        at = references.find(held.reference, identity)
-        references.remove(at)
+        at = references.place_of(held.reference.time, identity)
+        references.remove([at])
         for readings in references.reading_buffers:
-            self._replace(readings, identity, [])
+            self._replace(readings, held.reference.time, identity, [])
         self._commit()
         for near in (at - 1, at):
             if 0 <= near < len(references.times):
@@ -154,15 +153,11 @@ class Reconciler:
                     self._reconcile(readings, references, neighbours(references, near))
         self._commit()
 
-    def reproduces(self, readings: ReadingBuffer, identity: Identity) -> bool:
+    def reproduces(self, readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> bool:
         """Return whether the readings held still make the pairs that a reference has with them."""
-        held = self._references.get(identity)
-        if held is None:
-            return False
-        rows = self._pairs(
-            readings, held.references, held.references.find(held.reference, identity)
-        )
-        return repr(Match(pack_rows(rows)).rows) == repr(readings.matches[identity].rows)
+        rows = self._pairs(readings, references, at)
+        match = readings.match_of(references, at)
+        return match is not None and repr(Match(pack_rows(rows)).rows) == repr(match.rows)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -174,13 +169,12 @@ class Reconciler:
         if self.is_recalling:
             return
         for at in places:
-            identity = references.identities[at]
-            match = readings.matches.get(identity)
+            match = readings.match_of(references, at)
             if match is not None and match.frozen:
                 continue
             rows = self._pairs(readings, references, at)
             if rows or match is not None:
-                self._replace(readings, identity, rows)
+                self._replace(readings, references.times[at], references.identities[at], rows)
 
     def _pairs(self, readings: ReadingBuffer, references: ReferenceBuffer, at: int) -> list[Row]:
         """Return the pairs of a reference with what a reading buffer holds."""
@@ -190,13 +184,15 @@ class Reconciler:
             return []
         return PAIRING_RULES[readings.rules.mode].pairs(Probe(readings, join, at, time))
 
-    def _replace(self, readings: ReadingBuffer, identity: Identity, rows: list[Row]) -> None:
-        match = readings.matches.get(identity)
+    def _replace(
+        self, readings: ReadingBuffer, time: float, identity: Identity, rows: list[Row]
+    ) -> None:
+        match = readings.matches.get(time, identity)
         most = readings.rules.max_pairs_per_reference
         self.limited += len(rows) >= most > (0 if match is None else len(match))
         if match is None:
             if rows:
-                readings.matches[identity] = Match(pack_rows(rows))
+                readings.matches.put(time, identity, pack_rows(rows))
                 self._added.extend(rows)
             return
         before = {row[1]: row for row in match.rows}
@@ -208,9 +204,9 @@ class Reconciler:
                 self._added.append(row)
         self._removed.extend((*row[:REMOVED], True) for row in before.values())
         if rows:
-            match.packed = pack_rows(rows)
+            readings.matches.put(time, identity, pack_rows(rows))
         else:
-            del readings.matches[identity]
+            readings.matches.drop([(time, identity)])
 
     def _commit(self) -> None:
         """Emit the changes of one arrival, removed pairs first."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from itertools import chain
+from typing import Any, Final, Protocol
 
 import msgspec
 import numpy as np
 
 from monitor.core.model import NAN, PAIR, Records, Reference
-from monitor.core.pairing.buffers import ReferenceBuffer
+from monitor.core.pairing.buffers import NewReference, ReferenceBuffer, Tally
 from monitor.core.pairing.identities import (
     Identity,
     digest,
@@ -85,6 +86,15 @@ class HeldReference(msgspec.Struct, frozen=True, eq=False, gc=False):
     received: float
     seen: tuple[int, ...] = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the columns of its buffer hold all of it."""
+        return not self.seen and self.references.is_plain(self.reference)
+
+    def as_new(self, identity: Identity) -> NewReference:
+        """Return it as it enters its buffer."""
+        return NewReference(self.reference, identity, self.received, self.is_plain)
+
     def has_seen(self, reference: Reference) -> bool:
         """Return whether the same message came before."""
         return same_content(reference, self.reference) or digest(reference) in self.seen
@@ -95,10 +105,17 @@ class HeldReference(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class ReferenceStore:
-    """State: the references held, by identity, and the voids that name a sample only."""
+    """State: the references that no column holds alone, and the voids that name a sample only.
 
-    def __init__(self, history: History) -> None:
+    ``buffers`` have the others, ``tally`` how many these are.
+    """
+
+    def __init__(
+        self, history: History, buffers: Mapping[Any, ReferenceBuffer], tally: Tally
+    ) -> None:
         self._history: Final = history
+        self._buffers: Final = buffers
+        self._tally: Final = tally
         self._held: dict[Identity, HeldReference] = {}
         self._named: dict[str, set[Identity]] = {}
         self._voids: dict[str, tuple[Reference, float]] = {}
@@ -106,39 +123,57 @@ class ReferenceStore:
         self._name_ids: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._held) + len(self._voids)
+        return self._tally.plain + len(self._held) + len(self._voids)
 
     def get(self, identity: Identity) -> HeldReference | None:
-        """Return a reference that is held, else None."""
+        """Return a reference that no column holds alone, else None."""
         return self._held.get(identity)
 
+    def __contains__(self, identity: Identity) -> bool:
+        return identity in self._held
+
+    def find(
+        self, came: Reference, identity: Identity, references: ReferenceBuffer
+    ) -> HeldReference | None:
+        """Return what is held of a reference that came again, and belongs in a buffer."""
+        held = self._held.get(identity)
+        at = -1 if held or came.identity else references.place_of(came.time, identity)
+        if at < 0:
+            return held
+        return HeldReference(references.reference(at), references, references.received[at])
+
     def put(self, identity: Identity, held: HeldReference) -> None:
-        """Hold a reference, or its latest revision."""
+        """Hold a reference as a whole, or its latest revision."""
         if identity not in self._held and held.reference.identity:
             self._named.setdefault(held.reference.identity, set()).add(identity)
         self._held[identity] = held
 
-    def put_if_new(self, identity: Identity, held: HeldReference) -> bool:
-        """Hold a reference that states no identity; return whether it is new."""
-        return self._held.setdefault(identity, held) is held
+    def append_if_new(
+        self, reference: Reference, identity: Identity, references: ReferenceBuffer, received: float
+    ) -> bool:
+        """Hold a reference that states no identity and is later than all others of its buffer."""
+        if identity in self._held:
+            return False
+        is_plain = references.is_plain(reference)
+        if not is_plain:
+            self.put(identity, HeldReference(reference, references, received))
+        references.append(reference, identity, received, is_plain=is_plain)
+        return True
 
     def __iter__(self) -> Iterator[tuple[Identity, HeldReference]]:
         return iter(list(self._held.items()))
 
-    def arrived_before(self, time: float) -> dict[Identity, HeldReference]:
-        """Return the references that arrived before a time."""
-        return {name: held for name, held in self._held.items() if held.received < time}
-
-    def expire(self, gone: Iterable[Identity], received_before: float) -> None:
-        """Evict the references ``gone``, and voids by name that arrived before a time."""
-        for identity in gone:
-            self.evict(identity)
+    def expire(self, received_before: float) -> None:
+        """Evict what arrived before a time, except what is in a column alone."""
+        for identity, held in self:
+            if held.received < received_before:
+                self.evict(identity)
         for name, (_, received) in list(self._voids.items()):
             if received < received_before:
                 del self._voids[name]
 
     def evict(self, identity: Identity) -> None:
-        """Drop a reference that is held."""
+        """Drop a reference that is held as a whole."""
         held = self._held.pop(identity)
         named = self._named.get(held.reference.identity)
         if named is not None:
@@ -148,9 +183,9 @@ class ReferenceStore:
 
     def arrivals(self) -> list[float]:
         """Return the time of arrival of each reference and void."""
-        return [held.received for held in self._held.values()] + [
-            received for _, received in self._voids.values()
-        ]
+        of_voids = [held.received for held in self._held.values() if held.reference.void]
+        columns = (references.received for references in self._buffers.values())
+        return [*chain(of_voids, *columns), *(received for _, received in self._voids.values())]
 
     def look_up(self, ids: Iterable[int], names: Iterable[str]) -> None:
         """Read from the history, in one pass, the references of ``ids`` and the voids by ``names``.
@@ -239,13 +274,3 @@ def is_in_place(old: Reference, new: Reference) -> bool:
     """Return whether a revision changes only the value of the reference."""
     places = [(each.time, each.key, repr(each.start), repr(each.end)) for each in (old, new)]
     return not (old.void or new.void) and places[0] == places[1]
-
-
-def by_buffer(
-    leaving: Mapping[Identity, HeldReference],
-) -> dict[ReferenceBuffer, dict[Identity, Reference]]:
-    """Return references by the buffer they belong to."""
-    grouped: dict[ReferenceBuffer, dict[Identity, Reference]] = {}
-    for identity, held in leaving.items():
-        grouped.setdefault(held.references, {})[identity] = held.reference
-    return grouped

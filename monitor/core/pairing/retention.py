@@ -10,23 +10,23 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
 import numpy as np
 
-from monitor.core.model import Int, Records, Reference, some_rows
+from monitor.core.model import Int, Records, some_rows
 from monitor.core.pairing.buffers import ReadingBuffer, ReferenceBuffer
-from monitor.core.pairing.identities import Identity, Match
 from monitor.core.pairing.join_index import JoinIndex
+from monitor.core.pairing.matches import Match
 from monitor.core.pairing.pairing_rule import MARGIN_SECONDS
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reconcile import Reconciler
-from monitor.core.pairing.reference_revisions import (
-    HeldReference,
-    ReferenceStore,
-    is_revisable,
-)
+from monitor.core.pairing.reference_revisions import ReferenceStore, is_revisable
+
+IsSame = Callable[[ReadingBuffer, ReferenceBuffer, int], bool]
+_Home = tuple[ReferenceBuffer, int]  # where a reference is held, and its place
+_Placed = tuple[ReferenceBuffer, int, Match]  # what the reference at a place made
 
 # -- eviction -------------------------------------------------------------------------------------
 
@@ -34,12 +34,11 @@ from monitor.core.pairing.reference_revisions import (
 def expire_readings(
     readings: ReadingBuffer,
     received_before: float,
-    leaving: Container[Identity],
-    same: Callable[[ReadingBuffer, Identity], bool],
+    same: IsSame,
 ) -> tuple[int, int]:
     """Evict readings that arrived before a time; return how many, and how many were unpaired.
 
-    ``leaving`` are the references evicted with them; ``same`` returns whether the readings held
+    References that arrived before it leave with them; ``same`` returns whether the readings held
     still make the pairs of a reference.
     """
     gone = _arrived_before(readings, received_before)
@@ -51,9 +50,10 @@ def expire_readings(
         times = [readings.times[at] for at in gone]
     marks, touched = _used(readings, times)
     readings.drop(gone)
-    for identity, match in touched:
-        if identity not in leaving:
-            match.frozen = match.frozen or is_frozen(readings, identity, match, same)
+    for references, at, match in touched:
+        stays = references.received[at] >= received_before and not match.frozen
+        if stays and is_frozen(readings, references, at, match, same):
+            readings.matches.freeze(references.identities[at])
     return len(gone), marks.count(0)
 
 
@@ -66,13 +66,14 @@ def _arrived_before(readings: ReadingBuffer, time: float) -> Sequence[int]:
 
 def is_frozen(
     readings: ReadingBuffer,
-    identity: Identity,
+    references: ReferenceBuffer,
+    at: int,
     match: Match,
-    same: Callable[[ReadingBuffer, Identity], bool],
+    same: IsSame,
 ) -> bool:
     """Return whether a reading that the pairs of a reference were made from is gone."""
     if PAIRING_RULES[readings.rules.mode].is_of_several:
-        return not same(readings, identity)
+        return not same(readings, references, at)
     return not all(_holds(readings, row[2] - readings.lag_seconds, row[3]) for row in match.rows)
 
 
@@ -82,9 +83,7 @@ def _holds(readings: ReadingBuffer, time: float, value: float) -> bool:
     return value in readings.values[first:last]
 
 
-def _used(
-    readings: ReadingBuffer, times: Sequence[float]
-) -> tuple[bytearray, list[tuple[Identity, Match]]]:
+def _used(readings: ReadingBuffer, times: Sequence[float]) -> tuple[bytearray, list[_Placed]]:
     """Return 1 for each of sorted ``times`` that a pair used, else 0, and the matches near them."""
     reach, lag = 0.0, readings.lag_seconds
     if PAIRING_RULES[readings.rules.mode].is_of_several:
@@ -92,7 +91,8 @@ def _used(
         for join in readings.joins:
             reach = max(reach, join.references.span_seconds)
     marks, users = bytearray(len(times)), []
-    for identity, match in _matches_near(readings, times[0] - reach, times[-1] + reach):
+    for near in _matches_near(readings, times[0] - reach, times[-1] + reach):
+        match = near[2]
         low = high = match.time
         if len(match) > 1:
             taken = [row[2] for row in match.rows]
@@ -101,49 +101,37 @@ def _used(
         stop = bisect_right(times, high + reach - lag, lo=start)
         if start < stop:
             marks[start:stop] = b"\1" * (stop - start)
-            users.append((identity, match))
+            users.append(near)
     return marks, users
 
 
-def _matches_near(
-    readings: ReadingBuffer, first: float, last: float
-) -> list[tuple[Identity, Match]]:
+def _matches_near(readings: ReadingBuffer, first: float, last: float) -> list[_Placed]:
     """Return the matches of references near a range of times: all that may use it, or more."""
     apart = max(readings.rules.tolerance_seconds, readings.apart_seconds) + MARGIN_SECONDS
-    matches, near = readings.matches, []
+    near = []
     for join in readings.joins:
-        times, identities = join.references.times, join.references.identities
+        references, times = join.references, join.references.times
         start = bisect_left(times, first - apart)
-        for identity in identities[start : bisect_right(times, last + apart, lo=start)]:
-            match = matches.get(identity)
+        for at in range(start, bisect_right(times, last + apart, lo=start)):
+            match = readings.match_of(references, at)
             if match is not None:
-                near.append((identity, match))
+                near.append((references, at, match))
     return near
 
 
-def drop_reference(reference: Reference, references: ReferenceBuffer, identity: Identity) -> None:
-    """Remove a reference from its buffer; its pairs stand and do not change any more."""
-    if reference.void:
-        return
-    references.remove(references.find(reference, identity))
-    for readings in references.reading_buffers:
-        readings.matches.pop(identity, None)
+def expire_references(references: ReferenceBuffer, received_before: float) -> bool:
+    """Remove the references that arrived before a time; return whether there were any."""
+    places = np.flatnonzero(np.frombuffer(references.received) < received_before).tolist()
+    drop_references(references, places)
+    return bool(places)
 
 
-def drop_references(references: ReferenceBuffer, leaving: Mapping[Identity, Reference]) -> None:
-    """Remove several references of a buffer, a leading run of them in one step."""
-    first = 0
-    for identity in references.identities:
-        if identity not in leaving:
-            break
-        first += 1
-    gone = references.remove_first(first)
+def drop_references(references: ReferenceBuffer, places: Sequence[int]) -> None:
+    """Remove references; their pairs stand and do not change any more."""
+    names = [(references.times[at], references.identities[at]) for at in places]
     for readings in references.reading_buffers:
-        for identity in gone:
-            readings.matches.pop(identity, None)
-    if len(gone) < len(leaving):
-        for identity in leaving.keys() - gone:
-            drop_reference(leaving[identity], references, identity)
+        readings.matches.drop(names)
+    references.remove(places)
 
 
 class ReadingCount:
@@ -200,41 +188,55 @@ def restore_all(
     References that a later revision superseded are dropped: the journal has its pairs instead.
     """
     index.names.update(enumerate(names))
-    held = dict(references)
-    references.look_up((one for one, each in held.items() if is_revisable(each.reference)), ())
-    for identity, each in [*held.items()]:
+    revisable = [(one, each) for one, each in references if is_revisable(each.reference)]
+    references.look_up((one for one, _ in revisable), ())
+    for identity, each in revisable:
         if references.is_outdated(identity, each):
             references.evict(identity)
-            drop_reference(each.reference, each.references, identity)
-            del held[identity]
+            at = each.references.place_of(each.reference.time, identity)
+            drop_references(each.references, [at] if at >= 0 else [])
     for readings in index.reading_buffers.values():
         readings.matches.clear()
-    made_by = pairs["reference_id"][standing]
-    theirs = standing[np.isin(made_by, np.fromiter(held, np.uint64, len(held)))]
-    restore_pairs(index, reconciler, held, some_rows(pairs, theirs))
+    theirs, homes = _homes(index, pairs["reference_id"][standing])
+    restore_pairs(index, reconciler, homes, some_rows(pairs, standing[theirs]))
+
+
+def _homes(index: JoinIndex, made_by: Records) -> tuple[Int, Iterable[_Home]]:
+    """Return which of the references of pairs are held, and the buffer and place of each."""
+    buffers = [*index.reference_buffers.values()]
+    sizes = [len(each.times) for each in buffers]
+    held = np.frombuffer(b"".join(each.identities.tobytes() for each in buffers), np.uint64)
+    owner = np.repeat(np.arange(len(buffers)), sizes)
+    places = np.arange(held.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    theirs = np.flatnonzero(np.isin(made_by, held))
+    order = np.argsort(held)
+    home = order[np.searchsorted(held, made_by[theirs], sorter=order)]
+    own = map(buffers.__getitem__, owner[home].tolist())
+    return theirs, zip(own, places[home].tolist(), strict=True)
 
 
 def restore_pairs(
     index: JoinIndex,
     reconciler: Reconciler,
-    held: Mapping[Identity, HeldReference],
+    homes: Iterable[_Home],
     pairs: Records,
 ) -> None:
-    """Restore the pairs of references, each in the reading buffer it belongs to."""
-    restored: list[tuple[ReadingBuffer, Identity, Match]] = []
+    """Restore pairs, each in the reading buffer it belongs to.
+
+    ``homes`` has buffer and place of the reference of each.
+    """
     body, size = pairs.tobytes(), pairs.itemsize
     columns = (pairs[name].tolist() for name in ("series", "reference_id", "time"))
-    for at, (series, identity, time) in enumerate(zip(*columns, strict=True)):
-        own = held[identity]
-        name = (*index.names[series], own.reference.key if index.by_key else "")
+    rows = zip(homes, *columns, strict=True)
+    for number, ((references, at), series, identity, time) in enumerate(rows):
+        name = (*index.names[series], references.name[2] if index.by_key else "")
         readings = index.reading_buffers.get(name) or index.open_buffer(name, series)
-        if any(join.references is own.references for join in readings.joins):
-            match = readings.matches.get(identity)
-            if match is None:
-                match = readings.matches[identity] = Match(b"")
-                restored.append((readings, identity, match))
-            match.packed += body[at * size : (at + 1) * size]
-            apart = abs(time - readings.lag_seconds - own.reference.time)
-            readings.apart_seconds = max(readings.apart_seconds, apart)
-    for readings, identity, match in restored:
-        match.frozen = is_frozen(readings, identity, match, reconciler.reproduces)
+        if any(join.references is references for join in readings.joins):
+            own, due = body[number * size : (number + 1) * size], references.times[at]
+            others = readings.matches.get(due, identity)
+            readings.matches.put(due, identity, own if others is None else others.packed + own)
+            readings.apart_seconds = max(
+                readings.apart_seconds, abs(time - readings.lag_seconds - due)
+            )
+            if is_frozen(readings, references, at, Match(own), reconciler.reproduces):
+                readings.matches.freeze(identity)

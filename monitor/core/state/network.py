@@ -7,8 +7,8 @@ only after the shell has made them durable. There is no clock: times are handed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -64,7 +64,7 @@ from monitor.core.windows.windows import Epochs, Windows
 
 ACCEPTED: Final = "accepted"
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
-_RESTORED_BATCHES: Final = 256  # whose references are looked up at once
+_RESTORED_AT_ONCE: Final = 8192  # observations, whose references are looked up at once
 _WAITING_SHARE: Final = 10  # one of so many that may be held
 
 
@@ -238,10 +238,9 @@ class Network:
 
         :meth:`recall` restores their pairs.
         """
-        names, batches = self.registry.keys, iter(stored)
         with self.pairing.recalling():
-            while portion := list(islice(batches, _RESTORED_BATCHES)):
-                unpacked = [(received, unpack(batch, names)) for received, batch in portion]
+            for portion in _portions(stored):
+                unpacked = [(at, unpack(batch, self.registry.keys)) for at, batch in portion]
                 self.pairing.look_up([each for _, batch in unpacked for each in batch.others])
                 for received, batch in unpacked:
                     self._evict_excess()
@@ -499,3 +498,18 @@ class Network:
         """Begin the latest epoch of a sensor's series; they changed from ``time`` on."""
         for row in self.registry.rows_of(sensor):
             self._pipeline.begin_epoch(row, time)
+
+
+def _portions(
+    stored: Iterable[tuple[float, Sequence[Durable]]],
+) -> Iterator[list[tuple[float, Sequence[Durable]]]]:
+    """Yield batches, so many at a time that little besides what is held is in memory at once."""
+    portion, count = [], 0
+    for each in stored:
+        portion.append(each)
+        count += len(each[1])
+        if count >= _RESTORED_AT_ONCE:
+            yield portion
+            portion, count = [], 0
+    if portion:
+        yield portion

@@ -1,17 +1,27 @@
-"""Reading buffers: many readings at once, and one by one."""
+"""Buffers: many readings at once and one by one; references as columns."""
 
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.core.model import Reading
-from monitor.core.pairing.buffers import ReadingBuffer
+from monitor.core.model import Reading, Reference
+from monitor.core.pairing.buffers import (
+    NewReference,
+    ReadingBuffer,
+    ReferenceBuffer,
+    Scope,
+    Tally,
+)
+from monitor.core.pairing.engine import Pairing
+from monitor.core.pairing.identities import encode, reference_digest
 from monitor.core.pairing.observations import Watermarks
 from monitor.core.pairing.series_rules import Rules
+from monitor.journal.in_memory import InMemoryStore
 
 # Few times, values and sequence numbers, so that duplicates and ties come often.
 readings = st.builds(
@@ -65,3 +75,76 @@ def test_readings_that_came_in_order_stay_known_to_have(sequence):
     assert len(held.full_readings) == (9 if sequence else 0)
     assert held.watermarks.newest[held.watermark] == 8.0
     assert held.watermarks.until[held.watermark] == -math.inf
+
+
+# -- references -----------------------------------------------------------------------------------
+
+references = st.builds(
+    Reference,
+    st.sampled_from(["s", "t"]),
+    st.just("weight"),
+    st.integers(0, 5).map(float),
+    st.sampled_from([500.0, -0.0, 0.0]),
+    st.sampled_from([0.0, 0.5]),
+    st.sampled_from(["", "", "k"]),
+    st.sampled_from(["", "", "i"]),
+    st.sampled_from([0, 0, 1]),
+    st.just(value=False),
+    st.sampled_from([math.nan, math.nan, 1.0]),
+    st.sampled_from([math.nan, math.nan, 2.0]),
+    st.sampled_from(["", "", "station"]),
+)
+
+
+@given(
+    st.lists(references, max_size=12, unique_by=reference_digest),
+    st.lists(st.integers(0, 11), max_size=4),
+    st.sets(st.integers(0, 11)),
+)
+def test_references_come_back_as_they_were(came, replaced, removed):
+    tally = Tally()
+    held = ReferenceBuffer(("s", "weight", ""), 7, Scope(), tally)
+    expected = {}
+    for number, each in enumerate(came):
+        identity = reference_digest(each)
+        place = held.insert(NewReference(each, identity, 10.0 + number, held.is_plain(each)))
+        assert encode(held.reference(place)) == encode(each)
+        expected[identity] = each, 10.0 + number
+    for at in replaced:
+        if at < len(came):
+            place = held.place_of(came[at].time, reference_digest(came[at]))
+            held.replace(place, came[at], 99.0)
+            expected[reference_digest(came[at])] = came[at], 99.0
+    gone = sorted(at for at in removed if at < len(came))
+    for at in gone:
+        del expected[held.identities[at]]
+    held.remove(gone)
+
+    everything = zip(held.references(), held.identities, held.received, strict=True)
+    assert sorted((one, encode(each), at) for each, one, at in everything) == sorted(
+        (one, encode(each), at) for one, (each, at) in expected.items()
+    )
+    assert list(held.times) == list(held.scope.times) == sorted(held.times)
+    assert tally.plain == sum(held.is_plain(each) and at != 99.0 for each, at in expected.values())
+    for identity, (each, _) in expected.items():
+        assert held.identities[held.place_of(each.time, identity)] == identity
+
+
+def test_a_pair_that_waits_for_corrections_takes_some_two_hundred_bytes():
+    rules = Rules(tolerance_seconds=60.0)
+    pairing = Pairing(lambda _sensor, _quantity: rules, frozenset({"subject"}), InMemoryStore())
+    held = pairing.open_buffer(Reading("s", "weight", 0.0, 500.0, 1.0), 0)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for at in range(1000):
+            time = 600.0 * at
+            pairing.ingest_reading(held, Reading("s", "weight", time, 500.0 + at, 1.0), time)
+            pairing.ingest_in_order([Reference("s", "weight", time + 5.0, 501.0 + at, 0.5)], time)
+            assert pairing.drain_changes().size == 1
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(held.matches) == len(pairing.references) == pairing.readings == 1000
+    assert after - before < 1000 * 300  # an object for each: three times as much
