@@ -305,7 +305,10 @@ def right_from(p: Pairs, alarm: int, clear: int) -> int:
 
 
 def repairs(pairs: Sequence[Pairs], clear: Sequence[int]) -> list[int]:
-    """Return for each series the first pair of the calm pieces that reach to ``clear``."""
+    """Return for each series the first pair of the calm pieces that reach to ``clear``.
+
+    It is the last pair where the alert ended with it and no piece is calm.
+    """
     repaired: list[int] = []
     for at in range(0, len(pairs), _REPAIRS_AT_ONCE):
         ends = clear[at : at + _REPAIRS_AT_ONCE]
@@ -315,7 +318,8 @@ def repairs(pairs: Sequence[Pairs], clear: Sequence[int]) -> list[int]:
         _, cut = cut_of(side, np.full(side.n.size, -1))
         for row, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             z = side.z[row, : side.n[row]]
-            repaired.append(begin + _calm_from(z, cut.starts[row], end - begin))
+            first = begin + _calm_from(z, cut.starts[row], end - begin)
+            repaired.append(min(first, pairs[at + row].n - 1))
     return repaired
 
 

@@ -7,8 +7,15 @@ import numpy as np
 from harness.series import pairs
 
 from monitor.core.detector.detector import Detector
-from monitor.core.diagnosis.fault_reports import Asked, FaultReports, fault_reports
+from monitor.core.diagnosis.fault_reports import (
+    Asked,
+    FaultReports,
+    calm_pairs,
+    fault_reports,
+    last_pairs,
+)
 from monitor.core.diagnosis.onsets import Onsets, at_alarms, own_pairs
+from monitor.core.pairing.series_rules import SeriesRules
 
 N, ONSET, ALARM = 400, 200, 215
 
@@ -29,6 +36,12 @@ def test_an_incident_keeps_its_onset_when_the_window_has_moved_on():
 
     assert {each.verdict.began for each in fault_reports(asked)} == {onset.began}
     assert {each.alert for each in fault_reports(asked)} == {"offset"}
+
+
+def test_an_alert_that_ends_with_a_pair_amid_wrong_ones_leaves_that_pair():
+    ((one, is_part),) = calm_pairs([last_pairs(stream(), SeriesRules())], [0])
+
+    assert (one.n, is_part) == (1, True)
 
 
 def test_the_detector_knows_which_pairs_came_after_an_all_clear():
