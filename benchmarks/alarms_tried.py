@@ -4,9 +4,7 @@
 
 ``ranks``: whitened z among all earlier ones of the series, in a histogram, randomised within its
 bins; bets on the normal quantile of the rank, whose null is that the shape stays as it was. They
-count only where the family is pending by the detector's own bets. ``gain``: the detector's offset
-bets, with the side and size of the offset that the level of the pair implies; fair for any shape
-whose errors are independent of the reference (gain above 1) or of the value (below).
+count only where the family is pending by the detector's own bets.
 
 A sensor alarms when the detector does, or when such a bet's evidence reaches the patience over its
 weight. "At that rate" is the detector with the lower patience that has the same rate.
@@ -40,12 +38,6 @@ RANKED_FROM: Final = 50  # pairs of history
 OFFSETS: Final = np.array([0.3, 0.8, 2.2, -0.3, -0.8, -2.2])[:, None]
 SPREADS: Final = np.array([1.7, 0.55])[:, None]
 RANK_WEIGHTS: Final = np.array([0.7 / 6] * 6 + [0.15, 0.15])[:, None]
-LEVEL_FROM: Final = 10
-SLOPES: Final = (0.3, 0.7, 1.4)  # of z, per standard deviation of the level
-# The detector's offset bets (delta, b, c), between which these interpolate.
-DELTA: Final = np.array([0.0, 0.25, 0.5, 1.0, 2.0])
-B: Final = np.array([0.0, 0.2495, 0.4892, 0.8470, 0.9211])
-C: Final = np.array([0.0, 0.0345, 0.1038, 0.3136, 0.6928])
 HONEST_ROWS: Final = (
     "AR(0.9)",
     "AR(0.7), then independent",
@@ -126,35 +118,6 @@ def ranks(s: Sensors) -> Float:
     return evidence
 
 
-def gain(s: Sensors) -> Float:
-    """Return the evidence of a gain, [pairs, sensors]."""
-    block = block_of(s)
-    every = np.arange(block.size)
-    evidence = np.zeros((block.ranks, block.size))
-    sums = np.zeros((2, len(SLOPES), block.size))
-    levels = np.array([s.reference.T, s.value.T])  # of a gain above 1, and below
-    mean, square, last = levels[:, 0].copy(), np.zeros((2, block.size)), np.zeros((2, block.size))
-    for pair in range(1, block.ranks):
-        learnt, ceilings = block.learnt(pair - 1, every), block.scales.at(pair - 1, every)
-        scale = np.sqrt(1.0 - 2.0 * learnt.upper * learnt.lower + learnt.upper**2)
-        x = np.clip((block.z[pair] - learnt.upper * block.z[pair - 1]) / scale, -4.0, 4.0)
-        spread = np.sqrt(square / pair)
-        level = np.clip((levels[:, pair] - mean) / np.maximum(spread, 1e-12), -4.0, 4.0)
-        moved, last = (level - learnt.upper * last) / scale, level
-        if pair > LEVEL_FROM:
-            drift = e_values.BIAS_TOLERATED * (1.0 - learnt.upper) / scale
-            side = np.sign(moved) * np.array([[1.0], [-1.0]]) * x
-            w = (side - drift) / (e_values.SPREAD_TOLERATED * np.sqrt(ceilings.offset))
-            for at, slope in enumerate(SLOPES):
-                b, c = (np.interp(slope * np.abs(moved), DELTA, known) for known in (B, C))
-                sums[:, at] = (sums[:, at] + 1 / 6) * (1.0 + c * (w * w - 1.0) + b * w)
-            evidence[pair] = sums.sum(axis=(0, 1))
-        step = levels[:, pair] - mean
-        mean += step / (pair + 1)
-        square += step * (levels[:, pair] - mean)
-    return evidence
-
-
 class Tried(NamedTuple):
     """Bets, and their weight beside the detector's."""
 
@@ -168,7 +131,7 @@ class Tried(NamedTuple):
         return np.minimum(first, detector)
 
 
-TRIED: Final = {"ranks": Tried(ranks, 0.1), "gain": Tried(gain, 0.3)}
+TRIED: Final = {"ranks": Tried(ranks, 0.1)}
 
 
 def rates(shape: str, streams: int) -> tuple[list[float], list[float]]:

@@ -2,9 +2,10 @@
 
 A sensor that states its uncertainty states a null hypothesis: z = error / u_eff has mean 0 and
 standard deviation 1. No training period is needed, and a sensor that is wrong from its first day is
-found, which a change detector never does. The detector bets against that claim (``e_values``): 17
-nonnegative numbers a pair in four families (offset, understated, overstated, outliers), each of
-mean at most 1 for an honest sensor, whatever the shape of its errors. Evidence is their weighted
+found, which a change detector never does. The detector bets against that claim (``e_values``): 21
+nonnegative numbers a pair in five families (offset, understated, overstated, outliers, gain), each
+of mean at most 1 for an honest sensor, whatever the shape of its errors. Bets on a gain are offset
+bets whose side and size go with the level of the pair (``levels``). Evidence is their weighted
 Shiryaev-Roberts sum, M <- (M + 1) e (``accumulation``); S - t is a supermartingale for an honest
 sensor, so the mean number of pairs to a false alarm at S >= A is at least A. That one number, the
 patience, is the only setting.

@@ -91,6 +91,8 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
         return rank
     z = block.z[rank:, 0]
     relieved = lifecycle.relief(block.path, block.family, block.moments, z, block.systematic)
+    if block.family[0] == lifecycle.GAIN:
+        relieved = block.relief_of_gain(slice(rank, None), np.zeros(1, np.int64))[:, 0]
     share = lifecycle.worth(block.rho[rank + 1 :, 0])
     added = (share * lifecycle.moments_of(np.repeat(block.path, z.size), z))[:, :-1].T.tolist()
     reverse, calm = float(block.reverse[0]), block.calm[:, 0].tolist()
@@ -128,7 +130,8 @@ def _one_discounted(block: EvidenceBlock, before: float, mixed: float) -> float:
 
 def _total(m: list[float]) -> float:
     offset = m[0] + m[1] + m[2] + m[3] + m[4] + m[5] + m[6] + m[7]
-    return (offset + (m[8] + m[9] + m[10] + m[11])) + ((m[12] + m[13] + m[14]) + (m[15] + m[16]))
+    both = (offset + (m[8] + m[9] + m[10] + m[11])) + ((m[12] + m[13] + m[14]) + (m[15] + m[16]))
+    return both + (m[17] + m[18] + m[19] + m[20])
 
 
 _TINY: Final = 1e-12
@@ -158,27 +161,45 @@ def _confirm(block: EvidenceBlock, rank: int, columns: Int, histories: list[Floa
     factors = _factors(block, rank, columns, z, held)
     evidence = np.zeros((e_values.BETS, columns.size))
     total, discounted = np.zeros(columns.size), np.zeros(columns.size)
+    weights = block.weights[:, columns].copy()
+    weights[e_values.OF_GAIN] = 0.0
+    more = _sum_of(weights)
     for step in range(depth):
-        before = total + 1.0
-        evidence = np.minimum((evidence + block.weights[:, columns]) * factors[:, step], _CAP)
+        before = total + more
+        evidence = np.minimum((evidence + weights) * factors[:, step], _CAP)
         total = _sum_of(evidence)
         discounted = _discounted_after(block, discounted, total / before)
-    families = e_values.families_of(evidence)
+    replayed = np.argmax(evidence, axis=0)
+    evidence[e_values.OF_GAIN] = block.evidence[e_values.OF_GAIN, columns]
+    family = _leading(block, columns, e_values.families_of(evidence))
     block.evidence[:, columns] = evidence
-    block.total[columns] = total
-    block.discounted[columns] = np.minimum(block.discounted[columns], discounted)
+    block.total[columns] = _sum_of(evidence)
+    least = np.minimum(block.discounted[columns], discounted)
+    is_gain = family == lifecycle.GAIN
+    block.discounted[columns] = np.where(is_gain, block.discounted[columns], least)
     fires = np.flatnonzero(block.total[columns] >= block.patience[columns])
-    _fire(block, rank, columns[fires], np.argmax(families, axis=0)[fires])
+    _fire(block, rank, columns[fires], family[fires])
     added = lifecycle.moments_of(block.path[columns], z)
-    since = _onset(factors, np.argmax(evidence, axis=0))
+    since = _onset(factors, replayed)
     within = held & (np.arange(depth)[:, None] >= since)
     moments = np.where(within, added, 0.0)
     # Summed one pair after the other: numpy's pairwise sum would depend on the depth of others.
     block.moments[:, columns[fires]] = np.cumsum(moments, axis=1)[:, -1, fires]
 
 
+def _leading(block: EvidenceBlock, columns: Int, families: Float) -> Int:
+    """Return the family that leads: for an offset the gain that by itself would be pending.
+
+    Of a level that moves slowly the error by a gain is an offset for a while.
+    """
+    leading = np.argmax(families, axis=0)
+    enough = lifecycle.PENDING_SHARE * block.patience[columns]
+    is_gain = (leading == 0) & (families[lifecycle.GAIN] >= enough)
+    return np.where(is_gain, lifecycle.GAIN, leading)
+
+
 def _factors(block: EvidenceBlock, rank: int, columns: Int, z: Float, held: Bool) -> Float:
-    """Return the bets [17, depth, c] of histories; 0 before their first pair keeps M at 0."""
+    """Return the bets [BETS, depth, c] of histories; 0 before their first pair keeps M at 0."""
     previous = np.concatenate([np.zeros((1, columns.size)), z[:-1]])
     follows = np.concatenate([np.zeros((1, columns.size), bool), held[:-1]])
     learnt = _learnt(block, rank, columns, z, held)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from monitor.core.detector import e_values, usual_u, whitening
+from monitor.core.detector import e_values, levels, usual_u, whitening
 from monitor.core.detector.accumulation import accumulate, confirm
 from monitor.core.detector.e_process import EvidenceBlock, rectangles
 from monitor.core.detector.lifecycle import FIRING, OK, STATES, StateTransition
@@ -95,9 +95,8 @@ class Detector:
 
         ``z[starts[i]:starts[i + 1]]`` are the new pairs of ``series[i]`` in event order, all
         finite. Series without a pair in the batch must not be named. ``stated`` has a row for each
-        z; without it u is taken to be constant.
+        z; without it u is taken to be constant, and there are no bets on a gain.
         """
-        stated = stated or StatedColumns(np.ones_like(z), np.zeros_like(z))
         if self._replays.is_single:
             z = z.astype(np.float32).astype(np.float64)
         counts = np.diff(starts, append=z.size)
@@ -110,18 +109,24 @@ class Detector:
         return sorted(transitions, key=lambda transition: transition.position)
 
     def _advance(
-        self, series: Int, positions: Int, z: Float, stated: StatedColumns, first: int
+        self, series: Int, positions: Int, z: Float, stated: StatedColumns | None, first: int
     ) -> list[StateTransition]:
         """Apply a rectangle of pairs; before it the batch had ``first`` of each series."""
         records = self._state.take(series)
+        path = self.path[series].astype(int)
+        if stated is None:
+            path = np.where(path == e_values.Z, e_values.BARE, path)
+            columns = StatedColumns(np.ones(positions.shape), np.zeros(positions.shape))
+        else:
+            columns = StatedColumns(*(rows[positions] for rows in stated))
         far = np.arange(min(positions.shape[0], whitening.FAR))[:, None] - whitening.FAR
         block = EvidenceBlock(
             records,
             positions,
-            Inputs(z[positions], StatedColumns(*(rows[positions] for rows in stated))),
+            Inputs(z[positions], columns),
             self._ring[series, (records["seen"] + far) % self._length].astype(np.float64),
             self.patience[series],
-            self.path[series].astype(int),
+            path,
             self.systematic[series],
             self._kept,
         )
@@ -173,7 +178,7 @@ class Detector:
         return self._ring[row, slots].astype(np.float64)
 
     def reset(self, series: Int) -> list[StateTransition]:
-        """Begin a new epoch: no evidence, no history; what was learnt of z and u stays."""
+        """Begin a new epoch: no evidence, no history; what was learnt of z, u and level stays."""
         ended = [
             StateTransition(int(row), -1, STATES[state], STATES[OK], e_values.FAMILIES[family], 0.0)
             for row, state, family in zip(
@@ -183,7 +188,7 @@ class Detector:
         ]
         former = self._state[series]
         fresh = np.zeros(series.size, STATE)
-        for name in (*whitening.LEARNT, *usual_u.SUMS):
+        for name in (*whitening.LEARNT, *usual_u.SUMS, *levels.STATE_FIELDS):
             fresh[name] = former[name]
         fresh["middle"] = fresh["n"] * whitening.MIDDLE_MOST  # their shape may have changed
         self._state[series] = fresh
@@ -282,7 +287,7 @@ class Detector:
         return discounted
 
     def families(self, series: Int) -> Float:
-        """Return the evidence of each series by family, [k, 4], in the order of FAMILIES."""
+        """Return the evidence of each series by family, [k, 5], in the order of FAMILIES."""
         return self._families(series).T
 
     def leading(self, series: Int) -> Int:

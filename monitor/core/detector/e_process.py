@@ -13,7 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from monitor.core.detector import e_values, lifecycle, usual_u, whitening
+from monitor.core.detector import e_values, levels, lifecycle, usual_u, whitening
+from monitor.core.detector.levels import Levels
 from monitor.core.detector.lifecycle import FIRING, OK, PENDING, STATES, StateTransition
 from monitor.core.detector.scales import Scales
 from monitor.core.detector.series_state import STATE
@@ -124,14 +125,31 @@ class EvidenceBlock:
         The sums are those after the last rank.
         """
         z, stated = inputs
-        before = (records[name] for name in usual_u.LAST)
-        z, u, value = (np.vstack(rows) for rows in zip(before, (z, *stated), strict=True))
+        last = (records[name] for name in usual_u.LAST)
+        z, u, value = (np.vstack(rows) for rows in zip(last, (z, *stated), strict=True))
         self._last = z[-1], u[-1], value[-1]
+        self._levels = self._levels_of(records, z, u, value)
         self._slopes, self._u_sums = None, np.array([records[name] for name in usual_u.SUMS])
         steps = usual_u.steps_of(Inputs(z, StatedColumns(u, value)), self.age > 0, self._u_sums)
         if steps is not None:
             sums = fading(self._u_sums, steps)
             self._slopes, self._u_sums = usual_u.slope_of(*sums.swapaxes(0, 1)), sums[-1]
+
+    def _levels_of(self, records: Records, z: Float, u: Float, value: Float) -> Levels | None:
+        """Return the levels of pairs [ranks + 1, k], the one before included; note the state."""
+        start = np.array([records[name] for name in levels.STATE_FIELDS])
+        self._level_state = start
+        by_level = self.path == e_values.Z
+        if not by_level.any():
+            return None
+        least = levels.LEAST * (u[1:] * u[1:])
+        reference = value - z * u
+        centre, square, after = levels.advance(start, reference[1:], least)
+        self._level_state = np.where(by_level, after, start)
+        both = np.array([reference, value])
+        n = start[0] + np.arange(self.ranks)[:, None]
+        spread = np.where(n < levels.KNOWN, np.inf, np.sqrt(np.maximum(square, least)))
+        return Levels(both[:, 1:] - centre, both[:, :-1] - centre, spread)
 
     def _at_usual_u(self, z: Float) -> Float:
         """Return z of as many ranks as the block has, with the usual u."""
@@ -172,7 +190,8 @@ class EvidenceBlock:
         self.scales = Scales(records, self.systematic)
         ceilings = self.scales.advance(x, self.age)
         path = np.tile(self.path, self.ranks)
-        computed = e_values.bets_of(path, z, previous, learnt, ceilings, self.shares(self.ranks))
+        shares, flat = self.shares(self.ranks), self._levels and self._levels.raveled()
+        computed = e_values.bets_of(path, z, previous, learnt, ceilings, shares, flat)
         return computed.reshape(e_values.BETS, self.ranks, self.size)
 
     def shares(self, ranks: int, columns: Int | slice = slice(None)) -> Float:
@@ -220,6 +239,9 @@ class EvidenceBlock:
         family, moments = self.family[columns], self.moments[:, columns]
         systematic = self.systematic[columns]
         relieved = lifecycle.relief(path, family, moments, z, systematic)
+        if (by_gain := np.flatnonzero(family == lifecycle.GAIN)).size:
+            some = columns[by_gain]
+            relieved[by_gain] = self.relief_of_gain(slice(rank, rank + 1), some)[0]
         rho = self.rho[rank + 1, columns]
         share = lifecycle.worth(rho)
         grown = self.reverse[columns] + share * relieved
@@ -242,6 +264,15 @@ class EvidenceBlock:
             self._go_on(columns[over], after.family)
             is_long = calm[0, over] >= lifecycle.LONGER * self.stretch[columns[over]]
             self._resolve(rank, columns[over[after.is_calm & is_long]])
+
+    def relief_of_gain(self, ranks: slice, columns: Int) -> Float:
+        """Return the relief by pairs, [ranks, c], of series that fire for a gain."""
+        z, systematic = self.z[ranks, columns], self.systematic[columns]
+        if self._levels is None:
+            return np.zeros_like(z)
+        leading = np.argmax(self.evidence[e_values.OF_GAIN, columns], axis=0)
+        places = self._levels.places(ranks, columns)
+        return lifecycle.relief_gain(leading, places, z, systematic)
 
     def _go_on(self, columns: Int, family: Int) -> None:
         """Test next whether the fault of ``family`` (-1: none), the new one, has ended."""
@@ -290,6 +321,8 @@ class EvidenceBlock:
         for name, part in zip(whitening.LEARNT, self.sums, strict=True):
             records[name] = part[-1]
         self.scales.store(records)
+        for name, part in zip(levels.STATE_FIELDS, self._level_state, strict=True):
+            records[name] = part
         of_u = zip((*usual_u.SUMS, *usual_u.LAST), (*self._u_sums, *self._last), strict=True)
         for name, part in of_u:
             records[name] = part

@@ -1,4 +1,4 @@
-"""Bets against an honest sensor: 17 nonnegative numbers a pair, of mean <= 1 if it is honest.
+"""Bets against an honest sensor: 21 nonnegative numbers a pair, of mean <= 1 if it is honest.
 
 Rules of this file: pure functions of columns; a pair's bets depend on its own z, the z before it
 and what was learnt of the autocorrelation before it, never on other series or on the batch.
@@ -16,6 +16,7 @@ from typing import Final
 
 import numpy as np
 
+from monitor.core.detector.levels import Levels
 from monitor.core.detector.scales import Ceilings
 from monitor.core.detector.whitening import (
     CLIP,
@@ -30,14 +31,14 @@ from monitor.core.detector.whitening import (
 from monitor.core.model import Bool, Float, Int
 from monitor.core.pairing.series_rules import explained
 
-BETS: Final = 17
+BETS: Final = 21
 BIAS_TOLERATED: Final = 0.1  # in units of u: an offset below it is nobody's fault
 SPREAD_TOLERATED: Final = 1.1  # u itself is known to about 10 % (GUM table E.1)
 NOTHING_SYSTEMATIC: Final = np.zeros(1)
 
 # Rows of the bets by family; the offset family is first the "high" half, then the "low" half.
-FAMILIES: Final = ("offset", "understated", "overstated", "outliers")
-ROWS: Final = (slice(0, 8), slice(8, 12), slice(12, 15), slice(15, 17))
+FAMILIES: Final = ("offset", "understated", "overstated", "outliers", "gain")
+ROWS: Final = (slice(0, 8), slice(8, 12), slice(12, 15), slice(15, 17), slice(17, 21))
 HIGH: Final = slice(0, 4)
 LOW: Final = slice(4, 8)
 
@@ -48,6 +49,12 @@ _VERTEX: Final = -0.5 * _B / _C
 _UNDERSTATED: Final = np.array([0.12, 0.25, 0.45, 0.70])[:, None]
 _OUTLIER_SHARE: Final = np.array([0.03, 0.10])[:, None]
 _OUTLIER_NULL: Final = 0.01
+# Bets on a gain: z per spread of the level. Where the pair's reference leads them the gain is above
+# 1; where its value does, below.
+SLOPES: Final = np.array([0.35, 1.0])[:, None]
+ABOVE: Final = slice(17, 19)
+BELOW: Final = slice(19, 21)
+_LEAST_OFFSET: Final = 0.2  # for smaller ones the clipping of skewed errors would be a bet won
 _ROUNDED: Final = 2.0  # |z| that rounding explains where u is of it
 
 _MISS_RATIO: Final = np.array([1.5, 2.0, 3.0, 5.0])[:, None]
@@ -55,12 +62,16 @@ _COVER_RATIO: Final = np.array([0.5, 0.25, 0.1])[:, None]
 _COVERAGE_TOLERATED: Final = 1.1
 
 
+OF_GAIN: Final = ROWS[FAMILIES.index("gain")]
+
+
 def _shared(*parts: tuple[float, int]) -> Float:
     return np.concatenate([np.full(rows, weight / rows) for weight, rows in parts if rows])
 
 
-WEIGHTS_Z: Final = _shared((0.45, 8), (0.30, 4), (0.15, 3), (0.10, 2))
-WEIGHTS_COVERAGE: Final = _shared((0.30, 4), (0.30, 4), (0.30, 4), (0.10, 3), (0.0, 2))
+WEIGHTS_Z: Final = _shared((0.36, 8), (0.24, 4), (0.12, 3), (0.08, 2), (0.2, 4))
+WEIGHTS_BARE: Final = _shared((0.45, 8), (0.30, 4), (0.15, 3), (0.10, 2), (0.0, 4))
+WEIGHTS_COVERAGE: Final = _shared((0.30, 4), (0.30, 4), (0.30, 4), (0.10, 3), (0.0, 6))
 
 
 def z_bets(
@@ -69,8 +80,11 @@ def z_bets(
     learnt: Whitening,
     ceilings: Ceilings,
     systematic: Float = NOTHING_SYSTEMATIC,
+    levels: Levels | None = None,
 ) -> Float:
-    """Return the bets [17, pairs] of the z path; ``previous`` is the z before each.
+    """Return the bets [BETS, pairs] of the z path; ``previous`` is the z before each.
+
+    Without ``levels`` there are no bets on a gain: their rows are 1.
 
     ``systematic`` is the share of the stated standard uncertainty that is declared to be of
     systematic effects, one number a pair or one for all.
@@ -86,6 +100,11 @@ def z_bets(
     to 1.1. Offset bets are parabolas, which would rise again far on the other side. They are held
     constant beyond their vertex; this makes them smaller and monotone, so that their mean is
     largest at the edge of the tolerance.
+
+    Bets on a gain are offset bets whose side and size go with the level, monotone as well. Their
+    mean is <= 1 where, given reference or value, an error leans to no side, or to that of a gain
+    below 1 for the reference, above 1 for the value: both hold for honest sensors, whether their
+    errors are independent of the reference or of what they read.
     """
     _, upper, lower, flat, coarse = learnt
     scale = np.sqrt(1.0 - 2.0 * upper * lower + upper * upper)
@@ -112,6 +131,11 @@ def z_bets(
     over = NARROW_RATE * (narrow * narrow) + NARROW_SCALE + NARROW_SHAPE * shape
     bets[ROWS[2]] = np.exp(-power * over)
     bets[ROWS[3]] = _bernoulli(is_far(z, systematic), _OUTLIER_SHARE, _OUTLIER_NULL)
+    bets[OF_GAIN] = 1.0
+    if levels is not None:
+        moved = levels.moved(upper, scale)
+        for rows, side, size in ((ABOVE, x, moved[0]), (BELOW, -x, moved[1])):
+            bets[rows] = _gain_bets((np.sign(size) * side - drift) / wide, np.abs(size))
     rounded = np.flatnonzero(coarse)
     if rounded.size:
         # Errors that rounding explains, and like which those of the neighbours were.
@@ -119,6 +143,28 @@ def z_bets(
         no_news = rounded[is_known[rounded]]
         for rows, some in ((ROWS[2], no_news), (slice(None), no_news[coarse[no_news] == 1.0])):
             bets[rows, some] = np.minimum(bets[rows, some], 1.0)
+    return bets
+
+
+def _gain_bets(w: Float, moved: Float) -> Float:
+    """Return offset bets [2, pairs] on ``w`` for offsets of SLOPES times ``moved``.
+
+    They come within some percent of the growth-optimal 1 + b w + c (w^2 - 1), for any offset:
+    c = d^2 / (d^2 + 2), b = d m / (d^2 + 2). Small offsets are taken for _LEAST_OFFSET, so that a
+    level that stands still is a bet that loses.
+    """
+    offset = SLOPES * moved
+    np.maximum(offset, _LEAST_OFFSET, out=offset)
+    square = offset * offset
+    m = np.minimum(0.54 * square + 2.0, 2.8)
+    bets: Float = np.multiply(offset, w, out=offset)
+    np.maximum(bets, -0.5 * m, out=bets)
+    m += bets
+    bets *= m
+    bets -= square
+    square += 2.0
+    bets /= square
+    bets += 1.0
     return bets
 
 
@@ -156,8 +202,9 @@ def coverage_bets(
     learnt: Whitening,
     _ceilings: Ceilings,
     systematic: Float = NOTHING_SYSTEMATIC,
+    _levels: Levels | None = None,
 ) -> Float:
-    """Return the bets [17, pairs] of a sensor that states intervals only; rows 15 and 16 are idle.
+    """Return the bets [BETS, pairs] of a sensor that states intervals only; from row 15 on idle.
 
     Bernoulli likelihood ratios against a miss rate 10 % above (misses) or below (over-coverage)
     the stated one: valid for any distribution of errors. docs/evidence/detection.md. Misses that
@@ -190,13 +237,14 @@ def coverage_bets(
 
 Z: Final = 0
 COVERAGE: Final = 1
-Bets = Callable[[Float, Float, Whitening, Ceilings, Float], Float]
-PATHS: Final[tuple[Bets, ...]] = (z_bets, coverage_bets)
-WEIGHTS: Final = np.array([WEIGHTS_Z, WEIGHTS_COVERAGE])
+BARE: Final = 2  # z of which no level is known
+Bets = Callable[[Float, Float, Whitening, Ceilings, Float, Levels | None], Float]
+PATHS: Final[tuple[Bets, ...]] = (z_bets, coverage_bets, z_bets)
+WEIGHTS: Final = np.array([WEIGHTS_Z, WEIGHTS_COVERAGE, WEIGHTS_BARE])
 
 
 def weights_of(path: Int) -> Float:
-    """Return the weight of each bet of each series, [17, k]."""
+    """Return the weight of each bet of each series, [BETS, k]."""
     first = WEIGHTS[int(path[0])]
     if (path == path[0]).all():
         return np.broadcast_to(first[:, None], (BETS, path.size))
@@ -210,11 +258,12 @@ def bets_of(
     learnt: Whitening,
     ceilings: Ceilings,
     systematic: Float = NOTHING_SYSTEMATIC,
+    levels: Levels | None = None,
 ) -> Float:
-    """Return the bets [17, pairs]; each pair says which ``path`` (of PATHS) it takes."""
+    """Return the bets [BETS, pairs]; each pair says which ``path`` (of PATHS) it takes."""
     first = int(path[0])
     if (path == first).all():
-        return PATHS[first](z, previous, learnt, ceilings, systematic)
+        return PATHS[first](z, previous, learnt, ceilings, systematic, levels)
     bets = np.empty((BETS, z.size))
     fixed = np.broadcast_to(systematic, z.shape)
     for number, compute in enumerate(PATHS):
@@ -225,12 +274,13 @@ def bets_of(
             Whitening(*(part[on] for part in learnt)),
             Ceilings(*(part[on] for part in ceilings)),
             fixed[on],
+            None if levels is None else Levels(*(part[..., on] for part in levels)),
         )
     return bets
 
 
 def families_of(evidence: Float) -> Float:
-    """Return evidence [17, k] summed by family, [4, k], in a fixed order of addition."""
+    """Return evidence [BETS, k] summed by family, [5, k], in a fixed order of addition."""
     sums = np.empty((len(ROWS), *evidence.shape[1:]))
     for total, rows in zip(sums, ROWS, strict=True):
         np.add(evidence[rows.start], evidence[rows.start + 1], out=total)
@@ -240,6 +290,6 @@ def families_of(evidence: Float) -> Float:
 
 
 def total_of(families: Float) -> Float:
-    """Return the evidence S [k] of the family sums [4, k]."""
-    total: Float = (families[0] + families[1]) + (families[2] + families[3])
+    """Return the evidence S [k] of the family sums [5, k]."""
+    total: Float = (families[0] + families[1]) + (families[2] + families[3]) + families[4]
     return total

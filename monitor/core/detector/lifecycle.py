@@ -31,10 +31,11 @@ STATES: Final = ("ok", "pending", "firing")
 PENDING_SHARE: Final = 0.1  # of the patience A
 # Pairs after the alarm that still refine the estimate of the fault, by path: a missed interval is
 # less informative than an error.
-REFINING: Final = np.array([20, 60])
+REFINING: Final = np.array([20, 60, 20])
 _RESOLVED_LEAST: Final = 1000.0
 _MILDER: Final = 0.8
 _MILDER_COVERAGE: Final = 0.6  # of a share of misses, which sixty pairs determine to a sixth
+_MILDER_GAIN: Final = 0.65  # of a slope, of which only the nearest of two bets is known
 _OFFSET_FLOOR: Final = 0.25
 _SPREAD_FLOOR: Final = 0.05
 # One outlier of a heavy-tailed sensor must not end an alert: it takes three pairs at least.
@@ -42,6 +43,7 @@ _RELIEF_MAX: Final = math.log(_RESOLVED_LEAST) / 3.0
 _SHARE_FLOOR: Final = 1e-3
 _OUTLIERS: Final = e_values.FAMILIES.index("outliers")
 _UNDERSTATED: Final = e_values.FAMILIES.index("understated")
+GAIN: Final = e_values.FAMILIES.index("gain")
 # Limit, in random standard deviations, on a pair at the other side of a fault: the fault's spread
 # may be too wide because its first pairs precede it, where the declared constant was far away.
 _ACROSS: Final = -1.5
@@ -157,6 +159,20 @@ def _relief_outliers(z: Float, systematic: Float) -> Float:
     faulty = np.where(far, _FAR_FAULTY, 1.0 - _FAR_FAULTY)
     relieved: Float = np.log(honest / faulty)
     return relieved
+
+
+def relief_gain(leading: Int, places: Float, z: Float, systematic: Float) -> Float:
+    """Return the relief of the gain family: a milder slope than that of the bet that leads.
+
+    ``places`` [2, ranks, k] of reference and value are by how many spreads they are off the centre
+    (:mod:`.levels`); bets by the value are on a gain below 1.
+    """
+    slopes = e_values.SLOPES[:, 0]
+    slope = _MILDER_GAIN * slopes[leading % slopes.size]
+    m = np.where(leading < slopes.size, slope * places[0], -slope * places[1])
+    q = whitening.clipped(z, -whitening.CLIP, whitening.CLIP)
+    relieved: Float = 0.5 * m * (m - 2.0 * q) / (1.0 - systematic * systematic)
+    return np.minimum(relieved, _RELIEF_MAX)
 
 
 def _relief_coverage(moments: Float, code: Float) -> Float:

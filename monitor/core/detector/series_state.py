@@ -35,6 +35,9 @@ STATE: Final = np.dtype(
         ("u_z", np.float64),
         ("z_z", np.float64),
         ("n_u", np.float64),  # how many steps
+        ("levels", np.float64),  # how many levels, at most a memory, their centre and variance
+        ("centre", np.float64),
+        ("square", np.float64),
         ("seen", np.int64),  # pairs since the epoch began
         ("alarm", np.int64),  # which of them raised the alert that fires, from 1; 0: none
         ("reverse", np.float64),  # evidence that the fault is gone

@@ -160,6 +160,24 @@ FAULTS: Final[dict[str, Fault]] = {
         description="A few of its errors are far larger than all others; the rest is as it should "
         "be.",
     ),
+    "gain": Fault(
+        noun="gain error",
+        means="its error changes with the measured value",
+        many="have a wrong gain",
+        words=words.gain,
+        shows=_is_factor,
+        estimate_means="its gain, where 1 is right",
+        quality=INACCURATE,
+        rule="SensorGain",
+        summaries=(
+            (
+                "has an error that changes with the level: gain "
+                "{estimate:%.3g} ({lower:%.3g} to {upper:%.3g})"
+            ),
+        ),
+        description="It is right at one value and wrong in proportion to the distance from it: a "
+        "matter of gain.",
+    ),
     "drift": Fault(
         noun="drift",
         means="its error keeps moving in one direction",
@@ -197,24 +215,6 @@ FAULTS: Final[dict[str, Fault]] = {
         rule="SensorStuck",
         summaries=("is stuck at {estimate:%.7g} {unit}",),
         description="The measurand changes, but the reading does not.",
-    ),
-    "gain": Fault(
-        noun="gain error",
-        means="its error changes with the measured value",
-        many="have a wrong gain",
-        words=words.gain,
-        shows=_is_factor,
-        estimate_means="its gain, where 1 is right",
-        quality=INACCURATE,
-        rule="SensorGain",
-        summaries=(
-            (
-                "has an error that changes with the level: gain "
-                "{estimate:%.3g} ({lower:%.3g} to {upper:%.3g})"
-            ),
-        ),
-        description="It is right at one value and wrong in proportion to the distance from it: a "
-        "matter of gain.",
     ),
     "lag": Fault(
         noun="lag",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from monitor.core.detector import detector as detection
+from monitor.core.detector.usual_u import StatedColumns
 from tests.core.detector.test_detector import ONE, detector
 
 
@@ -60,7 +61,7 @@ def ceilings_by_hand(x):
 
 
 def bets_by_hand(z, before, learnt, ceilings):
-    """Return the 17 (weight, bet) of one pair, written out."""
+    """Return the (weight, bet) of one pair that are not on a gain, written out."""
     _, a, lower, shape = learnt
     scale = math.sqrt(1 - 2 * a * lower + a * a)
     x = min(max((z - a * before) / scale, -4.0), 4.0)
@@ -77,6 +78,58 @@ def bets_by_hand(z, before, learnt, ceilings):
         narrow /= k * g ** (1 if ceilings[0] > 1 else shape)
         found.append((0.05, narrow**power))
     return found + [(0.05, p / 0.01 if abs(z) > 4 else (1 - p) / 0.99) for p in (0.03, 0.10)]
+
+
+def gains_by_hand(pairs, learnt, ceilings):
+    """Return the 4 (weight, bet) on a gain of the last of ``pairs`` (z, u, value), written out."""
+    earlier = [value - z * u for z, u, value in pairs[:-1]]
+    (z, u, value), (z1, u1, value1) = pairs[-1], pairs[-2] if len(pairs) > 1 else (0.0, 0.0, 0.0)
+    _, a, lower, _ = learnt
+    scale = math.sqrt(1 - 2 * a * lower + a * a)
+    x = min(max((z - a * z1) / scale, -4.0), 4.0)
+    found = []
+    for sign, now, last in ((1, value - z * u, value1 - z1 * u1), (-1, value, value1)):
+        moved = 0.0
+        if len(earlier) >= 10:
+            spread = max(np.std(earlier), 0.5 * u)
+            moved = ((now - np.mean(earlier)) - a * (last - np.mean(earlier))) / spread / scale
+            moved = min(max(moved, -4.0), 4.0)
+        w = (sign * np.sign(moved) * x - 0.1 * (1 - a) / scale) / 1.1 / math.sqrt(ceilings[0])
+        for slope in (0.35, 1.0):
+            d = max(slope * abs(moved), 0.2)
+            b = d * min(2 + 0.54 * d * d, 2.8) / (d * d + 2)
+            c = d * d / (d * d + 2)
+            w_least = max(w, -0.5 * b / c)
+            found.append((0.05, 1 + c * (w_least * w_least - 1) + b * w_least))
+    return found
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+@pytest.mark.parametrize("gain", [0.6, 1.0, 1.3])
+def test_evidence_with_levels_equals_the_definition_written_out_pair_by_pair(rho, gain):
+    rng = np.random.default_rng(12)
+    z, truth = rng.standard_normal((2, 100))
+    for t in range(1, 100):
+        z[t] = rho * z[t - 1] + math.sqrt(1 - rho * rho) * z[t]
+        truth[t] = rho * truth[t - 1] + truth[t]
+    value = 50.0 + gain * (6.0 * truth + 2.0 * z)
+    z = (value - 50.0 - 6.0 * truth) / 2.0
+    pairs = [(float(each), 2.0, float(shown)) for each, shown in zip(z, value, strict=True)]
+    made, m, x = detector(patience=1e300), [0.0] * 21, []
+
+    for t in range(100):
+        stated = StatedColumns(np.array([2.0]), value[t : t + 1])
+        made.advance(ONE, ONE, z[t : t + 1], stated)
+        known = learnt_by_hand(z[:t]) if t else (0.0, 0.0, 0.0, 1.0)
+        before, ceilings = z[t - 1] if t else 0.0, ceilings_by_hand(x)
+        now = [(0.8 * w, e) for w, e in bets_by_hand(z[t], before, known, ceilings)]
+        now += gains_by_hand(pairs[: t + 1], known, ceilings)
+        plain = (z[t] - known[0] * before) / math.sqrt(1 - known[0] ** 2)
+        x.append(min(max(plain, -4.0), 4.0))
+        m = [(old + 1) * e for old, (_, e) in zip(m, now, strict=True)]
+        wanted = sum(w * each for each, (w, _) in zip(m, now, strict=True))
+
+        assert made.evidence(ONE)[0] == pytest.approx(wanted, rel=1e-9)
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.7])

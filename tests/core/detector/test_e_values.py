@@ -8,6 +8,7 @@ from harness.series import pairs
 from scipy import stats
 
 from monitor.core.detector import e_values, whitening
+from monitor.core.detector.levels import Levels
 from monitor.core.detector.scales import Ceilings
 from monitor.core.detector.whitening import Whitening
 
@@ -89,6 +90,43 @@ def test_no_bet_on_too_large_u_or_outliers_gains_on_an_honest_sensor_of_a_stated
     mean = means(shape, 0.0, spread)
 
     assert mean[12:].max() <= 1.0 + 2e-4
+
+
+def gain_means(shape, bias, spread, place):
+    """Return the mean of each bet on a gain, given the place of reference and value."""
+
+    def bets(z):
+        nothing = np.zeros((2, z.size))
+        levels = Levels(nothing + place, nothing, np.ones(z.size))
+        past = Whitening(*np.zeros((5, z.size)))
+        return e_values.z_bets(z, nothing[0], past, level(z.size), levels=levels)
+
+    return chances(shape, bias, spread, bets)[e_values.OF_GAIN]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("place", [-9.0, -1.5, -0.2, 0.0, 0.2, 0.7, 4.0])
+def test_no_bet_on_a_gain_gains_on_an_honest_sensor_of_any_shape(shape, place):
+    for bias in (-0.1, 0.0, 0.1):
+        for spread in (0.9, 1.0, 1.1):
+            assert gain_means(shape, bias, spread, place).max() <= 1.0 + 2e-4
+
+
+@pytest.mark.parametrize("shape", ["normal", "t4", "exponential"])
+@pytest.mark.parametrize("lean", [0.3, 1.0, 3.0, 8.0])
+def test_no_bet_on_a_gain_gains_where_errors_lean_to_the_other_side(shape, lean):
+    """As those of a regression do, given the reference, and those of an instrument, its value."""
+    above, below = slice(0, 2), slice(2, 4)
+    for place in (-2.0, 0.5, 3.0):
+        against = np.copysign(lean, place)
+        assert gain_means(shape, -against, 1.0, place)[above].max() <= 1.0
+        assert gain_means(shape, against, 1.0, place)[below].max() <= 1.0
+
+
+@pytest.mark.parametrize(("place", "bias"), [(1.5, 0.6), (-1.5, -0.6)])
+def test_bets_on_a_gain_gain_where_the_error_goes_with_the_level(place, bias):
+    assert gain_means("normal", bias, 1.0, place)[:2].min() > 1.03
+    assert gain_means("normal", -bias, 1.0, place)[2:].min() > 1.03
 
 
 @pytest.mark.parametrize(
@@ -208,7 +246,7 @@ def test_mixed_paths_give_each_pair_its_own_bets():
 
 
 def test_weights_of_each_path_sum_to_one():
-    assert e_values.WEIGHTS.sum(axis=1) == pytest.approx([1.0, 1.0])
+    assert e_values.WEIGHTS.sum(axis=1) == pytest.approx([1.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize("known", [0.5, 1.0])

@@ -173,7 +173,7 @@ def test_a_state_of_an_earlier_version_is_upgraded_and_other_versions_are_refuse
     assert facts(upgraded.network.evaluate(0.0), upgraded.network) == same
     assert upgraded.apply(later).noted == results.noted == said[-1].noted
     for other in (5, 99):
-        with pytest.raises(StateError, match=f"version {other}, this program reads 7; run"):
+        with pytest.raises(StateError, match=f"version {other}, this program reads {VERSION}; run"):
             block_of(msgspec.msgpack.encode([other, *now[1:]]))
     with pytest.raises(StateError, match="damaged"):
         block_of(b"\x00nothing")
