@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Final
 
 from monitor import __version__, extensions
-from monitor.errors import USAGE, MonitorError
+from monitor.errors import TRY_AGAIN, USAGE, MonitorError
 from monitor.extensions import Command
 
 # The groups of ``monitor --help``, in their order.
@@ -82,6 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MonitorError as error:
         print(f"monitor: {error}", file=sys.stderr)  # noqa: T201 - a command's error
         return error.exit_code
+    except MemoryError as error:
+        why = f" ({error})" if str(error) else ""
+        sys.stderr.write(f"monitor: out of memory{why}; give it less at once, or more memory\n")
+        return TRY_AGAIN
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

@@ -88,3 +88,11 @@ def test_a_misspelt_command_is_answered_with_the_one_meant(typed, meant, capsys)
         main([typed])
 
     assert f"unknown command {typed!r}; did you mean `monitor {meant}`?" in capsys.readouterr().err
+
+
+def test_a_command_that_needs_more_memory_than_there_is_says_so(monkeypatch, capsys):
+    """As of a Parquet file of 2 MB, which may have 200 million rows."""
+    monkeypatch.setattr("monitor.commands.score.run", lambda _options: bytearray(1 << 62))
+
+    assert main(["score", "x.parquet"]) == 75
+    assert capsys.readouterr().err.startswith("monitor: out of memory; give it less at once")

@@ -252,6 +252,8 @@ def _parquet(path: Path, mistakes: Mistakes, layout: FileLayout) -> tuple[list[s
                 }
                 yield Chunk(range(first, first + batch.num_rows), columns)
                 first += batch.num_rows
+        except MemoryError:  # an ArrowException too
+            raise
         except (library.ArrowException, OSError) as error:
             raise FileError(f"{path}: cannot be read as Parquet: {error}") from error
         finally:

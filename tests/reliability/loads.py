@@ -145,7 +145,7 @@ class Distinct(NamedTuple):
     full: float
     highest: float
     committed: int
-    refused: int
+    refused: dict[str, int]
     is_told: bool
 
 
@@ -183,9 +183,8 @@ def _distinct_topics(folder: Path, many: int) -> Distinct:
     counts = parts.intake.counts
     parts.journal.close()
     highest = _resident(os.getpid(), "VmHWM")
-    return Distinct(
-        before, full, highest, counts.committed, counts.rejected["series_limit"], is_told
-    )
+    refused = {reason: count for reason, count in counts.rejected.items() if count}
+    return Distinct(before, full, highest, counts.committed, refused, is_told)
 
 
 def backlog(field: Field, messages: int) -> list[float]:

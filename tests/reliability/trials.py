@@ -231,8 +231,9 @@ def topics(share: Share, folder: Path) -> Iterator[Found]:
         f"had begun, {found.highest:.0f} at most"
     )
     yield Found("R7", what, int(grown <= FLAT_MIB), 1, figures)
-    counted = found.committed + found.refused
-    figures = f"{found.committed} committed, {found.refused} refused (`series_limit`)"
+    counted = found.committed + sum(found.refused.values())
+    reasons = ", ".join(f"{count} refused as `{name}`" for name, count in found.refused.items())
+    figures = f"{found.committed} committed, {reasons}"
     yield Found("R3", f"{what}: counted", counted, many, figures)
     yield Found("R3", f"{what}: limits told", int(found.is_told), 1, "`series.max` is named")
 
