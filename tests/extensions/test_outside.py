@@ -194,4 +194,4 @@ def test_the_page_has_every_extension_and_what_turns_it_on():
         assert (summary, page) == (described.summary, described.page)
         assert len(keys) == len(TABLE[name].settings)
         assert all(map(str.startswith, keys, TABLE[name].settings))
-        assert tuple(re.findall(r"`monitor (\w+)`", commands)) == TABLE[name].commands
+        assert tuple(re.findall(r"`monitor ([\w-]+)`", commands)) == TABLE[name].commands
