@@ -78,14 +78,14 @@ def _of(document: Mapping[str, Any], side: str) -> Iterator[dict[str, Any]]:
 
 def _reach(document: Mapping[str, Any]) -> str:
     """Return in words how far back a journal goes."""
-    begin, end, held = (
-        date_time(float("nan") if each is None else each, _TO_THE_MINUTE)
-        for each in (document["since"], document["until"], document["held_since"])
-    )
-    pairs = grouped_count(document["pairs"], "pair")
+    begin, end = (date_time(document[name], _TO_THE_MINUTE) for name in ("since", "until"))
+    reach = f"{grouped_count(document['pairs'], 'pair')} from {begin} to {end} UTC"
+    if document["held_since"] is None:
+        return f"{reach}; no reading is held any more, so all pairs stay as they were made"
+    held = date_time(document["held_since"], _TO_THE_MINUTE)
     return (
-        f"{pairs} from {begin} to {end} UTC; readings and references are held that arrived since "
-        f"{held}, so earlier pairs stay as they were made"
+        f"{reach}; readings and references are held that arrived since {held}, so earlier pairs "
+        "stay as they were made"
     )
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from monitor.cli import main
+from monitor.journal import Journal
 
 
 def test_what_is_printed_names_alerts_figures_and_how_far_back_it_goes(config, capsys):
@@ -15,3 +18,14 @@ def test_what_is_printed_names_alerts_figures_and_how_far_back_it_goes(config, c
     assert "  was: offset 2026-02-25 07:" in shown.out
     assert "2 of 3 series as before" in shown.out
     assert "720 pairs replayed in" in shown.err
+
+
+def test_a_journal_without_readings_is_said_to_have_pairs_only(config, capsys):
+    journal = Journal(config.parent / "journal.sqlite")
+    journal.expire(observations_before=math.inf, pairs_before=-math.inf)
+    journal.close()
+
+    assert main(["what-if", "--config", str(config)]) == 0
+    shown = capsys.readouterr().out
+    assert "no reading is held any more, so all pairs stay as they were made" in shown
+    assert shown.endswith("3 of 3 series as before\n")
