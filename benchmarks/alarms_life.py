@@ -22,6 +22,7 @@ STEADY = 1000  # pairs of a steady fault
 STILL_WRONG: dict[str, tuple[Fault, Fault]] = {
     "+1 u, then sd x 2": (Fault(offset=1.0), Fault(scale=2.0)),
     "2 u, then 0.5 u": (Fault(offset=2.0), Fault(offset=0.5)),
+    "sd x 2.5, then sd x 1.4": (Fault(scale=2.5), Fault(scale=1.4)),
     "2 u, then -2 u": (Fault(offset=2.0), Fault(offset=-2.0)),
 }
 STEADY_FAULTS: dict[str, Fault | None] = {

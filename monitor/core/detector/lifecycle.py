@@ -34,6 +34,7 @@ PENDING_SHARE: Final = 0.1  # of the patience A
 REFINING: Final = np.array([20, 60, 20])
 _RESOLVED_LEAST: Final = 1000.0
 _MILDER: Final = 0.8
+_MILDER_MOST: Final = 1.6  # of a spread: half of a repair may leave 1.4
 _MILDER_COVERAGE: Final = 0.6  # of a share of misses, which sixty pairs determine to a sixth
 _MILDER_GAIN: Final = 0.65  # of a slope, of which only the nearest of two bets is known
 _OFFSET_FLOOR: Final = 0.25
@@ -57,7 +58,8 @@ _WIDER: Final = 1.7
 _NARROWER: Final = 0.6
 # The odds that the sensor must have against each, and those of each that make it the next fault.
 _ABSENT_AT: Final = np.log([20.0, 10.0, 25.0, 5.0])[:, None]
-# A fault in the spread may leave a spread: the odds against that, and its variance.
+# A fault in the spread may leave a spread: how large, the odds against that, and its variance.
+_WIDER_LEFT: Final = 1.4
 _WIDE_ABSENT_AT: Final = math.log(80.0)
 _WIDE: Final = 1.44
 _PRESENT_AT: Final = math.log(200.0)
@@ -131,7 +133,7 @@ def _relief_z(family: Int, moments: Float, z: Float, systematic: Float) -> Float
     s = np.exp(_MILDER * np.log(spread))
     m = np.where(family == 0, np.copysign(np.maximum(np.abs(m), _OFFSET_FLOOR), m), m)
     s = np.where(family == 0, np.maximum(s, 1.0), s)
-    s = np.where(family == 1, np.maximum(s, 1.2), s)
+    s = np.where(family == 1, np.minimum(np.maximum(s, 1.2), _MILDER_MOST), s)
     s = np.where(family == 2, np.minimum(s, 0.8), s)
     q = (whitening.clipped(z, -whitening.CLIP, whitening.CLIP) - honest) / chance
     side = np.copysign(1.0, m)
@@ -228,6 +230,8 @@ def aftermath(path: Int, moments: Float, calm: Float, rho: Float, systematic: Fl
     more = (1.0 + rho) * (1.0 + rho) / (1.0 + rho * rho)
     centre = _nearest_honest(total / np.maximum(count, whitening.TINY), systematic)
     squares = (squares - 2.0 * centre * total + centre * centre * count) / variance
+    was_spread = (size < _LEFT) & (_variance(moments) >= _WIDE)
+    wider = np.where(was_spread, _WIDER_LEFT, _WIDER)
     odds = np.array(
         [
             (0.5 * mean * mean * count + np.abs(mean) * most * count - mean * side * total)
@@ -235,15 +239,14 @@ def aftermath(path: Int, moments: Float, calm: Float, rho: Float, systematic: Fl
             for mean in means
         ]
         + [
-            more * (0.5 * (1.0 / (spread * spread) - 1.0) * squares + math.log(spread) * count)
-            for spread in (_WIDER, _NARROWER)
+            more * (0.5 * (1.0 / (spread * spread) - 1.0) * squares + np.log(spread) * count)
+            for spread in (wider, _NARROWER)
         ]
     )
     likely = np.array([0, 0, 1, 2])[np.argmin(odds, axis=0)]
     is_another = odds.min(axis=0) <= -_PRESENT_AT
     covers = path == e_values.COVERAGE
     wanted = np.repeat(_ABSENT_AT, left.size, axis=1)
-    was_spread = (size < _LEFT) & (_variance(moments) >= _WIDE)
     wanted[2] = np.where(was_spread, _WIDE_ABSENT_AT, wanted[2])
     is_calm = covers | (odds >= wanted).all(axis=0)
     return Aftermath(is_calm, np.where(is_another & ~covers, likely, -1))
