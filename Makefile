@@ -11,6 +11,8 @@
 # STREAMS=0.2 for a fifth of the streams).
 # `make alarms` holds false alarms, delays and all-clears to their goals, beside other detectors, and
 # writes its tables into docs/evidence/detection.md (some six minutes; STREAMS=0.2 for a fifth, unwritten).
+# `make neighbours` drifts sensors of simulated towns and writes how soon their neighbours tell, and how
+# often wrongly, into docs/evidence/beyond.md (some ten minutes; TOWNS=2 for a sixth, unwritten).
 # `make generated` writes every file that is made from the code: settings, metrics, rules, dashboards,
 # adds new names to the lists of tests/small/stable, and lowers the sizes in ARCHITECTURE.md.
 # `make docs` writes the documentation as HTML into build/site, and fails at a link that leads nowhere.
@@ -26,6 +28,7 @@
 
 S ?=
 STREAMS ?=
+TOWNS ?=
 T ?=
 ROW ?=
 UPGRADE ?=
@@ -59,7 +62,7 @@ SHARE = tests/core/scores/test_proper_scores.py tests/core/scores/test_normal.py
     tests/test_notebook.py tests/journal/test_journal.py tests/mqtt/test_connection.py \
     tests/http tests/alerts/test_webhook.py tests/client/test_client.py
 
-.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms mutants docs generated lock dist sbom audit always clean
+.PHONY: check demo test test-long test-bare test-lowest test-newest soak cluster-test bench verdicts alarms neighbours mutants docs generated lock dist sbom audit always clean
 
 demo: $(VENV)/demo.stamp
 	$(VENV)/bin/monitor demo $(if $(S),--seconds $(S))
@@ -105,6 +108,9 @@ verdicts: $(VENV)/dev.stamp
 
 alarms: $(VENV)/dev.stamp
 	OPENBLAS_NUM_THREADS=1 $(RUN) benchmarks/alarms.py $(if $(STREAMS),--share $(STREAMS))
+
+neighbours: $(VENV)/dev.stamp
+	OPENBLAS_NUM_THREADS=1 $(RUN) benchmarks/neighbours.py $(if $(TOWNS),--towns $(TOWNS),--write)
 
 # Needs Java 17 and mosquitto; some six minutes and 3 GB. Spark's libraries are not those of `dev`.
 cluster-test: build/cluster/cluster-test.stamp

@@ -112,6 +112,7 @@ TABLE: Final[Mapping[str, Asks]] = {
     "corrected": Asks(("correct",), ("correct", "accept")),
     "discover": Asks((), ("discover",)),
     "due": Asks(("alerts.due",), ("due",)),
+    "neighbours": Asks(("neighbours",), ("neighbours",)),
     "otlp": Asks(("otlp",)),
     "papers": Asks((), ("reproduce",)),
     "targets": Asks(

@@ -41,6 +41,10 @@ class OwnFindings:
         """Return what it adds to the page of a series, as HTML: below the verdict, and further."""
         return "", ""
 
+    def asks_reference(self, now: Snapshot, row: int) -> str:  # noqa: ARG002 - overridden
+        """Return why a series needs a reference now, as what follows its name; empty if not."""
+        return ""
+
     def topics(self, name: SeriesName) -> Mapping[str, str]:  # noqa: ARG002 - overridden
         """Return the topics of values that it publishes of a series, by the values' names.
 

@@ -177,7 +177,15 @@ def _rows(now: Snapshot, order: DueOrder) -> Int:
     if dates is None:
         return np.zeros(0, np.int64)
     rows = (wanted_first if order == "worth" else due_first)(dates)
-    return rows[now.present()[rows]]
+    rows = rows[now.present()[rows]]
+    is_asked = np.array([bool(_asked(now, row)) for row in rows.tolist()], dtype=np.bool_)
+    return np.concatenate([rows[is_asked], rows[~is_asked]])
+
+
+def _asked(now: Snapshot, row: int) -> str:
+    """Return why another extension asks for a reference of a series, empty if none does."""
+    additions = (each.asks_reference(now, row) for each in now.additions.values())
+    return "; ".join(filter(None, additions))
 
 
 def _summary(now: Snapshot, rows: Int) -> str:
@@ -186,7 +194,8 @@ def _summary(now: Snapshot, rows: Int) -> str:
         return OFF if now.names else NOBODY
     if not rows.size:
         return NOBODY
-    overdue = int((dates.lower[rows] <= now.time).sum())
+    is_overdue = [dates.lower[row] <= now.time or bool(_asked(now, row)) for row in rows.tolist()]
+    overdue = sum(is_overdue)
     first, wanted = now.names[int(due_first(dates)[0])], int(wanted_first(dates)[0])
     wants = (
         f"{overdue} of {rows.size} series {'needs' if overdue == 1 else 'need'} a reference now"
@@ -198,14 +207,17 @@ def _summary(now: Snapshot, rows: Int) -> str:
 
 
 def _line(now: Snapshot, due_dates: DueDates, row: int) -> DueSeries:
-    name = now.names[row]
+    name, asked = now.names[row], _asked(now, row)
+    sentence, lower = due_sentence(due_dates, row, name.unit, now.time), due_dates.lower[row]
+    if asked:
+        sentence, lower = f"{sentence}; {asked}", np.fmin(lower, now.time)
     return DueSeries(
         sensor=name.sensor,
         quantity=name.quantity,
         unit=name.unit,
         group=name.group,
-        sentence=due_sentence(due_dates, row, name.unit, now.time),
-        lower=finite(due_dates.lower[row]),
+        sentence=sentence,
+        lower=finite(lower),
         due=finite(due_dates.due[row]),
         upper=finite(due_dates.upper[row]),
         error=finite(due_dates.level[row]),
