@@ -47,7 +47,7 @@ def is_wrong(z: Float) -> tuple[bool, str]:
 
 def sentence(one: Columns, incident: dict[str, Any], previous: float) -> str:
     """Return what the errors before, in and after an incident say of it."""
-    began, alarm = (datetime.fromisoformat(incident[k]).timestamp() for k in ("onset", "since"))
+    began, alarm = (datetime.fromisoformat(incident[k]).timestamp() for k in ("since", "fired"))
     ended = incident["until"]
     end = datetime.fromisoformat(ended).timestamp() if ended else float(one.time[-1]) + 1.0
     time, z = one.time, (one.value - one.reference) / np.hypot(one.u, one.u_ref)
@@ -80,7 +80,7 @@ def recorded(share: float, _: ProcessPoolExecutor) -> str:
         if each["until"]:
             last[row] = datetime.fromisoformat(each["until"]).timestamp()
         dates = [
-            (each[key] or "goes on")[:16].replace("T", " ") for key in ("onset", "since", "until")
+            (each[key] or "goes on")[:16].replace("T", " ") for key in ("since", "fired", "until")
         ]
         rows.append([each["sensor"], each["alert"], *dates, words])
     head = ["air sensor", "called", "onset", "alarm", "all-clear", "what its errors say"]
