@@ -36,7 +36,7 @@ _RESOLVED_LEAST: Final = 1000.0
 _MILDER: Final = 0.8
 _MILDER_MOST: Final = 1.6  # of a spread: half of a repair may leave 1.4
 _MILDER_COVERAGE: Final = 0.6  # of a share of misses, which sixty pairs determine to a sixth
-_MILDER_GAIN: Final = 0.65  # of a slope, of which only the nearest of two bets is known
+_MILDER_BELOW: Final = 0.65  # of the slope on the value, which is small: nearest of two bets
 _OFFSET_FLOOR: Final = 0.25
 _SPREAD_FLOOR: Final = 0.05
 # One outlier of a heavy-tailed sensor must not end an alert: it takes three pairs at least.
@@ -170,8 +170,9 @@ def relief_gain(leading: Int, places: Float, z: Float, systematic: Float) -> Flo
     (:mod:`.levels`); bets by the value are on a gain below 1.
     """
     slopes = e_values.SLOPES[:, 0]
-    slope = _MILDER_GAIN * slopes[leading % slopes.size]
-    m = np.where(leading < slopes.size, slope * places[0], -slope * places[1])
+    slope = slopes[leading % slopes.size]
+    above, below = _MILDER * slope * places[0], -_MILDER_BELOW * slope * places[1]
+    m = np.where(leading < slopes.size, above, below)
     q = whitening.clipped(z, -whitening.CLIP, whitening.CLIP)
     relieved: Float = 0.5 * m * (m - 2.0 * q) / (1.0 - systematic * systematic)
     return np.minimum(relieved, _RELIEF_MAX)
