@@ -232,9 +232,9 @@ def test_what_excel_writes_is_refused_with_what_to_do(tmp_path, capsys, name, co
 
 def test_rows_that_repeat_the_one_before_are_counted_in_a_note(tmp_path, capsys):
     row = "2026-01-01T00:00:00Z,5,1,5.5\n"
-    other = "2026-01-01T01:00:00Z,5,1,5.5\n"
+    others = "".join(f"2026-01-01T01:00:00Z,5,1,{reference}\n" for reference in (5.5, 5.6, 5.7))
     file = tmp_path / "pairs.csv"
-    file.write_text("time,value,u,reference\n" + 10 * row + other)
+    file.write_text("time,value,u,reference\n" + 10 * row + others)
 
     assert main(["score", str(file)]) == 0
     assert (

@@ -674,11 +674,11 @@ def test_a_file_of_pairs_may_have_a_kind(written):
 
 
 def test_a_stream_gives_the_same_pairs_in_any_order_and_counts_references_alone(written):
-    minutes = range(0, 3 * 24 * 60 * 7, 30)
+    minutes = range(0, 3 * 24 * 60 * 7, 3)  # longer than readings wait, and three batches
     start = seconds("2026-03-01T00:00:00Z")
     readings = [f"{start + 60 * at},a,reading,{at % 7},1\n" for at in minutes]
     references = [f"{start + 60 * at},a,reference,{at % 5},\n" for at in minutes if at % 90 == 0]
-    references.append(f"{start + 950.0},a,reference,1,\n")
+    references.append(f"{start + 990.0},a,reference,1,\n")
     head = "time,sensor,kind,value,u\n"
 
     def of(rows):

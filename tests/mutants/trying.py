@@ -23,11 +23,6 @@ Made by `make mutants`, which plants one defect after the other in copies of the
 runs the tests of its area: operators, boundaries, the order of steps, and lost lines. Each must
 fail a test. What was found stays as it is until the file of the defect or of the test changes.
 
-Not tried yet: the loop of the daemon; most of the detector; of pairing the expiry of readings, the
-order in which newest references are taken, the rules, and voids by name; of reports the order of
-alerts and rows, copies of readings, and alerts that a reference explains; of the web server the
-time that a reader has who takes nothing.
-
 """
 # Python compiles a file again if its size or the second of its change differ.
 _CHANGES: Final = itertools.count(1_000_000_000)
@@ -97,7 +92,7 @@ def first_failure(tests: Sequence[str], copy: Path) -> str:
         return ""
     if failed := _FAILED.search(done.stdout):
         return failed[1]
-    raise SystemExit(f"{' '.join(tests)}: pytest ended with {done.returncode}: {done.stdout}")
+    raise SystemExit(f"{' '.join(tests)}: pytest ended with {done.returncode}: {done.stdout}{done.stderr}")
 
 
 def page(results: Sequence[Tried]) -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import itertools
+import math
 import re
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import Asked, fault_reports
 from monitor.core.diagnosis.onsets import at_alarms
 from monitor.core.formatting import instant
 from monitor.core.pairing.series_rules import SeriesRules
-from monitor.report.incidents import findings_of, incident_document, incidents_of
+from monitor.report.incidents import alert_spans, findings_of, incident_document, incidents_of
 from monitor.report.recorded import read
 
 START, HOUR = 1_772_323_200.0, 3600.0
@@ -60,6 +63,24 @@ def test_an_incident_that_lasts_has_the_figures_of_now(tmp_path):
     (now,) = fault_reports([Asked(one, "offset", alarm, onset, recorded.rules[0])])
     assert last["estimate"] == pytest.approx(now.verdict.size.value)
     assert last["since"] == instant(now.verdict.began)
+
+
+def test_alerts_are_in_the_order_in_which_they_began():
+    """That of the first series lasts, and ends after those of the second, or never."""
+
+    def change(time: float, series: int, before: str, after: str) -> AlertChange:
+        return AlertChange(series, time, before, after, "offset")
+
+    changes = [
+        change(1.0, 0, "pending", "firing"), change(2.0, 1, "pending", "firing"),
+        change(3.0, 1, "firing", "ok"), change(4.0, 1, "pending", "firing"),
+    ]  # fmt: skip
+    for ended in ([], [change(9.0, 1, "firing", "ok"), change(10.0, 0, "firing", "ok")]):
+        spans = alert_spans(SimpleNamespace(changes=[*changes, *ended]))
+
+        assert [(each.began.time, each.before) for each in spans] == [
+            (1.0, -math.inf), (2.0, -math.inf), (4.0, 3.0)
+        ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -125,13 +125,14 @@ def sample(subject: str, quantity: str, revision: int = 0) -> Reference:
 VOID = Reference("", "", float("nan"), float("nan"), identity="S-1", revision=2, void=True)
 
 
+@pytest.mark.parametrize("revision", [0, 2])
 @pytest.mark.parametrize("arrival", list(itertools.permutations(range(5))))
-def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival):
-    """But not what was revised since: the highest revision stands, in any order."""
+def test_a_void_that_names_a_sample_alone_takes_back_all_of_that_name(arrival, revision):
+    """Up to its own revision, but not what was revised since, in any order."""
     messages = [
         Reading("a", "x", 1.0, 5.0, u=1.0),
         Reading("b", "x", 1.0, 6.0, u=1.0),
-        sample("a", "x"),
+        sample("a", "x", revision),
         sample("b", "x", revision=4),
         VOID,
     ]

@@ -51,3 +51,18 @@ def test_a_long_pause_is_swept_without_comparing_every_reading_with_every_pair()
 
     assert pairing.readings == 0
     assert pairing.expired_unpaired == 180_000
+
+
+@pytest.mark.parametrize("mode", ["nearest", "asof", "all"])
+def test_a_pair_outlives_its_reading_and_a_later_reading_does_not_take_its_place(mode):
+    pairing = pairing_of(mode, tolerance=5.0)
+    add_reading(pairing, Reading("a", "x", 100.0, 5.0, u=1.0), 0, 0.0)
+    pairing.add_reference(Reference("a", "x", 101.0, 4.0), 50.0)
+    made = pairing.drain_changes()
+
+    pairing.expire(10.0)
+    add_reading(pairing, Reading("a", "x", 101.0, 9.0, u=1.0), 0, 60.0)
+
+    assert len(made) == 1
+    assert pairing.expired_unpaired == 0
+    assert not len(pairing.drain_changes())
