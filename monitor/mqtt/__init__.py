@@ -36,7 +36,7 @@ Tried and rejected: paho for receiving (ADR 6: nine private names, PUBREC before
 stored); one write per acknowledgement (a system call per message); ssl.SSLSocket (two system calls
 per record, and brokers send one record per message); waking up for every segment (see ``pacing``);
 a commit and PUBRECs after every read at QoS 2 (ten messages a commit in place of the twenty that a
-broker lets be under way, which costs half as much again).
+broker lets be under way; a message costs some 5 % more).
 
 What breaks first: brokers that stretch the standard. The decoder refuses what the standard calls
 malformed, and is lenient elsewhere: DUP with QoS 0, unknown reason codes, and properties of

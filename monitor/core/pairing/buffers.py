@@ -124,7 +124,10 @@ class ReferenceBuffer:
         self.us.insert(place, new.reference.u)
         self.received.insert(place, new.received)
         self.identities.insert(place, new.identity)
-        self._record(new.reference, place, is_plain=new.is_plain)
+        self.last_match_time = NAN
+        for readings in self.reading_buffers:
+            readings.record_reference(time)
+        self._keep_full(new.reference, place, is_plain=new.is_plain)
         return place
 
     def _named(self, place: int) -> tuple[str, ...]:
@@ -149,13 +152,16 @@ class ReferenceBuffer:
         self.us.append(reference.u)
         self.received.append(received)
         self.identities.append(identity)
-        self._record(reference, len(self.times) - 1, is_plain=is_plain)
-
-    def _record(self, reference: Reference, place: int, *, is_plain: bool) -> None:
-        """Update what else a new reference affects: caches, watermarks, the full references."""
         self.last_match_time = NAN
         for readings in self.reading_buffers:
-            readings.record_reference(reference.time)
+            readings.record_reference(time)
+        if is_plain and not self.full_references:  # as nearly always
+            self.tally.plain += 1
+        else:
+            self._keep_full(reference, len(self.times) - 1, is_plain=is_plain)
+
+    def _keep_full(self, reference: Reference, place: int, *, is_plain: bool) -> None:
+        """Keep a new reference whole if the columns do not hold all that it states."""
         if is_plain:
             self.tally.plain += 1
             if self.full_references:
@@ -207,7 +213,8 @@ class ReferenceBuffer:
         else:
             self.tally.plain -= 1
             self.full_references = [None] * (len(self.times) - 1)
-        self._record(reference, place, is_plain=False)
+        self.last_match_time = NAN
+        self._keep_full(reference, place, is_plain=False)
 
     def remove(self, places: Sequence[int]) -> None:
         """Remove the references at ascending ``places``; fastest where they are the first."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from monitor.core.model import Observation, Reference
 from monitor.core.pairing import staging
-from monitor.core.pairing.buffers import NearestReading, ReadingBuffer, ReferenceBuffer
+from monitor.core.pairing.buffers import NearestReading, ReferenceBuffer
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.core.pairing.join_index import JoinIndex
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
@@ -51,20 +51,16 @@ class InOrderPath:
         """Return the reading nearest to each, None where its buffer must be searched."""
         if len(candidates) <= staging.SCALAR_MAX:
             return [None] * len(candidates)
-        watermarks = [
-            self._watermark(references.reading_buffers) for _, _, references in candidates
-        ]
+        watermarks = []  # of the only reading buffer, -1 where its rule does not pair the newest
+        for _, _, references in candidates:
+            buffers = references.reading_buffers
+            only = buffers[0] if len(buffers) == 1 else None
+            if only is None or PAIRING_RULES[only.rules.mode].pair_newest is None:
+                watermarks.append(-1)
+            else:
+                watermarks.append(only.watermark)
         times = np.array([reference.time for _, reference, _ in candidates])
         return self._index.staging.nearest(np.array(watermarks), times)
-
-    def _watermark(self, reading_buffers: Sequence[ReadingBuffer]) -> int:
-        """Return the watermark of the only reading buffer if its rule pairs the newest, else -1."""
-        if (
-            len(reading_buffers) == 1
-            and PAIRING_RULES[reading_buffers[0].rules.mode].pair_newest is not None
-        ):
-            return reading_buffers[0].watermark
-        return -1
 
     def ingest(
         self,
