@@ -99,23 +99,6 @@ def test_the_oracle_is_no_slower_than_a_peer_at_the_same_rate():
     assert known[known >= 100].mean() < charted[charted >= 100].mean()
 
 
-@pytest.mark.parametrize("shape", ["independent, normal", "independent, exponential", "AR(0.7)"])
-def test_bets_on_a_gain_are_fair_to_honest_sensors(shape):
-    s = HONEST[shape][0](np.random.default_rng(11), (400, 120))
-
-    evidence = tried.gain(s)
-
-    assert (evidence.mean(axis=1) <= np.arange(120)).all()
-
-
-def test_bets_on_a_gain_find_it_on_either_side():
-    rng = np.random.default_rng(12)
-    for gain in (0.75, 1.25):
-        s = faulty(Fault(gain=gain), classical(SHAPES["normal"])(rng, (20, 700)), 100, rng)
-
-        assert np.median(tried.gain(s)[-1]) > 1e4 * np.median(tried.gain(s)[99])
-
-
 def test_ranks_count_only_where_the_detector_is_pending():
     rng = np.random.default_rng(13)
     honest = classical(SHAPES["t4"])(rng, (20, 500))

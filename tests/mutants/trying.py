@@ -92,7 +92,8 @@ def first_failure(tests: Sequence[str], copy: Path) -> str:
         return ""
     if failed := _FAILED.search(done.stdout):
         return failed[1]
-    raise SystemExit(f"{' '.join(tests)}: pytest ended with {done.returncode}: {done.stdout}{done.stderr}")
+    output = f"{done.stdout}{done.stderr}"
+    raise SystemExit(f"{' '.join(tests)}: pytest ended with {done.returncode}: {output}")
 
 
 def page(results: Sequence[Tried]) -> str:

@@ -72,6 +72,7 @@ MEANINGS: Final = (
     Meaning("verdicts", "the verdict on every series at the broker", NOTHING),
     Meaning("correct", "readings published again, corrected", NOTHING),
     Meaning("covariates", "quantities along which sensors may be wrong", NOTHING),
+    Meaning("neighbours", "whether and which sensors are held against their neighbours", NOTHING),
     Meaning("series", "which series there are", SAME),
     Meaning(
         "series.max",

@@ -22,11 +22,12 @@ WEIGHED = SeriesRules(unit="kg", level=0.9, asks=(("cost_weight", 0.3),))
 def test_a_daemon_has_the_costs_of_the_file_of_its_pairs_bit_for_bit(tmp_path, capsys):
     shell = Shell(WEIGHED, additions=(LiveCosts,))
     shell.take(stream("a", 40, 1))
-    shell.take(stream("b", 120, 2, bias=3.0))
+    shell.take(stream("b", 60, 2))
+    shell.take(stream("b", 180, 2, bias=10.0)[120:])
     shell.network.evaluate(0.0)
     shell.take(stream("a", 90, 1)[80:])  # an evaluated series goes on
     now = shell.network.evaluate(0.0)
-    assert now.window_pairs.tolist() == [90, 103]  # those of b are from its incident on
+    assert now.window_pairs.tolist() == [90, 122]  # those of b are from its incident on
     for row, name in enumerate(now.names):
         file = tmp_path / f"{name.sensor}.csv"
         detail = shell.network.detail(SeriesKey(name.sensor, name.quantity), 0.0)
