@@ -13,19 +13,13 @@ from monitor.commands.options import (
     connection_arguments,
     instant_of,
 )
-from monitor.commands.publishing import (
-    native_topics,
-    publish,
-    refuse_rejected,
-    unknown_names,
-)
+from monitor.commands.publishing import publish_event, unknown_names
 from monitor.config import load
 from monitor.core.formatting import instant
 from monitor.core.model import Event
 from monitor.decode import REASONS, Rejected
 from monitor.decode.checks import check_event, check_name, check_time
 from monitor.errors import UsageError
-from monitor.simulate.playback import RawMessage, native_message
 
 _USUAL: Final = "adjusted, moved, replaced, firmware"
 
@@ -55,11 +49,9 @@ def run(options: argparse.Namespace) -> int:
         )
     except Rejected as error:
         raise UsageError(f"{REASONS[error.reason]} ({error.detail})") from error
-    message = RawMessage(event.time, *native_message(event, native_topics(settings)))
-    refuse_rejected(settings, options.config, [message])
-    publish(settings, options.config, [message])
+    topic = publish_event(settings, options.config, event)
     when = instant(event.time, "seconds")
-    where = f"published on {message.topic}"
+    where = f"published on {topic}"
     print(f"{event.sensor} {event.event} at {when}: a new epoch begins; {where}")
     sys.stderr.write(unknown_names(settings, [(event.sensor, "")]))
     return 0

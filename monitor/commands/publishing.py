@@ -12,11 +12,12 @@ from monitor.client.client import DaemonClient
 from monitor.config import Settings, resolve_secret
 from monitor.config.core_plan import router_of, units_of, units_of_readings
 from monitor.config.mistakes import listed
+from monitor.core.model import Event
 from monitor.daemon.connecting import publisher_of
 from monitor.decode.unit_spellings import unclear
 from monitor.decode.units import converts
 from monitor.errors import MonitorError, UsageError
-from monitor.simulate.playback import KindTopics, RawMessage
+from monitor.simulate.playback import KindTopics, RawMessage, native_message
 
 _PATIENCE_SECONDS: Final = 2.0
 _ROWS: Final = 10_000
@@ -59,6 +60,14 @@ def publish(settings: Settings, config: str, messages: Sequence[RawMessage]) -> 
         for message in messages:
             publisher.publish(message.topic, message.payload)
         publisher.flush()
+
+
+def publish_event(settings: Settings, config: str, event: Event) -> str:
+    """Publish an event as a native message once a daemon would take it; return the topic."""
+    message = RawMessage(event.time, *native_message(event, native_topics(settings)))
+    refuse_rejected(settings, config, [message])
+    publish(settings, config, [message])
+    return message.topic
 
 
 def native_topics(settings: Settings) -> KindTopics:

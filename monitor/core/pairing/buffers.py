@@ -127,7 +127,9 @@ class ReferenceBuffer:
         self.last_match_time = NAN
         for readings in self.reading_buffers:
             readings.record_reference(time)
-        self._keep_full(new.reference, place, is_plain=new.is_plain)
+        self.tally.plain += new.is_plain
+        if not new.is_plain or self.full_references:
+            self._put_full(place, None if new.is_plain else new.reference)
         return place
 
     def _named(self, place: int) -> tuple[str, ...]:
@@ -155,21 +157,17 @@ class ReferenceBuffer:
         self.last_match_time = NAN
         for readings in self.reading_buffers:
             readings.record_reference(time)
-        if is_plain and not self.full_references:  # as nearly always
-            self.tally.plain += 1
-        else:
-            self._keep_full(reference, len(self.times) - 1, is_plain=is_plain)
+        self.tally.plain += is_plain
+        if not is_plain or self.full_references:
+            self._put_full(len(self.times) - 1, None if is_plain else reference)
 
-    def _keep_full(self, reference: Reference, place: int, *, is_plain: bool) -> None:
-        """Keep a new reference whole if the columns do not hold all that it states."""
-        if is_plain:
-            self.tally.plain += 1
-            if self.full_references:
-                self.full_references.insert(place, None)
-            return
+    def _put_full(self, place: int, reference: Reference | None) -> None:
+        """Keep whole what the columns do not hold of a new reference; None if they hold it all."""
         if not self.full_references:
             self.full_references = [None] * (len(self.times) - 1)
         self.full_references.insert(place, reference)
+        if reference is None:
+            return
         if reference.reference_id:
             self.has_reference_ids = True
         if reference.start < reference.end:
@@ -212,9 +210,8 @@ class ReferenceBuffer:
             self.tally.plain -= self.full_references.pop(place) is None
         else:
             self.tally.plain -= 1
-            self.full_references = [None] * (len(self.times) - 1)
         self.last_match_time = NAN
-        self._keep_full(reference, place, is_plain=False)
+        self._put_full(place, reference)
 
     def remove(self, places: Sequence[int]) -> None:
         """Remove the references at ascending ``places``; fastest where they are the first."""

@@ -9,12 +9,11 @@ from urllib.parse import urlencode
 
 from monitor.client.client import ClientError, DaemonClient, client_of
 from monitor.commands.options import config_option, connected, connection_arguments
-from monitor.commands.publishing import native_topics, publish, refuse_rejected
+from monitor.commands.publishing import publish_event
 from monitor.config import load
 from monitor.core.formatting import instant
 from monitor.core.model import Event
 from monitor.errors import UsageError
-from monitor.simulate.playback import RawMessage, native_message
 
 _ROWS: Final = 10_000
 _OF_BROKER: Final = ("ca", "cert", "key", "user", "password_file")
@@ -47,11 +46,9 @@ def run(options: argparse.Namespace) -> int:
     if not (options.yes or options.advice):
         raise UsageError(f"{named}: {offer['sentence']}; {again}")
     event = Event(series["sensor"], time.time(), offer["event"], offer["note"])
-    message = RawMessage(event.time, *native_message(event, native_topics(settings)))
-    refuse_rejected(settings, options.config, [message])
-    publish(settings, options.config, [message])
+    topic = publish_event(settings, options.config, event)
     when = instant(event.time, "seconds")
-    where = f"published on {message.topic}"
+    where = f"published on {topic}"
     print(f"{named}: {offer['sentence']} from {when} on, and a new epoch begins; {where}")
     return 0
 

@@ -16,7 +16,8 @@ from monitor.core.model import Float, Int
 from monitor.core.scores.characteristics import Costs, costs_with
 from monitor.core.snapshot.additions import Added, FleetFacts, OwnFindings
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.steps import Steps, portions
+from monitor.core.snapshot.window_results import WindowResults
+from monitor.core.steps import Steps
 
 KEY: Final = "cost_weight"  # of the settings, in scoring
 SETTING: Final = (
@@ -54,13 +55,12 @@ class _Findings(OwnFindings):
 
 
 class LiveCosts:
-    """State: the costs of each series that has a weight, and of how many pairs they are."""
+    """State: the costs of each series that has a weight."""
 
     name: Final = "costs"
 
     def __init__(self) -> None:
-        self._costs: dict[int, tuple[float, Costs]] = {}
-        self._pairs: dict[int, int] = {}
+        self._costs: Final = WindowResults[tuple[float, Costs]]()
 
     def steps(
         self, changed: Int, columns_of: SeriesColumns, facts: FleetFacts, snapshot: Snapshot
@@ -70,33 +70,18 @@ class LiveCosts:
         weights = {row: weight for row, weight in asked if weight is not None}
         if not weights:
             return None
-        present = columns_of.present(np.array([*weights])).tolist()
-        outdated, pairs = set(changed.tolist()), snapshot.window_pairs
-        current = {row for row in present if row not in outdated and self._is_of(row, pairs)}
-        self._costs = {row: each for row, each in self._costs.items() if row in current}
-        for part in portions([row for row in present if row not in current], _SERIES_AT_ONCE):
-            series = columns_of.present(np.array(part))  # a void may have emptied one since
-            if series.size:
-                self._take(series, columns_of.windows(series), weights, pairs)
-            yield
-        return Added(_Findings(self._costs), self._laid_out(len(facts.names)), _HELPS)
 
-    def _is_of(self, row: int, pairs: Int) -> bool:
-        return self._pairs.get(row) == pairs[row]
+        def weighed(row: int, own: Columns) -> tuple[float, Costs]:
+            return weights[row], costs_with(weights[row], own)
 
-    def _take(
-        self, series: Int, windows: Columns, weights: Mapping[int, float], pairs: Int
-    ) -> None:
-        """Compute the costs of some series, of the pairs that their statistics are from."""
-        begins = np.maximum(windows.counts - np.maximum(pairs[series], 1), 0)
-        for at, row in enumerate(series.tolist()):
-            own = windows.ends(np.array([at]), begins[at : at + 1])
-            self._costs[row] = weights[row], costs_with(weights[row], own)
-            self._pairs[row] = int(pairs[row])
+        yield from self._costs.steps(
+            weights, changed, columns_of, snapshot.window_pairs, weighed, _SERIES_AT_ONCE
+        )
+        return Added(_Findings(self._costs.of), self._laid_out(len(facts.names)), _HELPS)
 
     def _laid_out(self, count: int) -> dict[str, Float]:
         columns = {name: np.full(count, np.nan) for name in _HELPS}
-        for row, (_, costs) in self._costs.items():
+        for row, (_, costs) in self._costs.of.items():
             for column, number in zip(columns.values(), costs, strict=True):
                 column[row] = number[0]
         return columns

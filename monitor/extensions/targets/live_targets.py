@@ -8,14 +8,15 @@ from typing import Any, Final
 import numpy as np
 from markupsafe import Markup
 
+from monitor.core.columns import Columns
 from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.model import Float, Int
 from monitor.core.snapshot.additions import Added, FleetFacts, OwnFindings
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.steps import Steps, portions
+from monitor.core.snapshot.window_results import WindowResults
+from monitor.core.steps import Steps
 from monitor.extensions.targets.assessment import (
     Assessment,
-    Question,
     aspects,
     assess,
     assessment_document,
@@ -51,13 +52,12 @@ class _Findings(OwnFindings):
 
 
 class LiveTargets:
-    """State: the assessment of each series that is asked for, and of how many pairs it is."""
+    """State: the assessment of each series that is asked for."""
 
     name: Final = "targets"
 
     def __init__(self) -> None:
-        self._assessments: dict[int, Assessment] = {}
-        self._pairs: dict[int, int] = {}
+        self._assessments: Final = WindowResults[Assessment]()
 
     def steps(
         self, changed: Int, columns_of: SeriesColumns, facts: FleetFacts, snapshot: Snapshot
@@ -67,30 +67,21 @@ class LiveTargets:
         questions = {row: question for row, question in asked if question is not None}
         if not questions:
             return None
-        present = columns_of.present(np.array([*questions])).tolist()
-        outdated, pairs = set(changed.tolist()), snapshot.window_pairs
-        current = {
-            row for row in present if row not in outdated and self._pairs.get(row) == pairs[row]
-        }
-        self._assessments = {row: of for row, of in self._assessments.items() if row in current}
-        for part in portions([row for row in present if row not in current], _SERIES_AT_ONCE):
-            for row in columns_of.present(np.array(part)).tolist():  # a void may have emptied one
-                self._take(row, columns_of, facts, questions[row], int(pairs[row]))
-            yield
-        return Added(_Findings(self._assessments), self._laid_out(len(facts.names)), _HELPS)
 
-    def _take(
-        self, row: int, columns_of: SeriesColumns, facts: FleetFacts, question: Question, pairs: int
-    ) -> None:
-        """Assess one series by the pairs that its statistics are from."""
-        window = columns_of.windows(np.array([row]))
-        own = window.rows(slice(max(window.value.size - max(pairs, 1), 0), None))
-        of = assess(own, facts.names[row], question, timed=facts.rules[row].timed)
-        self._assessments[row], self._pairs[row] = of._replace(data=None), pairs
+        def assessed(row: int, own: Columns) -> Assessment:
+            timed = facts.rules[row].timed
+            of = assess(own, facts.names[row], questions[row], timed=timed)
+            return of._replace(data=None)
+
+        yield from self._assessments.steps(
+            questions, changed, columns_of, snapshot.window_pairs, assessed, _SERIES_AT_ONCE
+        )
+        findings = _Findings(self._assessments.of)
+        return Added(findings, self._laid_out(len(facts.names)), _HELPS)
 
     def _laid_out(self, count: int) -> dict[str, Float]:
         columns = {name: np.full(count, np.nan) for name in _HELPS}
-        for row, of in self._assessments.items():
+        for row, of in self._assessments.of.items():
             if not of.figures:
                 continue
             met = [each is True for each in aspects(of.figures).values()]
