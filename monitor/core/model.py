@@ -7,6 +7,7 @@ float; a number that was not stated is NaN, never None, so that a record is a ro
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ Bool = npt.NDArray[np.bool_]
 Records = npt.NDArray[np.void]
 
 NAN: Final = math.nan
+_OF_ONE: Final = re.compile(r"advice [0-9a-f]{8}: .+?, of (.+)")  # a note that names a quantity
 
 
 class Reading(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=0):
@@ -79,13 +81,19 @@ class Reference(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=1):
 class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
     """Something that happened to a sensor: ``adjusted``, ``moved``, ``replaced``, ``firmware``.
 
-    It begins a new epoch: windows and evidence hold only pairs from ``time`` on.
+    It begins a new epoch: windows and evidence hold only pairs from ``time`` on. Advice is
+    ``accepted`` for the quantity that the note names.
     """
 
     sensor: str
     time: float
     event: str
     note: str = ""
+
+    def concerns(self, quantity: str) -> bool:
+        """Return whether it begins an epoch of a quantity of its sensor."""
+        named = _OF_ONE.fullmatch(self.note) if self.event == "accepted" else None
+        return named is None or named[1] == quantity
 
 
 class Collocation(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3):

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
+from monitor.core.model import Event
+
 WAITS: Final = "waits"
 
 
@@ -91,6 +93,11 @@ class Registry:
         """Return the rows of a sensor's series, in order."""
         rows = (self._rows.get((sensor, quantity)) for quantity in self._quantities)
         return sorted(row for row in rows if row is not None)
+
+    def rows_for(self, event: Event) -> list[int]:
+        """Return the rows of the series that an event concerns, in order."""
+        rows = self.rows_of(event.sensor)
+        return [row for row in rows if event.concerns(self.keys[row].quantity)]
 
     def admit(self, sensor: str, quantity: str, now: float) -> int | str:
         """Return the row of a series, a new one if need be, ``WAITS``, or why it is refused."""

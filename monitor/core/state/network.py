@@ -249,7 +249,7 @@ class Network:
                     if result.refused:
                         self.waiting.take(batch, result, received)
         for sensor, time in self._begun_again.items():
-            self._begin_epochs(sensor, time)
+            self._begin_epochs(self.registry.rows_of(sensor), time)
         self._begun_again.clear()
 
     def recall(
@@ -466,7 +466,7 @@ class Network:
         return "accepted"
 
     def _begin_epoch(self, event: Event) -> str:
-        """Begin a new epoch of a sensor's series; the latest one counts."""
+        """Begin a new epoch of the series that an event concerns; the latest one counts."""
         if self._is_one_too_many(event.sensor):
             return "series_limit"
         if not self.pairing.is_recalling and (verdict := self.review(event)) != ACCEPTED:
@@ -480,8 +480,10 @@ class Network:
         if self.pairing.is_recalling:  # the latest of a sensor is begun when all are known
             first = self._begun_again.get(event.sensor, time)
             self._begun_again[event.sensor] = min(first, time)
+        elif dropped is None:
+            self._begin_epochs(self.registry.rows_for(event), time)
         else:
-            self._begin_epochs(event.sensor, time)
+            self._begin_epochs(self.registry.rows_of(event.sensor), time)
         return "accepted"
 
     def _is_one_too_many(self, sensor: str) -> bool:
@@ -494,9 +496,9 @@ class Network:
         self._without_series.add(sensor)
         return False
 
-    def _begin_epochs(self, sensor: str, time: float) -> None:
-        """Begin the latest epoch of a sensor's series; they changed from ``time`` on."""
-        for row in self.registry.rows_of(sensor):
+    def _begin_epochs(self, rows: Iterable[int], time: float) -> None:
+        """Begin the latest epoch of some series; they changed from ``time`` on."""
+        for row in rows:
             self._pipeline.begin_epoch(row, time)
 
 

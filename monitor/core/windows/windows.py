@@ -54,13 +54,15 @@ class Epochs:
         return Event(sensor, *known.pop(0)) if len(known) > EVENTS_MAX else None
 
     def of(self, key: SeriesKey) -> list[Event]:
-        """Return the events of a series' sensor in time order."""
-        return [Event(key.sensor, *entry) for entry in self._events.get(key.sensor, ())]
+        """Return the events that concern a series in time order."""
+        events = (Event(key.sensor, *entry) for entry in self._events.get(key.sensor, ()))
+        return [event for event in events if event.concerns(key.quantity)]
 
     def start_of(self, key: SeriesKey) -> float:
         """Return when the present epoch of a series began, -inf if there was no event."""
-        known = self._events.get(key.sensor)
-        return known[-1][0] if known else -float("inf")
+        known = reversed(self._events.get(key.sensor, ()))
+        events = (Event(key.sensor, *entry) for entry in known)
+        return next((each.time for each in events if each.concerns(key.quantity)), -float("inf"))
 
 
 # Pairs kept beyond the window, so that a removed pair is replaced without asking the journal: a

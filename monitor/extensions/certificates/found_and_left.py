@@ -76,7 +76,9 @@ def record_of(
     marks = [
         each
         for each in events
-        if each.sensor == asked.sensor and asked.start < each.time < asked.end
+        if each.sensor == asked.sensor
+        and each.concerns(asked.quantity)
+        and asked.start < each.time < asked.end
     ]
     as_found = wanted if not marks else wanted[wanted["time"] < marks[0].time]
     left = wanted[:0] if not marks else wanted[wanted["time"] >= marks[-1].time]

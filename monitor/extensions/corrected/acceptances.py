@@ -1,8 +1,8 @@
 """Advice that somebody accepted: an event that says what is done to readings from then on.
 
 Rules of this file: the event's note holds all numbers, so that the journal alone says what was
-accepted. An acceptance holds until the sensor is adjusted, moved or replaced, or another of the
-same quantity follows. Advice has the same name as long as its numbers agree to two digits.
+accepted. It concerns the quantity that the note names, and holds until the next event that concerns
+this quantity. Advice has the same name as long as its numbers agree to two digits.
 """
 
 from __future__ import annotations
@@ -69,13 +69,9 @@ def advice_in(event: Event) -> Advice | None:
     return Advice(parts["advice"], parts["quantity"], amendment) if is_usable else None
 
 
-def accepted(events: Sequence[Event], quantity: str) -> Advice | None:
-    """Return the advice on a quantity that is accepted, given its sensor's events in time order."""
-    for event in reversed(events):
-        own = advice_in(event)
-        if own is None or own.quantity == quantity:
-            return own
-    return None
+def accepted(events: Sequence[Event]) -> Advice | None:
+    """Return the advice on a series that is accepted, given the events that concern it in order."""
+    return advice_in(events[-1]) if events else None
 
 
 def remedy_told(now: Snapshot | None, row: int) -> Remedy | None:

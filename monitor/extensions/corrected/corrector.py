@@ -2,12 +2,14 @@
 
 Rules of this file: a reading is corrected by what was known before its batch, and published after
 the batch is durable; the state that its pairs change is written in the same transaction. The remedy
-comes from the newest snapshot, as sentence and advice do.
+comes from the newest snapshot, as sentence and advice do. Advice is in the journal before anybody
+sees it, so it can be accepted until the first snapshot after a start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -45,8 +47,11 @@ from monitor.extensions.corrected.corrected_readings import (
 from monitor.extensions.corrected.live_corrections import OF_CORRECTIONS, LiveCorrections
 from monitor.extensions.corrected.settings import correct_of
 from monitor.http.text_format import Family
+from monitor.journal.failures import JournalFullError
+from monitor.journal.store import Batch, Store
 
 _DROPPED: Final = "corrected.dropped"
+_OFFERED_NOTE: Final = "corrections.offered"
 
 
 class CorrectedFindings(OwnFindings):
@@ -101,7 +106,7 @@ def corrected_listener(context: ListenerContext) -> Corrector | None:
     correct = correct_of(context.settings)
     if correct.publish is None:
         return None
-    corrector = Corrector(context.network, context.store.note, correct.level)
+    corrector = Corrector(context.network, context.store, correct.level)
     corrector.topic, corrector.counts = correct.publish, context.counts
     corrector.events = event_topic(context.settings.sources)
     context.network.review = corrector.review
@@ -111,19 +116,18 @@ def corrected_listener(context: ListenerContext) -> Corrector | None:
 class Corrector(Listener):
     """State: what applies to each series, and the corrected readings of a batch under way.
 
-    ``note`` returns what was written with former batches under a name, empty if nothing was.
     ``counts`` has how many corrected readings were dropped before a reload.
     """
 
     topic = events = ""
 
-    def __init__(self, network: Network, note: Callable[[str], bytes], level: float) -> None:
+    def __init__(self, network: Network, store: Store, level: float) -> None:
         self.counts: dict[str, int] = {}
         self.corrections: Final = LiveCorrections(level, lambda row: network.rules[row].level)
-        self._note: Final = note
+        self._store: Final = store
         self._network: Final = network
         self._snapshot: Snapshot | None = None
-        self._offers: Mapping[int, Offer] = NO_OFFERS
+        self._offered = b""  # the names of all advice in force, as the journal has them
         self._accepted: dict[int, Advice] = {}
         self._waiting: list[CorrectedReading] = []
         self._outward: CorrectedTopics | None = None
@@ -135,7 +139,8 @@ class Corrector(Listener):
     def see(self, snapshot: Snapshot) -> Snapshot:
         """Take remedies from a snapshot from now on; return it with what is corrected."""
         self._snapshot = snapshot
-        self._offers = offers_in(snapshot, self._accepted, self.events)
+        offers = offers_in(snapshot, self._accepted, self.events)
+        self._note_offered(offers)
         count, corrections = len(snapshot.names), self.corrections
         coverage = corrections.coverage(count)
         factor = np.where(np.isnan(coverage), np.nan, corrections.now(np.arange(count)).factor)
@@ -144,7 +149,7 @@ class Corrector(Listener):
             for row, name in enumerate(snapshot.names)
         )
         added = Added(
-            CorrectedFindings(sentences, self.topic, self._offers),
+            CorrectedFindings(sentences, self.topic, offers),
             {"corrected_coverage_ratio": coverage, "corrected_interval_factor": factor},
             {each.name: each.help for each in OF_CORRECTIONS},
         )
@@ -152,7 +157,8 @@ class Corrector(Listener):
 
     def recovered(self) -> None:
         """Load what was known of each series when its last batch was written."""
-        self.corrections.load(self._note, len(self._network.registry.keys))
+        self.corrections.load(self._store.note, len(self._network.registry.keys))
+        self._offered = self._store.note(_OFFERED_NOTE)
         self._recall(range(len(self._network.registry.keys)))
 
     def start(self, connect: OpenBroker) -> None:
@@ -193,28 +199,28 @@ class Corrector(Listener):
     # -- inside -------------------------------------------------------------------------------
 
     def review(self, event: Event) -> str:
-        """Return whether an event that accepts advice counts, or why not; all others do.
-
-        Until a start has its first snapshot, what came before it is believed.
-        """
+        """Return whether an event that accepts advice counts, or why not; all others do."""
         own = advice_in(event)
         if own is None:
             return ACCEPTED
         key = SeriesKey(event.sensor, own.quantity)
-        row = self._network.registry.get(*key)
-        if row is None:
-            return "no_advice"
         events = self._network.epochs.of(key)
-        before = accepted(events, own.quantity)
+        before = accepted(events)
         if event in events or (before is not None and before.advice == own.advice):
             return "duplicate"
-        offer = self._offers.get(row)
-        is_offered = offer is not None and offer.advice.advice == own.advice
-        return ACCEPTED if is_offered or self._snapshot is None else "no_advice"
+        return ACCEPTED if own.advice.encode() in self._offered.split() else "no_advice"
+
+    def _note_offered(self, offers: Mapping[int, Offer]) -> None:
+        """Write which advice is in force; on a full disk the last that was written stays."""
+        offered = " ".join(each.advice.advice for each in offers.values()).encode()
+        if offered != self._offered:
+            with suppress(JournalFullError):
+                self._store.append(Batch(notes={_OFFERED_NOTE: offered}))
+                self._offered = offered
 
     def _accept(self, events: Sequence[Event]) -> dict[str, bytes]:
         """Take new events; return the notes to write."""
-        rows = {row for each in events for row in self._network.registry.rows_of(each.sensor)}
+        rows = {row for each in events for row in self._network.registry.rows_for(each)}
         before = self._accepted.copy()
         self._recall(rows)
         notes: dict[str, bytes] = {}
@@ -228,7 +234,7 @@ class Corrector(Listener):
         """Find what is accepted for some series."""
         for row in rows:
             key = self._network.registry.keys[row]
-            advice = accepted(self._network.epochs.of(key), key.quantity)
+            advice = accepted(self._network.epochs.of(key))
             if advice is None:
                 self._accepted.pop(row, None)
             else:

@@ -178,7 +178,7 @@ class LiveNeighbours(Listener):
         self._add(taken.measured)
         blocks.count_pairs(taken.pairs)
         for event in taken.events:
-            blocks.begin_anew(self._network.registry.rows_of(event.sensor), event.time)
+            blocks.begin_anew(self._network.registry.rows_for(event), event.time)
         is_closed = blocks.close(self._fleets)
         self._is_outdated = self._is_outdated or is_closed or blocks.is_urgent
         self._counts[_LATE] = blocks.late

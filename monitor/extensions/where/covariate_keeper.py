@@ -231,7 +231,7 @@ class CovariateKeeper:
     def mark(self, events: Iterable[Event]) -> None:
         """Mark the series of events as changed: what was found was true before them."""
         for event in events:
-            self.changed.update(dict.fromkeys(self._registry.rows_of(event.sensor)))
+            self.changed.update(dict.fromkeys(self._registry.rows_for(event)))
 
     def restore(self, received: float, observations: Iterable[Durable]) -> None:
         """Hold again the samples among observations that a journal kept."""

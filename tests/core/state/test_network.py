@@ -203,6 +203,42 @@ def test_an_event_begins_a_new_epoch_whenever_it_arrives():
     assert after.network.evaluate(0.0).window_pairs.tolist() == [40]
 
 
+def test_advice_accepted_on_a_quantity_begins_no_epoch_of_another():
+    both = [
+        msgspec.structs.replace(each, quantity=quantity)
+        for quantity, seed, bias in (("pm25", 5, 8.0), ("rh", 6, 3.0))
+        for each in stream("a", 100, seed, bias)
+    ]
+    early, late = ([each for each in both if (each.time < 60.0) == side] for side in (True, False))
+    note = "advice 5f3a9c21: -8.0 + 1.0 v, u times 1.0, of pm25"
+    event, any_event = Event("a", 60.0, "accepted", note), Event("a", 60.0, "adjusted", note)
+    lives = {
+        "live": ([early], [event], [late]),
+        "late": ([early], [late], [event]),
+        "never": ([early], [late]),
+        "all": ([early], [any_event], [late]),
+    }
+    seen = {}
+    for name, batches in lives.items():
+        shell = Shell()
+        for [batch] in batches:
+            shell.take(batch if isinstance(batch, list) else [batch])
+            shell.evidence()
+        again = Network(shell.network.settings, shell.store)
+        again.restore_series(shell.told)
+        again.restore(shell.store.observations())
+        again.recall(shell.store.pairs())
+        for kind, of in (("", shell.network), (" restarted", again)):
+            counts = of.evaluate(0.0).window_pairs.tolist()
+            parts = [(of.windows.rows(row).tobytes(), of.detector.bits(row)) for row in (0, 1)]
+            seen[name + kind] = counts, *parts
+
+    counts, pm25, rh = zip(*seen.values(), strict=True)
+    assert counts == (([40, 100],) * 4 + ([100, 100],) * 2 + ([40, 40],) * 2)
+    assert len(set(rh[:6])) == 1
+    assert len({*pm25[:4], *pm25[6:]}) == 1
+
+
 def test_a_late_reference_after_an_event_leaves_the_evidence_before_it_behind():
     faulty, mended = stream("a", 200, 2, bias=9.0), stream("a", 215, 3)[400:]
     late = mended.pop(11)

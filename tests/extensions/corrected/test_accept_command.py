@@ -159,9 +159,12 @@ def test_a_press_while_the_daemon_is_away_is_not_lost(daemon, mosquitto):
         send(port, "low", time.time() - 400.0, 100, -4.0)
         entity = until("a button shows its advice", lambda: button(seen, "low"))
         daemon.kill()
-        message = pressed(entity, time.time())
+        topic, payload = message = pressed(entity, time.time())
+        advice = re.search(rb"advice ([0-9a-f]{8})", payload)[1]
+        say(port, topic, payload.replace(advice, b"01234567"))
         say(port, *message)
         daemon.start()
+        until("advice that was never in force is refused", lambda: daemon.value(REFUSED) == 1.0)
         until("a new epoch has begun", lambda: shown(daemon, "low").get("pairs") == 0)
         assert corrected(daemon, port, seen, "low") == pytest.approx(20.0, abs=1.0)
 

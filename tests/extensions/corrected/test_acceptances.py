@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from monitor.core.model import Event
-from monitor.core.registry import SeriesName
+from monitor.core.registry import SeriesKey, SeriesName
+from monitor.core.windows.windows import Epochs
 from monitor.decode.checks import NOTE_CHARACTERS_MAX
 from monitor.extensions.corrected.acceptances import ACCEPTED, accepted, advice_in, advice_on
 from monitor.extensions.corrected.corrected import Amendment
@@ -30,7 +31,10 @@ def accepting(time: float, shift: float, quantity: str = "mass") -> Event:
 def test_a_note_holds_all_of_the_advice(amendment, quantity):
     advice = advice_on(SeriesName("cart", quantity), amendment)
 
-    assert advice_in(Event("cart", 0.0, ACCEPTED, advice.note)) == advice
+    event = Event("cart", 0.0, ACCEPTED, advice.note)
+    assert advice_in(event) == advice
+    assert event.concerns(quantity)
+    assert not event.concerns(f"{quantity}s")
     assert len(advice.note) <= NOTE_CHARACTERS_MAX
 
 
@@ -52,12 +56,22 @@ def test_any_other_note_accepts_nothing(note):
 def test_it_holds_until_an_event_that_accepts_nothing_or_the_next_of_its_quantity():
     first, second, other = accepting(1, -3.0), accepting(3, -5.0), accepting(2, 9.0, "length")
     moved = Event("cart", 4.0, "moved")
+    epochs = Epochs()
+    mass, length = (SeriesKey("cart", quantity) for quantity in ("mass", "length"))
+    in_force = [[accepted(epochs.of(of)) for of in (mass, length)]]
+    for event in (first, other, second, moved):
+        epochs.add(event)
+        in_force.append([accepted(epochs.of(of)) for of in (mass, length)])
 
-    assert accepted([], "mass") is None
-    assert accepted([first, other], "mass") == advice_in(first)
-    assert accepted([first, other, second], "mass") == advice_in(second)
-    assert accepted([first, other, second], "length") == advice_in(other)
-    assert accepted([first, moved], "mass") is None
+    on_mass, on_length, then = map(advice_in, (first, other, second))
+    assert in_force == [
+        [None, None],
+        [on_mass, None],
+        [on_mass, on_length],
+        [then, on_length],
+        [None, None],
+    ]
+    assert [epochs.start_of(of) for of in (mass, length)] == [4.0, 4.0]
 
 
 def test_advice_keeps_its_name_while_two_digits_of_its_numbers_agree():

@@ -15,7 +15,7 @@ NOTHING_DECODED = Decoded(Observed(PlainReadings([], *np.zeros((4, 0))), []), []
 
 def test_readings_are_corrected_for_a_fault_of_the_sensor_not_of_its_reference():
     town = Town(TWO)
-    corrector = Corrector(town.network, town.store.note, 0.9)
+    corrector = Corrector(town.network, town.store, 0.9)
     town.take(town.hours(0, 30, 1))
     wrong = town.hours(30, 80, 2, station_off={"B": 3.0}, sensor_off={"s1": 5.0, "t2": -9.0})
     for first in range(0, len(wrong), 160):
