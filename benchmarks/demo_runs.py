@@ -3,21 +3,24 @@
     python benchmarks/demo_runs.py [--seeds 20] [--seconds 600]
 
 Rules of this file: the fleet, the settings and the ledger of alerts are the demonstration's own;
-its clock and its broker are left out. Ends with 1 if an honest cart, or the scale, was accused, if
-a planted fault was not one incident that is called by its name in the end, or if the ranking is
+its clock and its broker are left out; `monitor neighbours` reads the days of the hill. Ends
+with 1 if an honest cart, or the scale, was accused, if a planted fault was not one incident that is
+called by its name in the end, if neighbours named another cart of the hill, or if the ranking is
 empty.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing
+from contextlib import closing, redirect_stdout
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -27,18 +30,21 @@ import numpy as np
 from monitor.alerts.dispatch import Dispatch
 from monitor.alerts.ledger import View
 from monitor.alerts.transition import Transition
+from monitor.cli import main as main_of_monitor
 from monitor.commands.demo import INTERVAL_SECONDS, SETTINGS
 from monitor.config import parse
 from monitor.config.core_plan import plan_of
 from monitor.core.snapshot.details import Contest
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
+from monitor.files.exporting import write_stream
 from monitor.http.rankings import table
 from monitor.journal import Batch, Journal
 from monitor.journal.in_memory import InMemoryStore
-from monitor.simulate.carts import QUANTITY, RACE, CartFleet
+from monitor.simulate.carts import HILL, HILL_DAYS, QUANTITY, RACE, CartFleet, hill_yard
 
 START = 1_780_000_000.0
+DRIFTING = [cart.sensor for cart in HILL if cart.alert]
 
 
 class Demo(NamedTuple):
@@ -135,6 +141,21 @@ def compared(demo: Demo) -> tuple[int, int]:
     return len(found["series"]), found["events"]
 
 
+def left_neighbours(seed: int) -> list[str]:
+    """Return the carts of the hill whose neighbours say that they left them."""
+    with TemporaryDirectory() as folder:
+        stream = Path(folder, "hill.csv")
+        fleet = hill_yard(np.random.default_rng(seed), START)
+        observations = fleet.step(START + 86_400.0 * HILL_DAYS)
+        with stream.open("w", encoding="utf-8", newline="") as out:
+            write_stream(out, observations, fleet.units, "csv")
+        said = StringIO()
+        with redirect_stdout(said):
+            main_of_monitor(["neighbours", str(stream), "--json"])
+    series = json.loads(said.getvalue())
+    return [each["sensor"] for each in series if each["state"] == "apart"]
+
+
 class Told(NamedTuple):
     """What is printed of one run."""
 
@@ -144,6 +165,7 @@ class Told(NamedTuple):
     drift: str
     least_available: float
     compared: tuple[int, int]
+    left_neighbours: list[str]
 
 
 def _job(seed: int, seconds: float) -> Told:
@@ -163,6 +185,7 @@ def _job(seed: int, seconds: float) -> Told:
             if name.sensor not in silent
         ),
         compared(demo),
+        left_neighbours(seed),
     )
 
 
@@ -178,11 +201,14 @@ def main() -> int:
         for seed, found in enumerate(runs):
             accused_falsely += bool(found.accused)
             sensors, events = found.compared
-            wrong += bool(found.accused or found.left_over or not events)
+            apart = found.left_neighbours
+            is_wrong = found.accused or found.left_over or not events or apart != DRIFTING
+            wrong += bool(is_wrong)
             print(f"seed {seed}: accused although honest: {', '.join(found.accused) or 'none'}")
             print(f"    not as it is: {', '.join(found.left_over) or 'nothing'}; {found.drift}")
             print(f"    ranked: {sensors} carts on {events} events", end="; ")
             print(f"each saw at least {found.least_available:.0%} of its references")
+            print(f"    left their neighbours: {', '.join(apart) or 'none'}")
             for sensor, said in found.lines.items():
                 if said:
                     print(f"    {sensor} {said}", flush=True)

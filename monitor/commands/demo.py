@@ -14,12 +14,7 @@ from contextlib import ExitStack, contextmanager
 from monitor.alerts.log_sink import LogSettings
 from monitor.alerts.outlet import Outlet
 from monitor.alerts.transition import Transition
-from monitor.config import (
-    Credentials,
-    Settings,
-    parse,
-)
-from monitor.core.snapshot.snapshot import Snapshot
+from monitor.config import Credentials, Settings, parse
 from monitor.daemon.assembly import Parts, assemble, connect_of
 from monitor.daemon.connecting import mqtt_settings
 from monitor.daemon.loop import Daemon
@@ -28,7 +23,7 @@ from monitor.daemon.runtime import configure
 from monitor.http.published import Page
 from monitor.http.service import Service, ServiceError
 from monitor.mqtt.source import MqttSource
-from monitor.simulate.carts import RACE, SCALE, CartFault
+from monitor.simulate.carts import HILL, HILL_DAYS, RACE, SCALE, CartFault
 from monitor.simulate.demo_broker import EmbeddedBroker
 
 INTERVAL_SECONDS = 0.2
@@ -45,6 +40,12 @@ sources:
   - {{{{topic: "monitor/{{{{subject}}}}/{{{{quantity}}}}/reference", kind: reference, unit: kg}}}}
 areas:
   - {{{{subject: {SCALE}, sensors: [{_CROSSED_BY_ALL}]}}}}
+groups:
+  - name: hill
+    sensors: ["hill-*"]
+    alerts: {{{{reference_stale_hours: 4800, due: true, tolerance: 10}}}}
+    series: {{{{stale_after_seconds: 90000}}}}
+neighbours: {{{{watch: true}}}}
 pairing: {{{{mode: key, match_on: [subject, key]}}}}
 alerts: {{{{patience: {PATIENCE}}}}}
 series: {{{{stale_after_seconds: 10}}}}
@@ -72,7 +73,8 @@ def run(options: argparse.Namespace) -> int:
         parts = assemble(settings, time.time())
         nobody = Credentials(None, None)
         source = MqttSource(mqtt_settings(settings, nobody))
-        stage = Stage(_service(options.port), {cart.sensor: cart.fault(0, 1) for cart in RACE})
+        faults = {cart.sensor: cart.fault(0, 1) for cart in (*RACE, *HILL)}
+        stage = Stage(_service(options.port, settings), faults)
         outlets = [Outlet("demo", stage, LogSettings())]
         connect = connect_of(settings, nobody, source.client_id)
         daemon = Daemon(parts, source, Publisher(parts, stage, outlets, connect))
@@ -84,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
             timer.start()
         stack.callback(stage.service.stop)
         stage.open(settings)
-        stack.enter_context(_fleet(host, port))
+        stack.enter_context(_fleet(host, port, "--interval", str(INTERVAL_SECONDS), "--race"))
+        stack.enter_context(_fleet(host, port, "--hill"))
         daemon.run()
         stage.sum_up(parts)
     return 0
@@ -98,16 +101,23 @@ class Stage:
         self.requests = service.requests
         self._faults = faults
         self._started = time.monotonic()
-        self._found: dict[str, Transition] = {}
+        self._found: dict[str, str] = {}
         self._paired = False
 
     def publish(self, page: Page) -> None:
-        """Show a page, and report when the first pair is on it."""
+        """Show a page; report when its first pair is there, and who left its neighbours."""
         self.service.publish(page)
-        pairs = int(page.snapshot.window_pairs.sum())
+        now = page.snapshot
+        pairs = int(now.window_pairs.sum())
         if pairs and not self._paired:
             self._paired = True
             self._say(f"first pairs are in ({pairs})")
+        for findings in now.additions.values():
+            for row, name in enumerate(now.names):
+                words = findings.asks_reference(now, row)
+                if words and name.sensor not in self._found:
+                    self._say(f"{name.sensor} {words}")
+                    self._found[name.sensor] = words
 
     def tick(self, seconds: float) -> None:
         """Note that the data's thread is alive."""
@@ -116,7 +126,7 @@ class Stage:
     def deliver(self, transition: Transition) -> None:
         """Print that an alert began or ended."""
         if transition.fires:
-            self._found.setdefault(transition.sensor, transition)
+            self._found.setdefault(transition.sensor, transition.sentence)
         if transition.is_news:
             self._say(str(transition))
 
@@ -128,6 +138,7 @@ class Stage:
         print(f"broker    mqtt://{mqtt.host}:{mqtt.port} (MQTT {mqtt.protocol}, this machine only)")
         print("verdicts  monitor/verdict/# on that broker, retained")
         print(f"fleet     {len(RACE)} simulated carts weigh cattle; some of them are faulty")
+        print(f"hill      {len(HILL)} more, whose scale was taken away: {HILL_DAYS} days in 25 s")
         print("Press Ctrl-C to stop.\n", flush=True)
 
     def close(self) -> None:
@@ -135,25 +146,20 @@ class Stage:
 
     def sum_up(self, parts: Parts) -> None:
         """Print the findings beside the truth."""
-        counts = parts.intake.counts
-        snapshot = parts.network.evaluate(time.time())
-        pairs = int(snapshot.window_pairs.sum())
-        rows = {name.sensor: row for row, name in enumerate(snapshot.names)}
-        print(
-            f"\n{counts.committed} messages, {pairs} pairs in the windows. What is true, and what "
-            "was found:"
-        )
+        now = parts.network.evaluate(time.time())
+        sensors = (name.sensor for name in now.names)
+        known = dict(zip(sensors, zip(now.states, now.sentences, strict=True), strict=True))
+        messages, pairs = parts.intake.counts.committed, int(now.window_pairs.sum())
+        counts = f"{messages} messages, {pairs} pairs in the windows"
+        print(f"\n{counts}. What is true, and what was found:")
         for sensor, fault in self._faults.items():
-            verdict = self._verdict(sensor, fault, snapshot, rows.get(sensor))
-            print(f"  {fault.sentence:<62} {verdict}")
+            verdict = self._verdict(sensor, fault, *known.get(sensor, ("", "")))
+            print(f"  {fault.sentence:<78} {verdict}")
         sys.stdout.flush()
 
-    def _verdict(self, sensor: str, fault: CartFault, snapshot: Snapshot, row: int | None) -> str:
-        state = "" if row is None else snapshot.states[row]
-        now = "" if row is None else snapshot.sentences[row]
-        finding = self._found.get(sensor)
-        if finding is not None:
-            sentence = now if state == "firing" else finding.sentence
+    def _verdict(self, sensor: str, fault: CartFault, state: str, now: str) -> str:
+        if sensor in self._found:
+            sentence = now if state == "firing" else self._found[sensor]
             return f"found: {sentence}" if fault.alert else "FALSE ALARM"
         if fault.kind == "stops":
             return f"found: {now}" if state == "stale" else "not silent yet"
@@ -163,24 +169,22 @@ class Stage:
         print(f"{time.monotonic() - self._started:6.1f} s  {text}", flush=True)
 
 
-def _service(port: int) -> Service:
+def _service(port: int, settings: Settings) -> Service:
     """Return a running service on ``port``, or on a free one if the usual is taken."""
-    service = Service("127.0.0.1", port, host_names=())
+    service = Service("127.0.0.1", port, host_names=(), extensions=settings.with_pages)
     try:
         service.start()
     except ServiceError:
         if port != USUAL_PORT:
             raise
-        service = Service("127.0.0.1", 0, host_names=())
-        service.start()
+        return _service(0, settings)
     return service
 
 
 @contextmanager
-def _fleet(host: str, port: int) -> Iterator[None]:
-    """Run the fleet in its own process: it shares only the broker with the daemon."""
-    command = [sys.executable, "-m", "monitor", "simulate", "--broker", f"{host}:{port}"]
-    command += ["--interval", str(INTERVAL_SECONDS), "--race"]
+def _fleet(host: str, port: int, *options: str) -> Iterator[None]:
+    """Run a fleet in its own process: it shares only the broker with the daemon."""
+    command = [sys.executable, "-m", "monitor", "simulate", "--broker", f"{host}:{port}", *options]
     fleet = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)  # noqa: S603
     try:
         yield

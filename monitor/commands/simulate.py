@@ -18,13 +18,7 @@ from monitor.errors import CannotWriteError, UsageError
 from monitor.files.exporting import write_stream
 from monitor.files.input_file import seconds
 from monitor.files.messages import write_messages
-from monitor.simulate.carts import (
-    CARTS,
-    CONTROLS,
-    RACE,
-    UNIT,
-    CartFleet,
-)
+from monitor.simulate.carts import CARTS, CONTROLS, HILL_DAYS, RACE, UNIT, CartFleet, hill_yard
 from monitor.simulate.playback import native_message
 from monitor.simulate.trades import TRADES
 
@@ -35,10 +29,12 @@ _START: Final = "2026-03-01T06:00:00Z"
 # The options that a trade does not have, with their defaults.
 _OF_FLEET: Final[dict[str, object]] = {
     "format": "csv", "seconds": None, "interval": 0.5, "start": _START,
-    "controls": False, "race": False,
+    "controls": False, "race": False, "hill": False,
 }  # fmt: skip
 _STEP_SECONDS: Final = 60.0
 _LIVE_STEP_SECONDS: Final = 0.1
+_HILL_SECONDS: Final = HILL_DAYS * 86_400.0
+_HILL_PACE: Final = 4.0 * 86_400.0  # four days a second
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +63,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--race", action="store_true", help="let the same animals cross most of the carts"
     )
+    parser.add_argument(
+        "--hill",
+        action="store_true",
+        help=f"{HILL_DAYS} days of a yard whose scale was taken away, for `monitor neighbours`",
+    )
     parser.add_argument("--truth", action="store_true", help="print the fleet's faults on stderr")
     connection_arguments(parser)
 
@@ -79,10 +80,9 @@ def run(options: argparse.Namespace) -> int:
         return _trade(options)
     if options.interval <= 0.0 or (options.seconds is not None and options.seconds <= 0.0):
         raise UsageError("--interval and --seconds must be above 0")
-    start = time.time() if options.broker else _start(options.start)
-    carts = (*(RACE if options.race else CARTS), *(CONTROLS if options.controls else ()))
-    chance = np.random.default_rng(options.seed)
-    fleet = CartFleet(chance, start, options.interval, carts, race=options.race)
+    past = _HILL_SECONDS * options.hill
+    start = time.time() - past if options.broker else _start(options.start)
+    fleet = _fleet(options, np.random.default_rng(options.seed), start)
     if options.truth:
         for fault in fleet.faults.values():
             sys.stderr.write(f"{fault.sentence}\n")
@@ -91,6 +91,13 @@ def run(options: argparse.Namespace) -> int:
     else:
         _write(options, fleet, start)
     return 0
+
+
+def _fleet(options: argparse.Namespace, chance: np.random.Generator, start: float) -> CartFleet:
+    if options.hill:
+        return hill_yard(chance, start)
+    carts = (*(RACE if options.race else CARTS), *(CONTROLS if options.controls else ()))
+    return CartFleet(chance, start, options.interval, carts, race=options.race)
 
 
 def _trade(options: argparse.Namespace) -> int:
@@ -119,7 +126,7 @@ def _start(text: str) -> float:
 
 
 def _write(options: argparse.Namespace, fleet: CartFleet, start: float) -> None:
-    span = 300.0 if options.seconds is None else options.seconds
+    span = options.seconds or (_HILL_SECONDS if options.hill else 300.0)
     steps = _steps(fleet, start, span)
     _written(options, lambda out: write_stream(out, steps, fleet.units, options.format))
 
@@ -149,10 +156,11 @@ def _steps(fleet: CartFleet, start: float, span: float) -> Iterator[Observation]
 
 
 def _publish(options: argparse.Namespace, fleet: CartFleet, start: float) -> None:
-    until = start + (np.inf if options.seconds is None else options.seconds)
+    begun, pace = time.time(), _HILL_PACE if options.hill else 1.0
+    until = begun + (np.inf if options.seconds is None else options.seconds)
     with _publisher(options) as publisher:
         while (now := time.time()) < until:
-            for observation in fleet.step(now):
+            for observation in fleet.step(min(now, start + pace * (now - begun))):
                 publisher.publish(*native_message(observation, unit=UNIT))
             publisher.sleep(_LIVE_STEP_SECONDS)
 

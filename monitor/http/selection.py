@@ -94,7 +94,8 @@ def select(now: Snapshot, query: SeriesQuery) -> Selection:
 def shown_states(now: Snapshot) -> npt.NDArray[np.object_]:
     """Return the states of series as pages show them, a column of ``STATE_WORDS``.
 
-    A series without a reference for too long is silent; another calm one is right if that is shown.
+    A series without a reference for too long is silent; another calm one may be wrong if there is
+    advice on it, and is right if that is shown.
     """
     states = np.array(now.states, dtype=object)
     right = np.zeros(states.size, dtype=np.bool_) if now.right is None else now.right
@@ -102,7 +103,14 @@ def shown_states(now: Snapshot) -> npt.NDArray[np.object_]:
     shown[(states == "ok") | (states == "unknown")] = UNDECIDED
     shown[(states == "unknown") & now.withdrawn] = "stale"
     shown[(states == "ok") & right] = IS_RIGHT
+    shown[_is_advised(now)] = "pending"
     return shown
+
+
+def _is_advised(now: Snapshot) -> Bool:
+    """Return which calm series have advice, as where their neighbours say that they left them."""
+    pairs = zip(now.states, now.advice, strict=True)
+    return np.array([state in ("ok", "unknown") and bool(words) for state, words in pairs], bool)
 
 
 def _with_fault(now: Snapshot, fault: str, among: Bool) -> Bool:
@@ -198,7 +206,8 @@ def _magnitude(now: Snapshot) -> Float:
 
 
 def _severity(now: Snapshot) -> Float:
-    return np.array([_SEVERITY.get(state, len(STATES)) for state in now.states])
+    severity = np.array([_SEVERITY.get(state, len(STATES)) for state in now.states])
+    return np.where(_is_advised(now), _SEVERITY["pending"], severity)
 
 
 def error_shown(now: Snapshot) -> Float:

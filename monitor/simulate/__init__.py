@@ -1,9 +1,9 @@
 """Simulated fleets with known faults, the broker of the demonstration, and playback of recordings.
 
-`carts` simulates thirteen carts that weigh cattle, each with a known fault or none; `forces` is a
-walk-over scale with a published estimator whose interval is wrong; `trades` imitates the devices of
-three trades. `playback` turns observations into native messages, paced by their event times.
-`demo_broker` runs nats-server as an MQTT broker on loopback.
+`carts` simulates carts that weigh cattle, each with a known fault or none, and a yard whose scale
+is gone; `forces` is a walk-over scale with a published estimator whose interval is wrong; `trades`
+imitates the devices of three trades. `playback` turns observations into native messages, paced by
+their event times. `demo_broker` runs nats-server as an MQTT broker on loopback.
 
 Invariants: what a simulated sensor sends depends on the seed and the number of the animal alone,
 not on when or how often it is asked, so tests compare against exact truth. The generator handed in

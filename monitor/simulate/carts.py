@@ -1,4 +1,4 @@
-"""A simulated fleet with known truth and known faults: thirteen carts weighing cattle.
+"""Simulated fleets with known truth and known faults: carts weighing cattle.
 
 Rules of this file: no clock, no socket; the reading of a cart at its n-th animal depends on the
 seed and on n alone, not on when or how often :meth:`Fleet.step` is called.
@@ -9,16 +9,11 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from monitor.core.model import (
-    NAN,
-    Observation,
-    Reading,
-    Reference,
-)
+from monitor.core.model import NAN, Observation, Reading, Reference
 from monitor.simulate.forces import force_trace, method_e
 
 Claim = Literal["own", "constant", "random", "perfect", "forces"]
@@ -26,6 +21,7 @@ Claim = Literal["own", "constant", "random", "perfect", "forces"]
 QUANTITY: Final = "mass"
 UNIT: Final = "kg"
 SCALE: Final = "scale"
+HILL_DAYS: Final = 100
 
 _HERD_KG: Final = 500.0
 _HERD_SPREAD_KG: Final = 60.0
@@ -42,6 +38,9 @@ _MORE_SPREADS_KG: Final = (4.0, 6.0, 3.5, 7.0)
 _TAG_COUNTRY: Final = 982_000_000_000_000
 _TAGS: Final = 10**12
 _TAGS_A_SECOND: Final = 100
+_HILL_SECONDS: Final = 7200.0  # from animal to animal
+_HILL_WEIGHED: Final = 720  # animals, 60 days: then its scale is taken away
+_CROWD_SECONDS: Final = 20.0  # the longest that an animal takes to cross all carts
 
 
 class CartFault(NamedTuple):
@@ -62,9 +61,9 @@ class CartFault(NamedTuple):
 class Cart(NamedTuple):
     """How one sensor weighs, and what it states.
 
-    value = mass + offset + min(drift * n, drift_max) + (gain - 1) (mass - 500 kg) + spread * normal
-    at the n-th animal, plus or minus 60 kg at a share ``outliers`` of them. It states
-    ``claimed_ratio`` * spread as its standard uncertainty, or what ``claim`` says instead; with
+    value = mass + offset + min(drift * m, drift_max) + (gain - 1) (mass - 500 kg) + spread * normal
+    at the n-th animal, m = max(n - drift_from, 0), plus or minus 60 kg at a share ``outliers``. It
+    states ``claimed_ratio`` * spread as its standard uncertainty, or what ``claim`` says; with
     "forces" it states the result of method E on the animal's forces, and nothing else counts. A
     cart that ``is_apart`` is not in the race: it has its own animals and references.
     """
@@ -80,6 +79,7 @@ class Cart(NamedTuple):
     offset_kg: float = 0.0
     drift_kg: float = 0.0
     drift_max_kg: float = 40.0
+    drift_from: int = 0
     gain: float = 1.0
     outliers: float = 0.0
     animals_max: float = math.inf
@@ -87,12 +87,13 @@ class Cart(NamedTuple):
 
     def fault(self, start: float, interval_seconds: float) -> CartFault:
         """Return what is wrong with this cart in a fleet that starts at ``start`` (s UTC)."""
+        begun = start + self.drift_from * interval_seconds
         sizes: dict[str, tuple[float, str, float]] = {
             "honest": (0.0, UNIT, NAN),
             "offset": (self.offset_kg, UNIT, start),
             "understated": (1.0 / self.claimed_ratio, "", start),
             "overstated": (self.claimed_ratio, "", start),
-            "drift": (self.drift_kg, f"{UNIT} an animal", start),
+            "drift": (self.drift_kg, f"{UNIT} an animal", begun),
             "outliers": (self.outliers, "", start),
             "gain": (self.gain, "", start),
             "light": (self.offset_kg, UNIT, start),
@@ -175,6 +176,12 @@ RACE: Final = (
 )
 """The carts of a race, which all animals cross. Most are honest: somebody must vouch for the scale.
 Those that scatter more than they claim have animals and a scale of their own."""
+_DRIFTS: Final = "reads 0.03 kg heavier with every animal, since its scale was taken away"
+HILL: Final = (
+    Cart("hill-1", _DRIFTS, "drift", "apart", drift_kg=0.03, drift_from=_HILL_WEIGHED),
+    *(Cart(f"hill-{number}") for number in range(2, 9)),
+)
+"""The carts of a yard whose scale was taken away: since then only neighbours tell."""
 CONTROLS: Final = (
     Cart("control-perfect", "knows its own error, to 0.6 kg", "control", claim="perfect"),
     Cart("control-random-u", "draws its u at random", "control", claim="random"),
@@ -188,7 +195,8 @@ class CartFleet:
     Most animals also stand on a reference scale, a little earlier or later; ``generator`` is the
     only source of randomness. ``faults`` is the truth by sensor, ``units`` the unit by series. With
     ``race`` each animal crosses all carts, one after the other, and has one reference for all,
-    about ``SCALE``; without it, each cart has its own animals.
+    about ``scale`` if that has a name; only the first ``weighed_max`` have one. Without it, each
+    cart has its own animals.
     """
 
     def __init__(
@@ -199,12 +207,17 @@ class CartFleet:
         carts: Sequence[Cart] = CARTS,
         *,
         race: bool = False,
+        scale: str = SCALE,
+        weighed_max: float = math.inf,
     ) -> None:
         self.faults: Final = {cart.sensor: cart.fault(start, interval_seconds) for cart in carts}
         self.units: Final = {(cart.sensor, QUANTITY): UNIT for cart in carts}
         self._start: Final = start
         self._interval_seconds: Final = interval_seconds
+        self._crowd: Final = min(1.0, _CROWD_SECONDS / interval_seconds)  # of an interval
         self._carts: Final = tuple(carts)
+        self._scale: Final = scale
+        self._weighed_max: Final = weighed_max
         self._generators: Final = generator.spawn(len(carts))
         # Each cart of the race draws the same animals from its copy of the herd's generator.
         seed = int(generator.integers(2**63)) if race else 0
@@ -237,10 +250,10 @@ class CartFleet:
     @property
     def _lead_seconds(self) -> float:
         """How long before an animal's crossing its reference may be."""
-        return _DELAY_INTERVALS[1] * self._interval_seconds
+        return _DELAY_INTERVALS[1] * self._crowd * self._interval_seconds
 
     def _crossing(self, at: int) -> float:
-        phase = (at + 1) / len(self._carts)
+        phase = (at + 1) / len(self._carts) * self._crowd
         return self._start + (self._animals[at] + phase) * self._interval_seconds
 
     def _weigh(self, at: int) -> Iterator[Reading | Reference]:
@@ -249,24 +262,31 @@ class CartFleet:
         herd = self._herds.get(at, generator)
         mass = _HERD_KG + _HERD_SPREAD_KG * float(herd.standard_normal())
         time = round(self._crossing(at), 6)
-        crossed_by = 0 if at in self._herds else at  # in a race the first cart, which never stops
+        is_shared = at in self._herds and bool(self._scale)
+        crossed_by = 0 if is_shared else at  # in a race the first cart, which never stops
         number = animal * len(self._carts) + crossed_by
         key = str(self._first_tag + number)
         weigh = _by_forces if self._carts[at].claim == "forces" else _reading
         yield weigh(self._carts[at], mass, animal, time, key, generator)
         weighed, before, delay = herd.random(3).tolist()
         error = _REFERENCE_U_KG * float(herd.standard_normal())
-        if weighed < _WEIGHED_SHARE and at == crossed_by:
+        if weighed < _WEIGHED_SHARE and at == crossed_by and animal < self._weighed_max:
             low, high = _DELAY_INTERVALS
-            delay_seconds = (low + delay * (high - low)) * self._interval_seconds
+            delay_seconds = (low + delay * (high - low)) * self._crowd * self._interval_seconds
             yield Reference(
-                subject=SCALE if at in self._herds else self._carts[at].sensor,
+                subject=self._scale if is_shared else self._carts[at].sensor,
                 quantity=QUANTITY,
                 time=round(time + (-delay_seconds if before < _BEFORE_SHARE else delay_seconds), 6),
                 value=round(mass + error, 1),
                 u=_REFERENCE_U_KG,
                 key=key,
             )
+
+
+def hill_yard(generator: np.random.Generator, start: float) -> CartFleet:
+    """Return the fleet of ``HILL``, which all animals of that yard cross, from ``start`` on."""
+    own: dict[str, Any] = {"race": True, "scale": "", "weighed_max": _HILL_WEIGHED}
+    return CartFleet(generator, start, _HILL_SECONDS, HILL, **own)
 
 
 def _reading(
@@ -276,7 +296,7 @@ def _reading(
     spread = cart.spread_kg * math.exp(_SPREAD_VARIATION * varied)
     error = (
         cart.offset_kg
-        + min(cart.drift_kg * animal, cart.drift_max_kg)
+        + min(cart.drift_kg * max(animal - cart.drift_from, 0), cart.drift_max_kg)
         + (cart.gain - 1.0) * (mass - _HERD_KG)
     )
     error += spread * noise

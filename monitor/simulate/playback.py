@@ -17,14 +17,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from monitor.core.formatting import instant
-from monitor.core.model import (
-    Collocation,
-    Event,
-    Observation,
-    Reading,
-    Reference,
-    time_of,
-)
+from monitor.core.model import Collocation, Event, Observation, Reading, Reference, time_of
 from monitor.errors import BAD_INPUT, MonitorError
 
 _FIELD: Final = re.compile(r"\{([a-z_][a-z0-9_]*)\}")

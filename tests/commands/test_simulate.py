@@ -11,7 +11,7 @@ import pytest
 from monitor.commands import simulate
 from monitor.errors import MonitorError
 from monitor.files import read_stream
-from monitor.simulate.carts import CartFleet
+from monitor.simulate.carts import CartFleet, hill_yard
 
 
 def simulated(*given):
@@ -41,6 +41,14 @@ def test_the_command_says_the_truth_when_asked(tmp_path, capsys):
     assert "cart-03 reads 6.2 kg heavy" in said.err.splitlines()
     assert "control-perfect" in said.err
     assert said.out.startswith("time,sensor,")
+
+
+def test_the_hill_is_a_stream_of_its_own(tmp_path):
+    path = tmp_path / "hill.csv"
+    simulated("--hill", "--out", str(path), "--seed", "3", "--seconds", "86400")
+
+    expected = hill_yard(np.random.default_rng(3), 1_772_344_800.0).step(1_772_344_800.0 + 86_400.0)
+    assert msgspec.json.encode(list(read_stream(path))) == msgspec.json.encode(expected)
 
 
 @pytest.mark.parametrize(

@@ -105,3 +105,21 @@ def test_what_has_no_number_comes_last_in_every_order(order, turned):
         known = keys[~np.isnan(keys)]
         assert np.isnan(keys[known.size :]).all()
         assert (np.diff(known) <= 0).all() if turned else (np.diff(known) >= 0).all()
+
+
+def test_a_calm_sensor_with_advice_may_be_wrong_and_comes_after_the_alerts():
+    now = fleet(60)
+    calm = [row for row, state in enumerate(now.states) if state == "ok"]
+    asked = calm[-1]
+    advised = [*now.advice]
+    advised[asked] = "compare it with a reference next"
+    seen = replace(now, advice=tuple(advised), right=np.ones(60, np.bool_))
+    urgent = sum(state in ("firing", "pending") for state in now.states)
+
+    before = select(replace(seen, advice=now.advice), SeriesQuery()).shown
+    selection = select(seen, SeriesQuery())
+    assert selection.shown["pending"] == before["pending"] + 1
+    assert selection.shown["right"] == before["right"] - 1
+    assert asked in selection.rows[: urgent + 1]
+    assert asked in select(seen, SeriesQuery(shown="pending")).rows
+    assert selection.states == select(now, SeriesQuery()).states  # its own state stays

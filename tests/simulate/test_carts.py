@@ -13,7 +13,7 @@ from scipy.stats import norm
 from scoringrules import crps_normal
 
 from monitor.core.model import Reading, Reference
-from monitor.simulate.carts import CARTS, CONTROLS, RACE, SCALE, CartFleet
+from monitor.simulate.carts import CARTS, CONTROLS, HILL, RACE, SCALE, CartFleet, hill_yard
 
 sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -233,6 +233,27 @@ def test_in_a_race_the_same_animals_cross_the_carts_and_share_their_references()
     assert 3.0 < np.std(apart_kg) < 9.0  # of 5 and 3 kg: 5.8
 
 
+def test_on_the_hill_one_cart_drifts_once_nobody_weighs_and_all_see_the_same_animals():
+    day = 86_400.0
+    sent = hill_yard(np.random.default_rng(1), START).step(START + 100 * day)
+    references = {one.key: one for one in sent if isinstance(one, Reference)}
+    errors: dict[str, dict[str, float]] = {}
+    for one in sent:
+        if isinstance(one, Reading):
+            errors.setdefault(one.sensor, {})[one.sequence] = one.value
+
+    assert {cart.sensor for cart in HILL} == errors.keys()
+    assert abs(max(one.time for one in references.values()) - START - 60 * day) < 0.5 * day
+    first, other = (list(errors[sensor].values()) for sensor in ("hill-1", "hill-2"))
+    apart = np.subtract(first, other)
+    assert apart.size == 1200
+    assert np.std(apart[:720]) < 9.0  # the same animals: not the herd's 60 kg
+    for since in (0, 240, 480):
+        assert abs(apart[since : since + 240].mean()) < 5 * np.hypot(5.0, 5.0) / math.sqrt(240)
+    drift = 0.03 * np.maximum(np.arange(1200) - 720, 0)
+    assert abs((apart - drift)[720:].mean()) < 5 * np.hypot(5.0, 5.0) / math.sqrt(480)
+
+
 def test_the_demonstration_accuses_nobody_honest_and_finds_who_is_silent():
     """A share of `python benchmarks/demo_runs.py`, which plays ten minutes with twenty seeds."""
     demo = demo_runs.run(seed=1, seconds=50.0)
@@ -241,3 +262,4 @@ def test_the_demonstration_accuses_nobody_honest_and_finds_who_is_silent():
     assert demo_runs.left_over(demo) == []
     paired = {name.sensor: row for row, name in enumerate(demo.snapshot.names)}
     assert int(demo.snapshot.window_pairs[paired["cart-01"]]) > 150
+    assert demo_runs.left_neighbours(seed=1) == ["hill-1"]

@@ -210,7 +210,7 @@ def _line(now: Snapshot, due_dates: DueDates, row: int) -> DueSeries:
     name, asked = now.names[row], _asked(now, row)
     sentence, lower = due_sentence(due_dates, row, name.unit, now.time), due_dates.lower[row]
     if asked:
-        sentence, lower = f"{sentence}; {asked}", np.fmin(lower, now.time)
+        sentence, lower = f"needs a reference now: {asked}", np.fmin(lower, now.time)
     return DueSeries(
         sensor=name.sensor,
         quantity=name.quantity,

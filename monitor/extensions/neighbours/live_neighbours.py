@@ -19,8 +19,9 @@ import numpy as np
 from markupsafe import Markup
 
 from monitor.config.concerns import places_by_sensor
-from monitor.core.model import Bool, Reading
+from monitor.core.model import Bool, Float, Int, Reading
 from monitor.core.pairing.observations import Durable, PackedReadings
+from monitor.core.registry import SeriesName
 from monitor.core.snapshot.additions import Added, OwnFindings, Remark, with_addition
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.network import Network
@@ -64,6 +65,9 @@ def neighbours_listener(context: ListenerContext) -> LiveNeighbours | None:
     network, settings, distance = context.network, context.settings, section.distance_km
     places = {} if distance is None else places_by_sensor(settings)
 
+    def belongs(name: SeriesName) -> bool:
+        return distance is not None or bool(name.group)
+
     def fleets() -> list[Neighbourhood]:
         names = network.names()
         if distance is None:
@@ -72,7 +76,7 @@ def neighbours_listener(context: ListenerContext) -> LiveNeighbours | None:
 
     blocks = DayBlocks(context.counts.get(_LATE, 0))
     blocks.load(context.store.note)
-    return LiveNeighbours(network, blocks, fleets, context.counts)
+    return LiveNeighbours(network, blocks, fleets, belongs, context.counts)
 
 
 def families(late: int) -> Iterator[Family]:
@@ -150,12 +154,15 @@ class LiveNeighbours(Listener):
         network: Network,
         blocks: DayBlocks,
         fleets: Callable[[], Sequence[Neighbourhood]],
+        belongs: Callable[[SeriesName], bool],
         counts: dict[str, int],
     ) -> None:
         self.opinions = NO_OPINIONS
         self._network: Final = network
         self.blocks: Final = blocks
         self._fleets: Final = fleets
+        self._belongs: Final = belongs
+        self._are_in_fleets = np.zeros(0, np.bool_)
         self._counts: Final = counts
         self._suspects: frozenset[int] | None = None
         self._is_outdated = True
@@ -236,14 +243,22 @@ class LiveNeighbours(Listener):
         for each in observations:
             if isinstance(each, PackedReadings):
                 own, times, values, _ = each.columns()
-                self.blocks.add(own, times, values)
+                self._add_columns(own, times, values)
             elif isinstance(each, Reading):
                 row = get(each.sensor, each.quantity)
                 if row is not None:
                     rows.append(row)
                     numbers.append((each.time, each.value))
         if rows:
-            self.blocks.add(np.array(rows), *np.array(numbers, dtype=np.float64).T)
+            self._add_columns(np.array(rows), *np.array(numbers, dtype=np.float64).T)
+
+    def _add_columns(self, rows: Int, times: Float, values: Float) -> None:
+        """Add readings of series in a fleet; the clock of others closes no day."""
+        names = self._network.names()
+        if new := names[self._are_in_fleets.size :]:
+            self._are_in_fleets = np.append(self._are_in_fleets, [*map(self._belongs, new)])
+        own = self._are_in_fleets[rows]
+        self.blocks.add(rows[own], times[own], values[own])
 
 
 class _Look(threading.Thread):

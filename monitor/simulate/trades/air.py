@@ -11,13 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from monitor.simulate.playback import (
-    RawMessage,
-    Recording,
-    local_instant,
-    recording,
-    stated,
-)
+from monitor.simulate.playback import RawMessage, Recording, local_instant, recording, stated
 
 START: Final = 1_772_064_000.0  # 2026-02-26 00:00 UTC
 HOURS: Final = 60

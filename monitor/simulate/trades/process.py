@@ -14,13 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from monitor.decode.formats.sparkplug_payload import Payload
-from monitor.simulate.playback import (
-    RawMessage,
-    Recording,
-    local_instant,
-    recording,
-    stated,
-)
+from monitor.simulate.playback import RawMessage, Recording, local_instant, recording, stated
 
 START: Final = 1_772_150_400.0  # 2026-02-27 00:00 UTC
 HOURS: Final = 72

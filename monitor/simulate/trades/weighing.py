@@ -12,13 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from monitor.simulate.playback import (
-    RawMessage,
-    Recording,
-    local_instant,
-    recording,
-    stated,
-)
+from monitor.simulate.playback import RawMessage, Recording, local_instant, recording, stated
 
 START: Final = 1_772_000_000.0  # 2026-02-25 06:13:20 UTC
 DAYS: Final = 18

@@ -42,11 +42,11 @@ def messages(day: int, hours: range = range(0, 24, 4)) -> Iterator[tuple[float, 
                 yield time, Said(f"monitor/{sensor}/pm/reference", json.dumps(reference).encode())
 
 
-def settings_of(folder, **neighbours):
+def settings_of(folder, groups=({"name": "town", "sensors": ["*"]},), **neighbours):
     values = {
         "journal": {"path": str(folder / "journal.sqlite")},
         "series": {"max_new_per_minute": 100, "stale_after_seconds": 1e7},
-        "groups": [{"name": "town", "sensors": ["*"]}],
+        "groups": groups,
         "neighbours": {"watch": True, **neighbours},
     }
     return model_of(values).model_validate(values)
@@ -168,6 +168,23 @@ def test_a_reading_that_is_two_days_late_is_counted_and_changes_nothing(tmp_path
     np.testing.assert_array_equal(listener.blocks.table().values, before)
     (counter,) = listener.families()
     assert counter.samples[()] == len(SENSORS)
+    parts.journal.close()
+
+
+def test_a_series_of_no_group_closes_no_day(tmp_path):
+    parts = assemble(settings_of(tmp_path, groups=[{"name": "town", "sensors": ["n*"]}]), START)
+    (listener,) = parts.listeners
+    stamp = datetime.fromtimestamp(START + 90 * DAY, UTC).isoformat()
+    reading = {"time": stamp, "value": 1.0, "u": 1.0}
+    message = Said("monitor/other/pm/reading", json.dumps(reading).encode())
+    parts.intake.commit(parts.intake.prepare([message], START + 90 * DAY))
+    take(parts, range(6))
+
+    (counter,) = listener.families()
+    assert counter.samples[()] == 0
+    table = listener.blocks.table()
+    row = parts.network.registry.get("n0", "pm")
+    assert np.isfinite(table.values[:4, row]).all()
     parts.journal.close()
 
 
