@@ -35,6 +35,9 @@ KNOWN = {
         "GET /api/v1/series series[].evidence: null or number",
         "GET /api/v1/alerts history?: array",
         "GET /api/v1/due order: string",
+        "GET /api/v1/series series[].neighbours.shift: null or number",
+        "GET /api/v1/series/{sensor}/{quantity} targets?: null or object",
+        "GET /api/v1/series/{sensor}/{quantity} where[].findings[].from: null or number",
     },
     "journal": {"form 5 row of a pair: u_ref <f8"},
     "metrics": {

@@ -66,6 +66,7 @@ class Extension(NamedTuple):
       series, by their rows; the rules of the series say what the settings ask.
     * ``routes``: ``(Published, Renderer) -> APIRouter``, and ``menu``, the paths and words of its
       pages; they are there if ``has_pages``, ``(settings) -> bool``, says so.
+    * ``members``: a TypedDict of what its findings add to the JSON of a series.
     * ``metrics``: metrics of series by name with their help; ``families`` the daemon's, each with
       one sample, for docs/metrics.md.
     * ``page`` of the documentation that explains it.
@@ -86,6 +87,7 @@ class Extension(NamedTuple):
     has_pages: str = ""
     report: str = ""
     menu: tuple[tuple[str, str], ...] = ()
+    members: str = ""
     metrics: str = ""
     families: str = ""
 

@@ -223,7 +223,7 @@ def application(
     renderer = Renderer([link for each in extensions for link in each.menu], root_path)
     app.include_router(metrics_routes(shared, essential=essential_metrics))
     rankings = RankingCache()
-    app.include_router(interface.routes(shared, rankings))
+    app.include_router(interface.routes(shared, rankings, hooks(extensions, "members")))
     app.include_router(pages.page_routes(shared, renderer, rankings))
     for routes in hooks(extensions, "routes"):
         app.include_router(routes(shared, renderer))

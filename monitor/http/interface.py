@@ -5,6 +5,7 @@ No route changes anything, and none reads from a path that a client names.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
@@ -68,10 +69,10 @@ def _parameters(dependant: Dependant) -> list[str]:
     return own + [name for each in dependant.dependencies for name in _parameters(each)]
 
 
-def routes(shared: Published, rankings: RankingCache) -> APIRouter:
-    """Return all routes of the interface."""
+def routes(shared: Published, rankings: RankingCache, members: Iterable[type] = ()) -> APIRouter:
+    """Return all routes of the interface; extensions add ``members`` to the JSON of a series."""
     router = APIRouter(prefix="/api/v1", dependencies=[Depends(known_parameters)])
-    _add_series(router, shared)
+    _add_series(router, shared, *models.series_models(members))
     _add_detail(router, shared)
     _add_ranking(router, shared, rankings)
     _add_comparison(router, shared, rankings)
@@ -79,8 +80,8 @@ def routes(shared: Published, rankings: RankingCache) -> APIRouter:
     return router
 
 
-def _add_series(router: APIRouter, shared: Published) -> None:
-    @router.get("/series", responses=described(models.SeriesList))
+def _add_series(router: APIRouter, shared: Published, entry: type, fleet: type) -> None:
+    @router.get("/series", responses=described(fleet))
     async def list_series(
         request: Request,
         state: StateText = "",
@@ -107,9 +108,7 @@ def _add_series(router: APIRouter, shared: Published) -> None:
         )
         return json_answer(request, content)
 
-    @router.get(
-        "/series/{sensor}/{quantity}", responses=described(models.SeriesEntry, may_miss=True)
-    )
+    @router.get("/series/{sensor}/{quantity}", responses=described(entry, may_miss=True))
     async def get_series(request: Request, sensor: Name, quantity: Name) -> Response:
         """One series."""
         page = shown_page(shared)

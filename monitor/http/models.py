@@ -7,6 +7,8 @@ ten thousand series builds and checks no models.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from types import GenericAlias, new_class
 from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -65,6 +67,17 @@ class SeriesList(TypedDict):
     pages: int
     states: Annotated[dict[str, int], About("How many fit, by state, whatever state was asked.")]
     series: list[SeriesEntry]
+
+
+def series_models(members: Iterable[type]) -> tuple[type, type]:
+    """Return the types of an entry and of a page of the fleet, with ``members`` of extensions."""
+    entry = new_class("SeriesEntry", (SeriesEntry, *members))
+    entry.__doc__ = SeriesEntry.__doc__
+    types = {
+        "__annotations__": {"series": GenericAlias(list, entry)},
+        "__doc__": SeriesList.__doc__,
+    }
+    return entry, new_class("SeriesList", (SeriesList,), exec_body=lambda of: of.update(types))
 
 
 class Pair(TypedDict):

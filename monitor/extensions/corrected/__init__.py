@@ -37,6 +37,7 @@ EXTENSION: Final = Extension(
         ),
     },
     listener="monitor.extensions.corrected.corrector:corrected_listener",
+    members="monitor.extensions.corrected.acceptances:CorrectedMembers",
     metrics="monitor.extensions.corrected.live_corrections:METRICS",
     families="monitor.extensions.corrected.corrected_readings:EVERY_FAMILY",
 )

@@ -11,12 +11,15 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+from typing_extensions import TypedDict
 
 from monitor.config.sources import Source
 from monitor.core.formatting import significant
 from monitor.core.model import Event
 from monitor.core.registry import SeriesName
+from monitor.core.setting import About
 from monitor.core.snapshot.additions import Press
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import Remedy
@@ -87,6 +90,22 @@ def remedy_told(now: Snapshot | None, row: int) -> Remedy | None:
     return NO_REMEDY if report is None else report.verdict.remedy or NO_REMEDY
 
 
+class OfferDocument(TypedDict):
+    """Advice in force that is not accepted yet, with the event that accepts it."""
+
+    advice: Annotated[str, About("Its name; it changes with the second digit of its numbers.")]
+    sentence: str
+    event: str
+    note: str
+
+
+class CorrectedMembers(TypedDict, total=False):
+    """The members; there with `correct.publish`."""
+
+    corrected: Annotated[str, About("What is done to its readings; empty before its first pair.")]
+    accept: Annotated[OfferDocument | None, About("What may be accepted.")]
+
+
 class Offer(NamedTuple):
     """Advice on a series that is in force and not accepted yet, in words, and its button."""
 
@@ -95,10 +114,10 @@ class Offer(NamedTuple):
     words: str
     press: Press | None
 
-    def document(self) -> dict[str, str]:
+    def document(self) -> OfferDocument:
         """Return it as plain values, with the event that accepts it."""
         named, note = self.advice.advice, self.advice.note
-        return {"advice": named, "sentence": self.words, "event": ACCEPTED, "note": note}
+        return OfferDocument(advice=named, sentence=self.words, event=ACCEPTED, note=note)
 
 
 NO_OFFERS: Final[Mapping[int, Offer]] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from markupsafe import Markup
@@ -31,6 +31,7 @@ from monitor.extensions.corrected.acceptances import (
     BUTTON,
     NO_OFFERS,
     Advice,
+    CorrectedMembers,
     Offer,
     accepted,
     advice_in,
@@ -68,11 +69,11 @@ class CorrectedFindings(OwnFindings):
         self._topic: Final = topic
         self._presses: Final = {each.name: each.press for each in offers.values()}
 
-    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:  # noqa: ARG002
+    def document(self, now: Snapshot, row: int) -> CorrectedMembers:  # noqa: ARG002
         """Return the keys ``corrected`` and ``accept``."""
         offer = self.offers.get(row)
         accept = None if offer is None else offer.document()
-        return {"corrected": self.sentences[row], "accept": accept}
+        return CorrectedMembers(corrected=self.sentences[row], accept=accept)
 
     def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:
         """Return the sentences for the page of a series."""

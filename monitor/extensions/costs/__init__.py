@@ -23,5 +23,6 @@ EXTENSION: Final = Extension(
     page="data.md",
     settings={"scoring.cost_weight": "monitor.extensions.costs.live_costs:SETTING"},
     plan="monitor.extensions.costs.live_costs:LiveCosts",
+    members="monitor.extensions.costs.live_costs:CostMembers",
     metrics="monitor.extensions.costs.live_costs:METRICS",
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from monitor.config.kinds import setting
 from monitor.core.columns import Columns
@@ -14,6 +15,7 @@ from monitor.core.diagnosis.columns_of import SeriesColumns
 from monitor.core.formatting import finite
 from monitor.core.model import Float, Int
 from monitor.core.scores.characteristics import Costs, costs_with
+from monitor.core.setting import About, Number
 from monitor.core.snapshot.additions import Added, FleetFacts, OwnFindings
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.snapshot.window_results import WindowResults
@@ -39,19 +41,34 @@ METRICS: Final = {f"monitor_{name}": words for name, words in _HELPS.items()}
 _SERIES_AT_ONCE: Final = 64
 
 
+class WeighedCosts(TypedDict):
+    """What the intervals of a series cost by the user's weight, in the quantity's unit."""
+
+    c: Annotated[float, About("The weight of the half-width.")]
+    cost: Annotated[Number, About("Of the intervals as stated.")]
+    scale_optimal: Annotated[Number, About("The factor on stated uncertainty of least cost.")]
+    cost_optimal: Annotated[Number, About("That cost.")]
+
+
+class CostMembers(TypedDict, total=False):
+    """The member; there with `scoring.cost_weight`."""
+
+    costs: Annotated[WeighedCosts | None, About("Null for a series without a weight or pairs.")]
+
+
 class _Findings(OwnFindings):
     def __init__(self, costs: Mapping[int, tuple[float, Costs]]) -> None:
         self._costs: Final = costs
 
-    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:
+    def document(self, now: Snapshot, row: int) -> CostMembers:
         """Return the key ``costs``, as that of ``monitor score --cost``."""
         if row not in self._costs or now.withdrawn[row]:
-            return {"costs": None}
+            return CostMembers(costs=None)
         weight, costs = self._costs[row]
-        return {
-            "costs": {"c": weight}
-            | {name: finite(float(number[0])) for name, number in costs._asdict().items()}
-        }
+        cost, scale, least = (finite(number[0]) for number in costs)
+        return CostMembers(
+            costs=WeighedCosts(c=weight, cost=cost, scale_optimal=scale, cost_optimal=least)
+        )
 
 
 class LiveCosts:

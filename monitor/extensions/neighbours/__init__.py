@@ -39,6 +39,7 @@ EXTENSION: Final = Extension(
         ),
     },
     listener="monitor.extensions.neighbours.live_neighbours:neighbours_listener",
+    members="monitor.extensions.neighbours.fleet_opinions:NeighbourMembers",
     metrics="monitor.extensions.neighbours.live_neighbours:METRICS",
     families="monitor.extensions.neighbours.live_neighbours:EVERY_FAMILY",
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+from typing_extensions import TypedDict
 
 from monitor.core.formatting import finite, instant
 from monitor.core.model import NAN, Bool
+from monitor.core.setting import About, Number
 from monitor.extensions.neighbours.day_blocks import DAY, DayTable
 from monitor.extensions.neighbours.neighbourhoods import Neighbourhood
-from monitor.extensions.neighbours.weak_references import Days, Opinion, opinions
+from monitor.extensions.neighbours.weak_references import Days, Opinion, State, opinions
 from monitor.extensions.neighbours.words import neighbours_sentence
 
 
@@ -51,18 +54,35 @@ def _common(fleet: Neighbourhood, own: Sequence[Opinion]) -> Iterator[str]:
         )
 
 
-def opinion_document(
-    opinions: FleetOpinions, row: int, unit: str, quiet: float
-) -> Mapping[str, Any]:
+class OpinionDocument(TypedDict):
+    """What the neighbours of a series say of it since its last reference."""
+
+    state: State
+    sentence: Annotated[str, About("The opinion in words.")]
+    shift: Annotated[Number, About("How far it left them, in the unit of the quantity.")]
+    lower: Annotated[Number, About("Of its 95 % interval.")]
+    upper: Number
+    since: Annotated[str | None, About("The day from which on it differs, RFC 3339.")]
+    neighbours: Annotated[int, About("How many it has.")]
+    speaking: Annotated[int, About("How many of them can be asked.")]
+
+
+class NeighbourMembers(TypedDict, total=False):
+    """The member; there with `neighbours.watch`."""
+
+    neighbours: Annotated[OpinionDocument | None, About("Null until they were asked.")]
+
+
+def opinion_document(opinions: FleetOpinions, row: int, unit: str, quiet: float) -> OpinionDocument:
     """Return what the neighbours of a series say, for JSON; ``quiet`` s without a reference."""
     opinion, since = opinions.of[row], opinions.since(row)
-    return {
-        "state": opinion.state,
-        "sentence": neighbours_sentence(opinion, unit, quiet, since),
-        "shift": finite(opinion.shift),
-        "lower": finite(opinion.lower),
-        "upper": finite(opinion.upper),
-        "since": instant(since) or None,
-        "neighbours": opinion.neighbours,
-        "speaking": opinion.speaking,
-    }
+    return OpinionDocument(
+        state=opinion.state,
+        sentence=neighbours_sentence(opinion, unit, quiet, since),
+        shift=finite(opinion.shift),
+        lower=finite(opinion.lower),
+        upper=finite(opinion.upper),
+        since=instant(since) or None,
+        neighbours=opinion.neighbours,
+        speaking=opinion.speaking,
+    )

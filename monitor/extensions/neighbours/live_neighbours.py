@@ -12,8 +12,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from markupsafe import Markup
@@ -31,6 +31,7 @@ from monitor.extensions.neighbours.day_blocks import DayBlocks, DayTable
 from monitor.extensions.neighbours.fleet_opinions import (
     NO_OPINIONS,
     FleetOpinions,
+    NeighbourMembers,
     opinion_document,
     opinions_in,
 )
@@ -97,11 +98,12 @@ class NeighbourOpinions(OwnFindings):
     def __init__(self, opinions: FleetOpinions) -> None:
         self.opinions: Final = opinions
 
-    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:
+    def document(self, now: Snapshot, row: int) -> NeighbourMembers:
         """Return the key ``neighbours``."""
         if row not in self.opinions.of or now.withdrawn[row]:
-            return {"neighbours": None}
-        return {"neighbours": opinion_document(self.opinions, row, *_of(now, row))}
+            return NeighbourMembers(neighbours=None)
+        opinion = opinion_document(self.opinions, row, *_of(now, row))
+        return NeighbourMembers(neighbours=opinion)
 
     def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:
         """Return the sentence for the page of a series."""

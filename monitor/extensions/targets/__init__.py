@@ -43,6 +43,7 @@ EXTENSION: Final = Extension(
         ),
     },
     plan="monitor.extensions.targets.live_targets:LiveTargets",
+    members="monitor.extensions.targets.assessment:TargetMembers",
     report="monitor.extensions.targets.recorded_targets:report_sentences",
     metrics="monitor.extensions.targets.live_targets:METRICS",
 )

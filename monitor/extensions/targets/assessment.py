@@ -11,13 +11,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
+from typing_extensions import TypedDict
 
 from monitor.core.columns import Columns
 from monitor.core.formatting import amount, count_of, finite, significant
 from monitor.core.registry import SeriesName
+from monitor.core.setting import About, Number
 from monitor.core.verdict import Estimate
 from monitor.decode.checks import Rejected
 from monitor.decode.units import conversion
@@ -349,29 +351,82 @@ def range_text(figure: TargetFigure, unit: str) -> str:
     return f"{low} to {high}{of}"
 
 
-def assessment_document(of: Assessment) -> dict[str, Any]:
+class LineDocument(TypedDict):
+    """The orthogonal regression y = a + b x with the standard uncertainties of a and b."""
+
+    a: float
+    b: float
+    u_a: float
+    u_b: float
+    rss: float
+
+
+class FigureDocument(TypedDict):
+    """A figure with its 95 % interval beside its target."""
+
+    figure: str
+    target: Annotated[str, About("Figures of one target are alternatives: one is enough.")]
+    value: Number
+    lower: Number
+    upper: Number
+    at_least: Number
+    at_most: Number
+    met: Annotated[bool | None, About("Null: the interval is not all on one side.")]
+
+
+class AssessmentDocument(TypedDict):
+    """A series against the rules of a regulator."""
+
+    rules: str
+    pollutant: str | None
+    sentence: Annotated[str, About("The result, or why there is none, in words.")]
+    usable: Annotated[bool, About("Whether anything can be said.")]
+    averages: Annotated[int, About("Averages that there are.")]
+    hours: Annotated[Number, About("That each is over.")]
+    capture: Annotated[Number, About("Share of the periods that have an average.")]
+    limit_value: Annotated[Number, About("In the unit of the series.")]
+    u_ref: Annotated[Number, About("Uncertainty of the reference, taken off the scatter.")]
+    line: LineDocument | None
+    figures: list[FigureDocument]
+
+
+class TargetMembers(TypedDict, total=False):
+    """The member; there with `scoring.targets`."""
+
+    targets: Annotated[
+        AssessmentDocument | None, About("As a series of `monitor targets --json` has it.")
+    ]
+
+
+def _line_document(line: OrthogonalLine) -> LineDocument:
+    return LineDocument(a=line.a, b=line.b, u_a=line.u_a, u_b=line.u_b, rss=line.rss)
+
+
+def assessment_document(of: Assessment) -> AssessmentDocument:
     """Return the result as plain values, for JSON."""
     line = of.line
-    return {
-        "rules": of.question.rules,
-        "pollutant": of.pollutant or None,
-        "sentence": of.sentence,
-        "usable": not of.reason,
-        "averages": of.averages,
-        "hours": finite(of.seconds / HOUR),
-        "capture": finite(of.capture),
-        "limit_value": finite(of.limit),
-        "u_ref": finite(of.u_ref),
-        "line": line if line is None else line._asdict(),
-        "figures": [
-            {
-                "figure": each.target.figure,
-                "target": each.target.aspect,
-                **{name: finite(number) for name, number in each.estimate._asdict().items()},
-                "at_least": finite(each.target.at_least),
-                "at_most": finite(each.target.at_most),
-                "met": each.is_met,
-            }
+    return AssessmentDocument(
+        rules=of.question.rules,
+        pollutant=of.pollutant or None,
+        sentence=of.sentence,
+        usable=not of.reason,
+        averages=of.averages,
+        hours=finite(of.seconds / HOUR),
+        capture=finite(of.capture),
+        limit_value=finite(of.limit),
+        u_ref=finite(of.u_ref),
+        line=None if line is None else _line_document(line),
+        figures=[
+            FigureDocument(
+                figure=each.target.figure,
+                target=each.target.aspect,
+                value=finite(each.estimate.value),
+                lower=finite(each.estimate.lower),
+                upper=finite(each.estimate.upper),
+                at_least=finite(each.target.at_least),
+                at_most=finite(each.target.at_most),
+                met=each.is_met,
+            )
             for each in of.figures
         ],
-    }
+    )

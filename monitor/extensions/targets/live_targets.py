@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from markupsafe import Markup
@@ -17,6 +17,7 @@ from monitor.core.snapshot.window_results import WindowResults
 from monitor.core.steps import Steps
 from monitor.extensions.targets.assessment import (
     Assessment,
+    TargetMembers,
     aspects,
     assess,
     assessment_document,
@@ -37,10 +38,10 @@ class _Findings(OwnFindings):
     def __init__(self, assessments: Mapping[int, Assessment]) -> None:
         self._assessments: Final = assessments
 
-    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:
+    def document(self, now: Snapshot, row: int) -> TargetMembers:
         """Return the key ``targets``, as a series of ``monitor targets --json`` has it."""
         shown = row in self._assessments and not now.withdrawn[row]
-        return {"targets": assessment_document(self._assessments[row]) if shown else None}
+        return TargetMembers(targets=assessment_document(self._assessments[row]) if shown else None)
 
     def fragments(self, now: Snapshot, row: int) -> tuple[str, str]:
         """Return the sentence below the verdict."""

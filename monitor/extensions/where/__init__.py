@@ -27,5 +27,6 @@ EXTENSION: Final = Extension(
     contradictions="monitor.extensions.where.watched_covariates:contradictions",
     router="monitor.extensions.where.watched_covariates:supplement",
     listener="monitor.extensions.where.covariate_keeper:where_listener",
+    members="monitor.extensions.where.members:WhereMembers",
     families="monitor.extensions.where.covariate_keeper:EVERY_FAMILY",
 )

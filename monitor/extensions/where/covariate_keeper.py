@@ -16,7 +16,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 from markupsafe import Markup
@@ -41,6 +41,7 @@ from monitor.core.state.network import Network
 from monitor.daemon.listeners import Addendum, Listener, ListenerContext, Taken
 from monitor.decode.records import BadNumber
 from monitor.extensions.where.covariate_samples import CovariateRule, CovariateSamples, numbers_of
+from monitor.extensions.where.members import ExplainedDocument, WhereDocument, WhereMembers
 from monitor.extensions.where.watched_covariates import watched_of
 from monitor.http.text_format import Family, counter, counters, gauges
 from monitor.journal.store import Store
@@ -70,13 +71,15 @@ class WhereFindings(OwnFindings):
         self._findings: Final = findings
         self._explained: Final = explained
 
-    def document(self, now: Snapshot, row: int) -> Mapping[str, Any]:
+    def document(self, now: Snapshot, row: int) -> WhereMembers:
         """Return the keys ``where`` and ``explained_by``."""
         unit, of = now.names[row].unit, self._explained.get(row)
-        return {
-            "where": [where_document(each, unit) for each in self._findings.get(row, ())],
-            "explained_by": None if of is None else explained_document(of, unit),
-        }
+        parts = [where_document(each, unit) for each in self._findings.get(row, ())]
+        explained = None if of is None else explained_document(of, unit)
+        return WhereMembers(
+            where=cast("list[WhereDocument]", parts),
+            explained_by=cast("ExplainedDocument | None", explained),
+        )
 
     def remarks(self, now: Snapshot) -> dict[int, Remark]:
         """Return what verdicts say of the covariates that explain errors.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from harness.daemon import Daemon
+from harness.members import assert_described
 from harness.programs import until
 
 from monitor.cli import main
@@ -158,6 +159,7 @@ def test_a_press_while_the_daemon_is_away_is_not_lost(daemon, mosquitto):
     with following(port, "fixed/#", DEVICES) as seen:
         send(port, "low", time.time() - 400.0, 100, -4.0)
         entity = until("a button shows its advice", lambda: button(seen, "low"))
+        assert_described("corrected", shown(daemon, "low"))
         daemon.kill()
         topic, payload = message = pressed(entity, time.time())
         advice = re.search(rb"advice ([0-9a-f]{8})", payload)[1]

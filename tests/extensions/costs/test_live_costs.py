@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from harness.members import assert_described
 
 from monitor.cli import main
 from monitor.config import SettingsError, parse
@@ -39,6 +40,7 @@ def test_a_daemon_has_the_costs_of_the_file_of_its_pairs_bit_for_bit(tmp_path, c
         live = entry(now, row)
         assert scored["n"] == live["pairs"]
         assert live["costs"] == scored["costs"]
+        assert_described("costs", live)
         published = [live["statistics"][name] for name in now.helps]
         assert [0.3, *published] == [*scored["costs"].values()]
 

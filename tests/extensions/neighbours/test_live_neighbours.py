@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 from harness.daemon import Daemon
+from harness.members import assert_described
 from harness.programs import until
 from harness.publishing import Said
 
@@ -104,6 +105,7 @@ def test_who_left_its_neighbours_is_said_in_verdict_document_page_and_numbers(jo
     document = opinions.document(now, row)["neighbours"]
     assert document["state"] == "apart"
     assert document["since"].startswith("2026-03-1")
+    assert_described("neighbours", opinions.document(now, row))
     assert "n3: quiet for" in opinions.fragments(now, row)[1]
     assert opinions.asks_reference(now, row)
     assert not any(

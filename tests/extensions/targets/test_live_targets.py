@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from harness.daemon import Daemon
+from harness.members import assert_described
 from harness.programs import until
 
 from monitor.cli import main
@@ -59,6 +60,7 @@ def test_a_daemon_has_what_the_file_of_its_pairs_has(tmp_path, capsys):
         live = entry(now, row)
         names = ("sensor", "quantity", "unit")
         assert live["targets"] == {key: recorded[key] for key in recorded if key not in names}
+        assert_described("targets", live)
         w = recorded["figures"][0]
         assert live["statistics"]["expanded_uncertainty_ratio"] == w["value"]
         assert live["statistics"]["expanded_uncertainty_upper_ratio"] == w["upper"]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from harness.daemon import Daemon
+from harness.members import assert_described
 from harness.programs import until
 from harness.publishing import Said
 
@@ -126,6 +127,8 @@ def test_what_is_found_is_what_the_command_says_of_the_same_pairs(tmp_path, caps
         where_sentence(each._replace(unit="")) if each.covariate == "rh" else where_sentence(each)
         for each in found
     ]
+    now = where_of(parts).see(parts.network.evaluate(rows[-1][0] + 1))
+    assert_described("where", entry(now, 0))
     evidence = [[part["log_evidence"] for part in each["findings"]] for each in told["where"]]
     assert evidence == [[part.log_evidence for part in each.findings] for each in found]
 
@@ -154,6 +157,7 @@ def test_the_verdict_names_the_covariate_as_the_command_does_of_the_same_pairs(t
     explained = scored["explained_by"]
     assert explained["estimate"] == pytest.approx(0.3, rel=0.1)
     assert live["explained_by"] == explained
+    assert_described("where", live)
     for told in (live["sentence"], live["verdict"]["sentence"], scored["verdict"]["sentence"]):
         assert told.endswith(f"; {explained['sentence']}")
     for advice in (live["advice"], live["verdict"]["advice"], scored["verdict"]["advice"]):
