@@ -89,9 +89,9 @@ class FileLayout(NamedTuple):
     ``time_zone`` is that of times without one, ``time_format`` in the format of strptime; numbers
     are seconds after ``time_start`` (s since 1970 UTC) if that is given. With ``decimal_comma`` a
     point separates thousands, with ``decimal_point`` a comma. The ``skip_lines`` above the header
-    are not read. Rows count if ``where`` columns pass their tests; ``long`` is a column of names
-    and one of values, ``wide`` are patterns of columns that are a sensor each
-    (:mod:`monitor.files.shapes`).
+    are not read. Rows count if ``where`` columns pass their tests, and lack no reference unless
+    they may be ``unpaired``; ``long`` is a column of names and one of values, ``wide`` are patterns
+    of columns that are a sensor each (:mod:`monitor.files.shapes`).
     """
 
     columns: Mapping[str, str] = _NO_COLUMNS
@@ -106,6 +106,7 @@ class FileLayout(NamedTuple):
     wide: tuple[str, ...] = ()
     assume_u: AssumedU | None = None
     encoding: str = ""
+    unpaired: bool = False
 
     @property
     def opening(self) -> Opening:

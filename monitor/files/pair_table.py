@@ -219,6 +219,7 @@ class _Gathered:
 
     def _lacking_rows(self, known: Mapping[str, Float]) -> Sequence[int]:
         """Return which rows lack a number that a pair needs."""
+        known = {**known, "reference": known["value"]} if self._layout.unpaired else known
         lacking = rows_lacking(known)
         if not lacking.any():
             return ()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,18 +23,28 @@ from monitor.extensions.neighbours.fleet_opinions import (
     opinions_in,
 )
 from monitor.extensions.neighbours.neighbourhoods import fleets_by_group
-from monitor.files import detect, read_stream
-from monitor.files.layout import FileLayout, layout_of, notation_arguments
+from monitor.files import PairTable, detect, read_pairs, read_stream
+from monitor.files.layout import FileLayout, layout_arguments, layout_of
 from monitor.files.time_layouts import with_found_times
 from monitor.report.incidents import alert_spans
 from monitor.report.progress import step
-from monitor.report.recorded import Recorded, read_with_notes
+from monitor.report.recorded import Recorded, of_pairs, read_with_notes
+
+_Readings = tuple[list[SeriesName], tuple[Int, Float, Float]]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("file", metavar="FILE", help="a recorded stream: readings and references")
-    notation_arguments(parser)
+    parser.add_argument(
+        "file", metavar="FILE", help="a recorded stream, or a table whose rows may lack a reference"
+    )
+    layout_arguments(parser)
+    parser.add_argument(
+        "--channels",
+        metavar="QUANTITY,...",
+        default="",
+        help="quantities that are channels of one, such as pm25_a,pm25_b",
+    )
     json_option(parser)
 
 
@@ -40,10 +52,12 @@ def run(options: argparse.Namespace) -> int:
     """Print what neighbours say of each series."""
     path, layout = Path(options.file), layout_of(options)
     if detect(path, layout) == "pairs":
-        reason = "has pairs only; between them it takes a stream, with a column kind"
-        raise UsageError(f"{path}: {reason} (docs/data.md)")
-    recorded = read_with_notes(path, SeriesRules(), layout)
-    series = _judged(recorded, *_readings(path, layout))
+        recorded, readings = _of_table(path, layout)
+    else:
+        recorded = read_with_notes(path, SeriesRules(), layout)
+        readings = _of_stream(path, layout)
+    channels = tuple(name.strip() for name in options.channels.split(",") if name.strip())
+    series = _judged(recorded, *readings, channels)
     if options.json:
         print(json.dumps(series, allow_nan=False))
     else:
@@ -53,7 +67,26 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _readings(path: Path, layout: FileLayout) -> tuple[list[SeriesName], tuple[Int, Float, Float]]:
+def _of_table(path: Path, layout: FileLayout) -> tuple[Recorded, _Readings]:
+    """Return the pairs of a table, and all of its readings as those of a stream."""
+    table = read_pairs(path, with_found_times(path, layout)._replace(unpaired=True))
+    if not table.timed:
+        raise UsageError(f"{path}: has no times; name their column with --columns time=COLUMN")
+    known = np.flatnonzero(~np.isnan(table.reference))
+    columns = {name: getattr(table, name) for name in PairTable._fields}
+    by_row: dict[str, Any] = {
+        name: each[known] for name, each in columns.items() if isinstance(each, np.ndarray)
+    }
+    recorded = of_pairs(table._replace(**by_row), SeriesRules())
+    for note in recorded.notes:
+        sys.stderr.write(f"{note}\n")
+    pairs = zip(table.names, table.units, strict=True)
+    order = np.argsort(table.time, kind="stable")
+    columns_by_time = (table.series[order], table.time[order], table.value[order])
+    return recorded, ([SeriesName(*name, unit) for name, unit in pairs], columns_by_time)
+
+
+def _of_stream(path: Path, layout: FileLayout) -> _Readings:
     """Return the series of a stream, and rows, times and values of its readings by time."""
     stream = read_stream(path, with_found_times(path, layout))
     rows: dict[tuple[str, str], int] = {}
@@ -69,11 +102,14 @@ def _readings(path: Path, layout: FileLayout) -> tuple[list[SeriesName], tuple[I
 
 
 def _judged(
-    recorded: Recorded, names: Sequence[SeriesName], readings: tuple[Int, Float, Float]
+    recorded: Recorded,
+    names: Sequence[SeriesName],
+    readings: tuple[Int, Float, Float],
+    channels: tuple[str, ...],
 ) -> list[dict[str, object]]:
     """Return a document a series, in the order of their names."""
     row, time, value = readings
-    fleets = fleets_by_group(names, ungrouped=True)
+    fleets = fleets_by_group(names, (channels,), ungrouped=True)
     rows = {(each.sensor, each.quantity): at for at, each in enumerate(names)}
     with step(f"judging {len(names)} series by their neighbours"):
         blocks = DayBlocks()

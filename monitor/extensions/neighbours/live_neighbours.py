@@ -72,8 +72,8 @@ def neighbours_listener(context: ListenerContext) -> LiveNeighbours | None:
     def fleets() -> list[Neighbourhood]:
         names = network.names()
         if distance is None:
-            return fleets_by_group(names)
-        return fleets_by_distance(names, places, distance)
+            return fleets_by_group(names, section.channels)
+        return fleets_by_distance(names, places, distance, section.channels)
 
     blocks = DayBlocks(context.counts.get(_LATE, 0))
     blocks.load(context.store.note)

@@ -2,7 +2,8 @@
 
 Rules of this file: the neighbours of a series are up to ``MOST`` other series, never itself: those
 after it in its group, or the nearest. Series of one quantity and unit form a fleet (with groups,
-those of one group); the fleet is what means are held against.
+those of one group); the fleet is what means are held against. Channels count as one quantity, so
+that the other channel of its sensor is a neighbour like any other.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from monitor.core.registry import SeriesName
 MOST: Final = 30
 NOBODY: Final = -1
 _EARTH_KM: Final = 6371.0088
+Channels = Sequence[Sequence[str]]
+"""Quantities that count as one, as those of two channels of a sensor do."""
 
 
 class Neighbourhood(NamedTuple):
@@ -34,9 +37,11 @@ class Neighbourhood(NamedTuple):
     nearby: Int
 
 
-def fleets_by_group(names: Sequence[SeriesName], *, ungrouped: bool = False) -> list[Neighbourhood]:
+def fleets_by_group(
+    names: Sequence[SeriesName], channels: Channels = (), *, ungrouped: bool = False
+) -> list[Neighbourhood]:
     """Return the fleets of declared groups; series in no group form one only if ``ungrouped``."""
-    members = _members(names, by_group=True)
+    members = _members(names, channels, by_group=True)
     return [
         Neighbourhood(_title(quantity, group), np.array(rows), _others(len(rows)))
         for (quantity, _, group), rows in members.items()
@@ -45,23 +50,28 @@ def fleets_by_group(names: Sequence[SeriesName], *, ungrouped: bool = False) -> 
 
 
 def fleets_by_distance(
-    names: Sequence[SeriesName], places: Mapping[str, Place], distance_km: float
+    names: Sequence[SeriesName],
+    places: Mapping[str, Place],
+    distance_km: float,
+    channels: Channels = (),
 ) -> list[Neighbourhood]:
     """Return the fleets of series whose neighbours stand within ``distance_km``."""
     return [
         Neighbourhood(
             _title(quantity, ""), np.array(rows), _nearest(names, rows, places, distance_km)
         )
-        for (quantity, _, _), rows in _members(names, by_group=False).items()
+        for (quantity, _, _), rows in _members(names, channels, by_group=False).items()
     ]
 
 
 def _members(
-    names: Sequence[SeriesName], *, by_group: bool
+    names: Sequence[SeriesName], channels: Channels, *, by_group: bool
 ) -> dict[tuple[str, str, str], list[int]]:
+    first = {name: alike[0] for alike in channels for name in alike}
     members: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     for row, name in enumerate(names):
-        members[name.quantity, name.unit, name.group if by_group else ""].append(row)
+        quantity = first.get(name.quantity, name.quantity)
+        members[quantity, name.unit, name.group if by_group else ""].append(row)
     return members
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from monitor.config.kinds import Section, setting
+from monitor.config.kinds import Name, Section, setting
 from monitor.config.settings import Settings
 from monitor.core.setting import Contradiction
 
@@ -25,6 +25,21 @@ class Neighbours(Section):
         "Neighbours are the sensors within this distance, by `places`, instead of those of the "
         "group; null for the group.",
     )
+
+    channels: Annotated[
+        tuple[Annotated[tuple[Name, ...], Field(strict=False)], ...],
+        Field(max_length=100, strict=False),
+    ] = setting(
+        (),
+        "Quantities that count as one, such as [[pm25_a, pm25_b]]: each channel of a sensor is a "
+        "neighbour of the other.",
+    )
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Check that no quantity is in two lists."""
+        names = [name for alike in self.channels for name in alike]
+        for name in {each for each in names if names.count(each) > 1}:
+            yield Contradiction(("channels",), f"has {name} twice; a quantity is in one list")
 
 
 SECTION: Final = (

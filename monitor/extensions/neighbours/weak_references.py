@@ -253,14 +253,17 @@ def _means(off: Float, window: int) -> Float:
 def opinions(days: Days, trusted: Bool) -> list[Opinion]:
     """Return what the neighbours of each series of one fleet say on the last day.
 
-    Those who are apart say nothing of the others: their neighbours are judged again without them.
+    Those who are apart say nothing of the others: their neighbours are judged again without them,
+    unless too few are left for that.
     """
     now = off_baseline(days, trusted)
     apart: Bool = trusted & _is_apart(now)
     if apart.any():
-        now = off_baseline(days, trusted & ~apart)
-        apart = trusted & _is_apart(now)
-    is_judged: Bool = trusted & np.asarray(np.isfinite(_fresh(now)).any(axis=(0, 1)))
+        again = off_baseline(days, trusted & ~apart)
+        if _is_judged(again)[apart].all():
+            now = again
+            apart = trusted & _is_apart(now)
+    is_judged = trusted & _is_judged(now)
     number, judged = int(apart.sum()), int(is_judged.sum())
     is_common = number > COMMON * judged
     neighbours = (days.nearby >= 0).sum(axis=1)
@@ -300,6 +303,11 @@ def _unjudged(days: Days, now: Differences, trusted: Bool) -> Iterator[State | N
 
 def _fresh(now: Differences) -> Float:
     return np.abs(now.ratios[:, -FRESH:])
+
+
+def _is_judged(now: Differences) -> Bool:
+    is_judged: Bool = np.asarray(np.isfinite(_fresh(now)).any(axis=(0, 1)))
+    return is_judged
 
 
 def _is_apart(now: Differences) -> Bool:

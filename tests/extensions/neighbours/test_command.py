@@ -75,12 +75,58 @@ def test_where_nothing_is_claimed_the_sentence_says_why(
     assert found["shift"] is None
 
 
-def test_a_file_of_pairs_is_refused_with_what_it_takes(tmp_path, capsys):
-    path = tmp_path / "pairs.csv"
-    path.write_text("time,sensor,value,sigma,reference\n2026-01-01T00:00:00Z,a,1,1,1\n")
+def as_table(stream_path: Path, path: Path) -> list[str]:
+    """Write a stream as a table with a column for each sensor and one that few rows fill."""
+    value: dict[str, dict[str, str]] = {}
+    for line in stream_path.read_text().splitlines()[1:]:
+        stamp, sensor, _, kind, number, *_ = line.split(",")
+        value.setdefault(stamp, {})[sensor if kind == "reading" else "reference"] = number
+    names = sorted({name for each in value.values() for name in each} - {"reference"})
+    rows = [["time", *names, "reference"]]
+    rows += [
+        [stamp, *(each.get(name, "") for name in rows[0][1:])] for stamp, each in value.items()
+    ]
+    path.write_text("\n".join(map(",".join, rows)) + "\n")
+    return ["neighbours", str(path), "--wide", "n*", "--assume-u", "3", "--json"]
 
+
+def test_a_table_whose_rows_mostly_lack_a_reference_says_what_the_stream_says(tmp_path, capsys):
+    path = stream(tmp_path / "town.csv", 6, off=6.0)
+    of_stream = told(path, capsys)
+    assert main(as_table(path, tmp_path / "wide.csv")) == 0
+    of_table = {each["sensor"]: each for each in json.loads(capsys.readouterr().out)}
+
+    assert of_table["n0"]["state"] == "apart"
+    units = {"quantity", "sentence"}  # a table of sensors names neither quantity nor unit
+    for name, each in of_stream.items():
+        assert {**each, **dict.fromkeys(units)} == {**of_table[name], **dict.fromkeys(units)}
+
+
+def test_a_table_without_times_or_references_says_so(tmp_path, capsys):
+    path = tmp_path / "pairs.csv"
+    path.write_text("sensor,value,sigma,reference\na,1,1,1\n")
     assert main(["neighbours", str(path)]) == 2
-    assert "it takes a stream" in capsys.readouterr().err
+    assert "has no times" in capsys.readouterr().err
+
+    rows = [f"2026-01-{day:02}T{hour:02}:00:00Z,{name},1,1," for day in range(1, 5)
+            for hour in range(24) for name in "abcd"]  # fmt: skip
+    path.write_text("\n".join(["time,sensor,value,sigma,reference", *rows]) + "\n")
+    assert {each["state"] for each in told(path, capsys).values()} == {"no_pair"}
+
+
+def test_two_sensors_of_two_channels_are_four_views(tmp_path, capsys):
+    path = stream(tmp_path / "town.csv", 4, off=6.0)
+    text = path.read_text()
+    for sensor, quantity in (("n1", "pm_b"), ("n3", "pm_b"), ("n0", "pm_a"), ("n2", "pm_a")):
+        same = "n0" if sensor == "n1" else "n2" if sensor == "n3" else sensor
+        text = text.replace(f",{sensor},pm,", f",{same},{quantity},")
+    path.write_text(text)
+
+    assert {each["state"] for each in told(path, capsys).values()} == {"few"}
+    assert main(["neighbours", str(path), "--json", "--channels", "pm_a, pm_b"]) == 0
+    series = json.loads(capsys.readouterr().out)
+    apart = [(each["sensor"], each["quantity"]) for each in series if each["state"] == "apart"]
+    assert apart == [("n0", "pm_a")]
 
 
 def test_an_unreadable_file_is_refused(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -200,6 +201,29 @@ def test_open_hours_cost_sixteen_bytes_a_series_and_are_few(tmp_path):
     parts.journal.close()
 
 
+def test_neighbours_whose_references_call_them_wrong_say_nothing(tmp_path):
+    parts = assemble(settings_of(tmp_path), START)
+    random = np.random.default_rng(4)
+    batch: list[Said] = []
+    for hour in range(0, 24 * 30, 4):
+        stamp = datetime.fromtimestamp(START + hour * HOUR, UTC).isoformat()
+        for at in range(4):  # the first is right, the others read 30 high
+            value = (70.0 if at else 40.0) + random.normal()
+            reading = {"time": stamp, "value": value, "u": 1.0}
+            reference = {"time": stamp, "value": 40.0, "u": 0.5}
+            for kind, stated in (("reading", reading), ("reference", reference)):
+                batch.append(Said(f"monitor/n{at}/pm/{kind}", json.dumps(stated).encode()))
+    parts.intake.commit(parts.intake.prepare(batch, START + 30 * DAY))
+    now = looked(parts, START + 30 * DAY)
+
+    opinions = now.additions["neighbours"]
+    said = [opinions.document(now, row)["neighbours"] for row in range(4)]
+    assert [each["state"] for each in said] == ["few", "suspect", "suspect", "suspect"]
+    assert said[0]["sentence"].startswith("its neighbours say nothing: 0 of its 3 neighbours can")
+    assert said[0]["shift"] is None
+    parts.journal.close()
+
+
 def test_it_is_off_until_it_is_asked_for(tmp_path):
     values = {"journal": {"path": str(tmp_path / "j.sqlite")}, "neighbours": {"watch": False}}
     parts = assemble(model_of(values).model_validate(values), START)
@@ -208,9 +232,20 @@ def test_it_is_off_until_it_is_asked_for(tmp_path):
     parts.journal.close()
 
 
-def test_through_a_broker_the_metric_and_the_page_say_it(tmp_path, mosquitto):
+def elsewhere(time: float) -> Iterator[Said]:
+    """Readings of a sensor beside the town that no reference meets, and of two far away."""
+    stamp = datetime.fromtimestamp(time, UTC).isoformat()
+    for sensor in ("new", "far0", "far1"):
+        reading = {"time": stamp, "value": 40.0, "u": 3.0}
+        yield Said(f"monitor/{sensor}/pm/reading", json.dumps(reading).encode())
+
+
+def test_through_a_broker_neighbours_by_distance_are_on_metric_page_and_map(tmp_path, mosquitto):
+    places = [f"{{sensor: {sensor}, latitude: 51.{at}, longitude: 0}}" for at, sensor in
+              enumerate((*SENSORS, "new"))]  # fmt: skip
+    places += [f"{{sensor: far{at}, latitude: 55, longitude: 0.{at}}}" for at in range(2)]
     more = (
-        "groups: [{name: town, sensors: ['*']}]\nneighbours: {watch: true}\n"
+        f"places: [{', '.join(places)}]\nneighbours: {{watch: true, distance_km: 90}}\n"
         "alerts: {due: true, tolerance: 20}\n"
         "series: {stale_after_seconds: 1e7, max_new_per_minute: 100}"
     )
@@ -219,8 +254,10 @@ def test_through_a_broker_the_metric_and_the_page_say_it(tmp_path, mosquitto):
         daemon.start()
         with BrokerPublisher("127.0.0.1", mosquitto.port) as out:
             for day in range(DAYS):
-                for _, message in messages(day):
+                for at, (time, message) in enumerate(messages(day)):
                     out.publish(message.topic, message.payload)
+                    for other in elsewhere(time) if at % len(SENSORS) == 0 else ():
+                        out.publish(other.topic, other.payload)
         name = 'monitor_neighbours_apart{sensor="n3",quantity="pm"}'
         until("it is apart", lambda: daemon.value(name) == 1.0)
         document = daemon.json("/api/v1/series/n3/pm")
@@ -231,5 +268,14 @@ def test_through_a_broker_the_metric_and_the_page_say_it(tmp_path, mosquitto):
         assert listed[0]["sensor"] == "n3"
         assert "its neighbours say +" in listed[0]["sentence"]
         assert daemon.value("monitor_alerts_firing") in (0.0, -1.0)
+        drawn = daemon.get("/picture?view=map")[1].decode()
+        marked = re.findall(r'"dot pending"[^>]*><title>(\w+) pm, may be wrong: ', drawn)
+        assert marked == ["n3"]
+        said = {
+            sensor: daemon.json(f"/api/v1/series/{sensor}/pm")["neighbours"]["sentence"]
+            for sensor in ("new", "far0")
+        }
+        assert "without a reference since its last event" in said["new"]
+        assert said["far0"] == "its neighbours say nothing: it has 1 neighbour; it takes 3"
     finally:
         daemon.kill()

@@ -38,6 +38,19 @@ def test_other_quantities_and_units_are_no_neighbours():
     assert [each.rows.tolist() for each in fleets_by_group(mixed)] == [[0, 1], [2], [3]]
 
 
+def test_channels_of_a_sensor_neighbour_each_other_and_those_of_others():
+    two = [*names("a", "a", quantity="pm_a"), *names("a", "a", quantity="pm_b"), *names("a")]
+    channels = [("pm_a", "pm_b")]
+    places = {f"n{at}": Place(sensor=f"n{at}", latitude=at, longitude=0.0) for at in range(2)}
+    (fleet, other) = fleets_by_group(two, channels)
+    near = neighbours(fleets_by_distance(two, places, 1.0, channels)[0])
+
+    assert fleet.title == "pm_a of a"
+    assert neighbours(fleet) == {own: {0, 1, 2, 3} - {own} for own in range(4)}
+    assert neighbours(other) == {4: set()}
+    assert near == {0: {2}, 1: {3}, 2: {0}, 3: {1}}
+
+
 def test_a_large_group_has_so_many_neighbours_each_and_all_alike():
     (fleet,) = fleets_by_group(names(*["a"] * 100))
 

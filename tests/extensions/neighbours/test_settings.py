@@ -16,6 +16,8 @@ from monitor.config import SettingsError, parse
             "needs places",
         ),
         ("neighbours: {watch: true, distance_km: -1}", "distance_km"),
+        ("neighbours: {channels: [a, b]}", "channels"),
+        ("neighbours: {channels: [[a, b], [c, a]]}", "has a twice"),
     ],
 )
 def test_settings_under_which_nobody_has_neighbours_are_refused(text, reason):

@@ -215,6 +215,16 @@ def test_a_network_of_two_or_three_claims_nothing(series, state):
     assert {each.state for each in told(town(15, series=series))} == {state}
 
 
+def test_of_four_one_that_left_is_named():
+    days = town(15, series=4)
+    days.values[100:, 2] += 8.0
+
+    found = told(days)
+
+    assert [each.state for each in found] == ["agrees", "agrees", "apart", "agrees"]
+    assert (found[2].apart, found[2].judged) == (1, 4)
+
+
 def test_neighbours_that_are_all_faulty_say_nothing():
     found = told(town(16, series=6), 1, 2, 3, 4, 5)
 
