@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,6 +15,10 @@ from harness.reaper import reaped
 from hypothesis import Phase, settings
 
 PROJECT = Path(__file__).parents[1]
+
+# Before numpy is imported: the workers of a run are as many as the cores, and each of their threads
+# for products of matrices would wait for the others by counting.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # No example has a time limit: a busy machine is no mistake of the code.
 settings.register_profile("untimed", deadline=None)
@@ -30,6 +36,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption("--long", action="store_true", help="also what is marked long")
     parser.addoption("--programs", help="file for the names of tests that start other programs")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among what is collected, which stays: half of the time went into it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
