@@ -99,7 +99,13 @@ def copied(daemon: Daemon, page: str) -> list[list[str]]:
     return [[filled.get(word, word) for word in shlex.split(unescape(line))] for line in shown]
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("default", "discover") else pytest.mark.slow)
+        for name in FILES
+    ],
+)
 def test_the_lines_of_a_sensors_page_work_with_every_file_that_is_handed_out(
     name, tmp_path, mosquitto, capsys
 ):

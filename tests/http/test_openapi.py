@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness.examples import examples
 from harness.http_service import document, get, page
 
 from monitor.http.answers import TITLES
@@ -21,7 +22,13 @@ def test_nothing_but_what_is_described_is_answered(names, service, yard, tmp_pat
     known = '[parameters]\nsensor = "cart-01"\nquantity = "mass"\n' if names == "known" else ""
     (tmp_path / "schemathesis.toml").write_text(known)
     program = [_BIN / "schemathesis", f"--config-file={tmp_path}/schemathesis.toml", "--no-color"]
-    bounds = ["--max-examples=10", "--seed=1", "--continue-on-failure", "--phases=coverage,fuzzing"]
+    most = examples(10).max_examples
+    bounds = [
+        f"--max-examples={most}",
+        "--seed=1",
+        "--continue-on-failure",
+        "--phases=coverage,fuzzing",
+    ]
     url = f"{service.url}/api/v1/openapi.json"
     done = subprocess.run(
         [*program, "run", *bounds, url], cwd=tmp_path, capture_output=True, text=True, check=False

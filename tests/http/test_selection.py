@@ -33,7 +33,10 @@ def fleet_z(rho, seed):
     return z
 
 
-@pytest.fixture(scope="module", params=[pytest.param(0.0, marks=pytest.mark.long), 0.5])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(0.0, marks=pytest.mark.long), pytest.param(0.5, marks=pytest.mark.slow)],
+)
 def several(request):
     return [published(fleet_z(request.param, seed)) for seed in range(7, 12)]
 
