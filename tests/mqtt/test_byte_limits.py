@@ -77,7 +77,7 @@ def test_long_topics_take_no_more_memory_than_short_ones(topic, parts):
 
 NAMED = 5000  # metrics of a birth, most of which no mapping reads
 NAME_CHARACTERS = 200
-BIRTHS = 20
+BIRTHS = 8
 
 
 def birth(number: int) -> bytes:

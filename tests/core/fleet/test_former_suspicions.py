@@ -146,7 +146,7 @@ def test_what_is_left_is_a_function_of_the_pairs_and_not_of_when_they_were_looke
     often, once = network(), network()
     for at in range(REPAIR + 25):
         time = feed(often, value, reference, at)
-        if at % 3 == 0 or at > REPAIR:
+        if at % 6 == 0 or (at > REPAIR and at % 2):
             often.evaluate(time)
         feed(once, value, reference, at)
     one, other = often.evaluate(time), once.evaluate(time)

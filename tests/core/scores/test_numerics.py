@@ -24,6 +24,7 @@ from monitor.core.scores.statistics import STATISTICS, compute, live_statistics
 from monitor.core.windows.windows import Windows
 
 LEVEL = 0.9
+LENGTH = 201
 PUBLISHED = sorted({*live_statistics("normal").values(), *live_statistics("tophat").values()})
 Mp = mpmath.mpf
 
@@ -47,7 +48,7 @@ def made(value: np.ndarray, reference: np.ndarray, u: np.ndarray, u_ref: np.ndar
 
 def ordinary() -> Columns:
     random = np.random.default_rng(1)
-    u = random.uniform(0.5, 2.0, 401)
+    u = random.uniform(0.5, 2.0, LENGTH)
     truth = random.uniform(100.0, 600.0, u.size)
     return made(truth + u * random.normal(size=u.size), truth, u, np.full(u.size, 0.1))
 
@@ -55,17 +56,16 @@ def ordinary() -> Columns:
 def heavy() -> Columns:
     """Return uncertainties from 1e-10 to 1e10 in one window."""
     random = np.random.default_rng(2)
-    u = 10.0 ** random.uniform(-10.0, 10.0, 401)
+    u = 10.0 ** random.uniform(-10.0, 10.0, LENGTH)
     return made(u * random.standard_t(3, u.size), np.zeros(u.size), u, u / 7.0)
 
 
 def far() -> Columns:
     """Return values near 1e9 that are right to 1e-3."""
     random = np.random.default_rng(3)
-    truth = 1e9 + random.uniform(0.0, 1.0, 401)
-    return made(
-        truth + 1e-3 * random.normal(size=401), truth, np.full(401, 1e-3), np.full(401, 1e-5)
-    )
+    truth = 1e9 + random.uniform(0.0, 1.0, LENGTH)
+    value = truth + 1e-3 * random.normal(size=LENGTH)
+    return made(value, truth, np.full(LENGTH, 1e-3), np.full(LENGTH, 1e-5))
 
 
 def extreme() -> Columns:
@@ -276,11 +276,11 @@ def test_a_huge_value_that_has_left_the_window_leaves_no_trace(huge):
     c = ordinary()
     spoilt = pairs_of(c)
     spoilt["value"][3] = huge
-    last = [_last(each, 300) for each in (pairs_of(c), spoilt)]
+    last = [_last(each, LENGTH // 2) for each in (pairs_of(c), spoilt)]
     for name in PUBLISHED:
         wanted, found = (compute(each, [name])[name].tobytes() for each in last)
         assert wanted == found, name
-    held = compute(_last(spoilt, 401), ["bias"])["bias"][0]
+    held = compute(_last(spoilt, LENGTH), ["bias"])["bias"][0]
     assert abs(held) > 1e17
 
 

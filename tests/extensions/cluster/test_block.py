@@ -192,8 +192,8 @@ def test_thresholds_go_on_from_the_state_and_know_first_pairs_that_are_gone(tmp_
     messages = stream(["cart-1", "cart-2"], 500)
     parts = assemble(settings_of(text, tmp_path), 0.0)
     block, told = Block(recipe_of(settings_of(text))), []
-    for at in range(0, len(messages), 40):
-        some = messages[at : at + 40]
+    for at in range(0, len(messages), 100):
+        some = messages[at : at + 100]
         for came, those in groupby(some, key=attrgetter("received")):
             parts.intake.commit(parts.intake.prepare(list(those), float(came)))
         wanted = parts.network.evaluate(float(some[-1].received))
