@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,15 +42,6 @@ class Tally:
 
     def __init__(self) -> None:
         self.plain = 0
-
-
-class NewReference(NamedTuple):
-    """A reference that enters a buffer; ``is_plain`` if the columns are to hold it alone."""
-
-    reference: Reference
-    identity: Identity
-    received: float
-    is_plain: bool
 
 
 class ReferenceBuffer:
@@ -107,38 +98,58 @@ class ReferenceBuffer:
             and reference.end != reference.end
         )
 
-    def insert(self, new: NewReference) -> int:
-        """Insert a reference at its place and return the place."""
-        time, times = new.reference.time, self.times
+    def insert(
+        self, reference: Reference, identity: Identity, received: float, *, is_plain: bool
+    ) -> int:
+        """Insert a reference at its place and return the place.
+
+        ``is_plain`` if the columns are to hold it alone.
+        """
+        time, times = reference.time, self.times
         if not times or time > times[-1]:
-            reference, identity, received, is_plain = new
             self.append(reference, identity, received, is_plain=is_plain)
             return len(times) - 1
         place = bisect_left(times, time)
         if place < len(times) and times[place] == time:  # then the content decides
-            mine, stop = reference_identity(new.reference), bisect_right(times, time)
+            mine, stop = reference_identity(reference), bisect_right(times, time)
             place = bisect_left(range(stop), mine, place, key=self._named)
         times.insert(place, time)
         insort(self.scope.times, time)
-        self.values.insert(place, new.reference.value)
-        self.us.insert(place, new.reference.u)
-        self.received.insert(place, new.received)
-        self.identities.insert(place, new.identity)
+        self.values.insert(place, reference.value)
+        self.us.insert(place, reference.u)
+        self.received.insert(place, received)
+        self.identities.insert(place, identity)
         self.last_match_time = NAN
         for readings in self.reading_buffers:
             readings.record_reference(time)
-        self.tally.plain += new.is_plain
-        if not new.is_plain or self.full_references:
-            self._put_full(place, None if new.is_plain else new.reference)
+        self.tally.plain += is_plain
+        if not is_plain or self.full_references:
+            self._put_full(place, None if is_plain else reference)
         return place
 
     def _named(self, place: int) -> tuple[str, ...]:
         return reference_identity(self.reference(place))
 
-    def insert_all(self, references: Iterable[NewReference]) -> None:
-        """Insert references at their places."""
-        for each in sorted(references, key=lambda each: each.reference.time):
-            self.insert(each)
+    def extend(self, columns: Float, identities: Sequence[Identity]) -> None:
+        """Append plain references that are later than all others, in event order.
+
+        ``columns`` are their times, values, u and times of arrival.
+        """
+        scope = self.scope.times
+        is_last = not scope or columns[0, 0] >= scope[-1]
+        scope.frombytes(columns[0].tobytes())
+        if not is_last:
+            self.scope.times = array("d", sorted(scope))
+        own = (self.times, self.values, self.us, self.received)
+        for column, more in zip(own, columns, strict=True):
+            column.frombytes(more.tobytes())
+        self.identities.extend(identities)
+        self.last_match_time = NAN
+        for readings in self.reading_buffers:
+            readings.record_reference(self.times[-1])
+        self.tally.plain += len(identities)
+        if self.full_references:
+            self.full_references += [None] * len(identities)
 
     def append(
         self, reference: Reference, identity: Identity, received: float, *, is_plain: bool

@@ -8,6 +8,7 @@ are held.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
@@ -17,7 +18,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import Int, Observation, Reading, Records, Reference, pair_records
-from monitor.core.pairing.buffers import BufferKey, NewReference, ReadingBuffer, ReferenceBuffer
+from monitor.core.pairing.buffers import BufferKey, ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.identities import (
     REFERENCE_ID,
     REMOVED,
@@ -41,6 +42,7 @@ from monitor.core.pairing.reference_revisions import (
     rank,
 )
 from monitor.core.pairing.retention import (
+    Home,
     ReadingCount,
     expire_readings,
     expire_references,
@@ -76,7 +78,8 @@ class Pairing:
         self._in_order: Final = InOrderPath(self._index, self.references, self._reconciler)
         self._held: Final = ReadingCount()
         self._recalled: Final[dict[BufferKey, _Recalled]] = {}
-        self._recalled_references: Final[dict[Identity, None]] = {}
+        self._recalled_plain: Final[dict[ReferenceBuffer, array[float]]] = {}
+        self._recalled_others: Final[list[tuple[Reference, float]]] = []
         self._expired_before = -inf
         self.corrections = 0
         self.expired_unpaired = 0
@@ -85,6 +88,12 @@ class Pairing:
     def readings(self) -> int:
         """How many readings are held."""
         return self._held.total
+
+    def holds_more_than(self, most: int) -> bool:
+        """Return whether there are more readings and references; repeated ones count once."""
+        if self.readings + len(self.references) > most:
+            self._insert_recalled()
+        return self.readings + len(self.references) > most
 
     @property
     def reading_buffers(self) -> dict[BufferKey, ReadingBuffer]:
@@ -162,14 +171,33 @@ class Pairing:
     def ingest_in_order(self, observations: Sequence[Observation], received: float) -> list[int]:
         """Ingest the references that are new and later than all others of their buffers, as most.
 
-        Returns the places of the observations left to :meth:`add_reference`.
+        Returns the places of the observations left to :meth:`add_reference`. References that a
+        journal restores are all taken, and enter their buffers later.
         """
+        if self._reconciler.is_recalling:
+            return self._hold_references_again(observations, received)
         candidates = self._in_order.candidates(observations)
         near = self._in_order.nearest(candidates)
         unknown = (candidates[at][2] for at, reading in enumerate(near) if reading is None)
         self._index.flush_staged(each for buffer in unknown for each in buffer.reading_buffers)
         ingested = set(self._in_order.ingest(candidates, near, received))
         return [at for at in range(len(observations)) if at not in ingested]
+
+    def _hold_references_again(
+        self, observations: Sequence[Observation], received: float
+    ) -> list[int]:
+        """Hold references that a journal restores; return the places of what is none."""
+        buffer_of, plain, left = self._index.references_of, self._recalled_plain, []
+        for at, each in enumerate(observations):
+            if type(each) is not Reference:
+                left.append(at)
+            elif each.identity or each.void or not (references := buffer_of(each)).is_plain(each):
+                self._recalled_others.append((each, received))
+            else:
+                row = each.time, each.value, each.u, received
+                plain.setdefault(references, array("d")).extend(row)
+        self._index.tally.plain += len(observations) - len(left)
+        return left
 
     def _add_held(self, count: int, received: float) -> None:
         if count and self._held.add(count, received):
@@ -183,9 +211,8 @@ class Pairing:
             for each in observations
             if type(each) is Reference and (each.identity or each.revision)
         ]
-        is_recalling = self._reconciler.is_recalling  # then recall looks them up
-        ids = () if is_recalling else map(reference_digest, references)
-        self.references.look_up(ids, [each.identity for each in references if each.identity])
+        names = [each.identity for each in references if each.identity]
+        self.references.look_up(map(reference_digest, references), names)
 
     def add_reference(self, reference: Reference, received: float) -> Added:
         """Ingest a reference or a revision of one; the highest revision stands."""
@@ -220,18 +247,11 @@ class Pairing:
             return "accepted"
         digests = known.seen_with(known.reference, *superseded)
         held = HeldReference(effective, references, received, digests)
-        if identity in self._recalled_references:
-            self.references.put(identity, held)
-        else:
-            self._supersede(known, held, identity)
+        self._supersede(known, held, identity)
         return "accepted"
 
     def _ingest_unknown(self, came: Reference, held: HeldReference, identity: Identity) -> Added:
         """Ingest a reference of which no revision is held."""
-        if self._reconciler.is_recalling:
-            self.references.put(identity, held)
-            self._recalled_references[identity] = None
-            return "accepted"
         self._index.flush_staged(held.references.reading_buffers)
         pairs = self._revise_evicted(came, held.reference, identity)
         if pairs is None:
@@ -261,10 +281,11 @@ class Pairing:
             self.references.put(identity, held)
         if not held.reference.void:
             self._index.mark_changed(references)
-            at = references.insert(held.as_new(identity))
+            at = references.insert(held.reference, identity, held.received, is_plain=held.is_plain)
             if pairs:
-                homes, made = [(references, at)] * len(pairs), pair_records([*pairs])
-                restore_pairs(self._index, self._reconciler, homes, made)
+                of_each, time = np.full(len(pairs), at), references.times[at]
+                home = Home([references], 0 * of_each, of_each, np.full(len(pairs), time))
+                restore_pairs(self._index, self._reconciler, home, pair_records([*pairs]))
             self._reconciler.reference_added(references, at)
 
     def _revise_evicted(
@@ -274,7 +295,7 @@ class Pairing:
 
         Returns None if ``came`` was already superseded.
         """
-        if not (is_revisable(came) or came.void):
+        if self._reconciler.is_recalling or not (is_revisable(came) or came.void):
             return []
         if self.references.evicted_revision(identity) >= came.revision:
             return None
@@ -338,7 +359,8 @@ class Pairing:
             self._insert_recalled()
         finally:
             self._recalled.clear()
-            self._recalled_references.clear()
+            self._recalled_plain.clear()
+            self._recalled_others.clear()
             self._reconciler.is_recalling = False
 
     def _insert_recalled(self) -> None:
@@ -351,17 +373,31 @@ class Pairing:
 
     def _insert_recalled_references(self) -> None:
         """Let the references that a journal restored enter their buffers."""
-        standing: dict[ReferenceBuffer, list[NewReference]] = {}
-        for identity in self._recalled_references:
-            held = self.references.get(identity)
-            if held is not None and not held.reference.void:
-                standing.setdefault(held.references, []).append(held.as_new(identity))
-                if held.is_plain:
-                    self.references.evict(identity)
-        for references, new in standing.items():
-            self._index.mark_changed(references)
-            references.insert_all(new)
-        self._recalled_references.clear()
+        plain, others = self._recalled_plain, self._recalled_others
+        self._index.tally.plain -= sum(map(len, plain.values())) // 4 + len(others)
+        for references, columns in plain.items():
+            self._insert_recalled_plain(references, columns)
+        self.references.look_up((), [each.identity for each, _ in others if each.identity])
+        for each, received in sorted(others, key=lambda one: one[0].time):
+            self.add_reference(each, received)
+        plain.clear()
+        others.clear()
+
+    def _insert_recalled_plain(self, references: ReferenceBuffer, columns: array[float]) -> None:
+        """Let plain references enter their buffer: by the column, where each has its own time."""
+        came = np.frombuffer(columns).reshape(-1, 4)
+        came = came[np.argsort(came[:, 0], kind="stable")]
+        times, newest = came[:, 0], references.times[-1] if references.times else -inf
+        subject, quantity, key = references.name
+        if times[0] > newest and (times[1:] > times[:-1]).all():
+            identities = [digest(*references.name, repr(time)) for time in times.tolist()]
+            if not any(map(self.references.__contains__, identities)):
+                self._index.mark_changed(references)
+                references.extend(came.T, identities)
+                return
+        for time, value, u, received in came.tolist():
+            reference = Reference(subject, quantity, time, value, u, key)
+            self._ingest_reference(reference, reference, received)
 
     def recall(self, pairs: Records, standing: Int, names: Sequence[tuple[str, str]]) -> None:
         """Restore the pairs of the references held, exactly as a journal has them.

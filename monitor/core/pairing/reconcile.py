@@ -51,8 +51,6 @@ class Reconciler:
 
     def reading_added(self, readings: ReadingBuffer, at: int) -> None:
         """Pair the references again that a new reading may affect."""
-        if self.is_recalling:
-            return
         rule = PAIRING_RULES[readings.rules.mode]
         for join in readings.joins:
             if join.references.times:
@@ -81,8 +79,6 @@ class Reconciler:
 
         ``near`` is the reading nearest to it; None if it must be searched for.
         """
-        if self.is_recalling:
-            return
         at = len(references.times) - 1
         time, identity = references.times[at], references.identities[at]
         rule, join = PAIRING_RULES[readings.rules.mode], readings.nearest_join(references, time)

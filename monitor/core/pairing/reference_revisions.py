@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from monitor.core.model import NAN, PAIR, Records, Reference
-from monitor.core.pairing.buffers import NewReference, ReferenceBuffer, Tally
+from monitor.core.pairing.buffers import ReferenceBuffer, Tally
 from monitor.core.pairing.identities import (
     Identity,
     digest,
@@ -90,10 +90,6 @@ class HeldReference(msgspec.Struct, frozen=True, eq=False, gc=False):
     def is_plain(self) -> bool:
         """Whether the columns of its buffer hold all of it."""
         return not self.seen and self.references.is_plain(self.reference)
-
-    def as_new(self, identity: Identity) -> NewReference:
-        """Return it as it enters its buffer."""
-        return NewReference(self.reference, identity, self.received, self.is_plain)
 
     def has_seen(self, reference: Reference) -> bool:
         """Return whether the same message came before."""

@@ -8,14 +8,16 @@ of a journal are restored to the references that made them, never made anew.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
-from monitor.core.model import Int, Records, some_rows
+from monitor.core.model import Bool, Float, Int, Records, in_portions, some_rows
 from monitor.core.pairing.buffers import ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.join_index import JoinIndex
 from monitor.core.pairing.matches import Match
@@ -23,9 +25,9 @@ from monitor.core.pairing.pairing_rule import MARGIN_SECONDS
 from monitor.core.pairing.pairing_rules import PAIRING_RULES
 from monitor.core.pairing.reconcile import Reconciler
 from monitor.core.pairing.reference_revisions import ReferenceStore, is_revisable
+from monitor.core.pairing.staging import bisected
 
 IsSame = Callable[[ReadingBuffer, ReferenceBuffer, int], bool]
-_Home = tuple[ReferenceBuffer, int]  # where a reference is held, and its place
 _Placed = tuple[ReferenceBuffer, int, Match]  # what the reference at a place made
 
 # -- eviction -------------------------------------------------------------------------------------
@@ -197,46 +199,87 @@ def restore_all(
             drop_references(each.references, [at] if at >= 0 else [])
     for readings in index.reading_buffers.values():
         readings.matches.clear()
-    theirs, homes = _homes(index, pairs["reference_id"][standing])
-    restore_pairs(index, reconciler, homes, some_rows(pairs, standing[theirs]))
-
-
-def _homes(index: JoinIndex, made_by: Records) -> tuple[Int, Iterable[_Home]]:
-    """Return which of the references of pairs are held, and the buffer and place of each."""
     buffers = [*index.reference_buffers.values()]
-    sizes = [len(each.times) for each in buffers]
-    held = np.frombuffer(b"".join(each.identities.tobytes() for each in buffers), np.uint64)
-    owner = np.repeat(np.arange(len(buffers)), sizes)
-    places = np.arange(held.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    theirs = np.flatnonzero(np.isin(made_by, held))
-    order = np.argsort(held)
-    home = order[np.searchsorted(held, made_by[theirs], sorter=order)]
-    own = map(buffers.__getitem__, owner[home].tolist())
-    return theirs, zip(own, places[home].tolist(), strict=True)
+    starts = np.append(0, np.cumsum([len(each.times) for each in buffers]))
+    held = np.frombuffer(b"".join(each.identities for each in buffers), np.uint64)
+    if not held.size:
+        return
+    order, times = np.argsort(held), _joined(each.times for each in buffers)
+    for portion in in_portions(pairs, standing):
+        place = order[np.searchsorted(held[order[:-1]], portion["reference_id"])]
+        theirs = np.flatnonzero(held[place] == portion["reference_id"])
+        place = place[theirs]
+        own = np.searchsorted(starts, place, side="right") - 1
+        home = Home(buffers, own, place - starts[own], times[place])
+        restore_pairs(index, reconciler, home, some_rows(portion, theirs))
 
 
-def restore_pairs(
-    index: JoinIndex,
-    reconciler: Reconciler,
-    homes: Iterable[_Home],
-    pairs: Records,
-) -> None:
-    """Restore pairs, each in the reading buffer it belongs to.
+def _joined(columns: Iterable[array[float]]) -> Float:
+    """Return columns end to end, and 0."""
+    return np.frombuffer(b"".join([*columns, bytes(8)]))
 
-    ``homes`` has buffer and place of the reference of each.
+
+class Home(NamedTuple):
+    """Where the references of some pairs are held: of each pair ``own`` buffer, place and time."""
+
+    buffers: Sequence[ReferenceBuffer]
+    own: Int
+    places: Int
+    times: Float
+
+
+def restore_pairs(index: JoinIndex, reconciler: Reconciler, home: Home, pairs: Records) -> None:
+    """Restore pairs in event order to their reading buffers, which have none of their references.
+
+    ``home`` is that of their references.
     """
-    body, size = pairs.tobytes(), pairs.itemsize
-    columns = (pairs[name].tolist() for name in ("series", "reference_id", "time"))
-    rows = zip(homes, *columns, strict=True)
-    for number, ((references, at), series, identity, time) in enumerate(rows):
-        name = (*index.names[series], references.name[2] if index.by_key else "")
-        readings = index.reading_buffers.get(name) or index.open_buffer(name, series)
+    sides = pairs["series"] * len(home.buffers) + home.own
+    _, firsts, side = np.unique(sides, return_index=True, return_inverse=True)
+    numbers: dict[ReadingBuffer, int] = {}
+    of_side = np.full(firsts.size, -1)  # -1 where reading buffer and reference are not joined
+    for at in np.argsort(firsts).tolist():
+        references, row = home.buffers[home.own[firsts[at]]], int(pairs["series"][firsts[at]])
+        name = (*index.names[row], references.name[2] if index.by_key else "")
+        readings = index.reading_buffers.get(name) or index.open_buffer(name, row)
         if any(join.references is references for join in readings.joins):
-            own, due = body[number * size : (number + 1) * size], references.times[at]
-            others = readings.matches.get(due, identity)
-            readings.matches.put(due, identity, own if others is None else others.packed + own)
-            readings.apart_seconds = max(
-                readings.apart_seconds, abs(time - readings.lag_seconds - due)
-            )
-            if is_frozen(readings, references, at, Match(own), reconciler.reproduces):
+            of_side[at] = numbers.setdefault(readings, len(numbers))
+    order = np.lexsort((pairs["reference_id"], home.times, of_side[side]))
+    order = order[np.count_nonzero(of_side[side] < 0) :]
+    if order.size:
+        pairs, times, own = some_rows(pairs, order), home.times[order], of_side[side[order]]
+        ends = np.flatnonzero(np.diff(pairs["reference_id"]) | np.diff(own).astype(np.uint64))
+        starts = np.append(0, ends + 1)
+        buffers = [*numbers]
+        is_held = np.logical_and.reduceat(_are_held(buffers, own, pairs, times), starts)
+        columns = own, times, pairs["reference_id"], home.own[order], home.places[order]
+        rows = zip(*(each[starts].tolist() for each in columns), is_held.tolist(), strict=True)
+        body, edges = pairs.tobytes(), (pairs.itemsize * np.append(starts, order.size)).tolist()
+        for number, (reader, time, identity, holder, place, holds) in enumerate(rows):
+            readings = buffers[reader]
+            readings.matches.put(time, identity, body[edges[number] : edges[number + 1]])
+            rule, reference = PAIRING_RULES[readings.rules.mode], (home.buffers[holder], place)
+            if not (reconciler.reproduces(readings, *reference) if rule.is_of_several else holds):
                 readings.matches.freeze(identity)
+
+
+def _are_held(buffers: Sequence[ReadingBuffer], own: Int, pairs: Records, due: Float) -> Bool:
+    """Return whether the reading of each pair is held; note how far it is from the reference.
+
+    ``own`` are the places of reading buffers among ``buffers``, and ascend.
+    """
+    at = pairs["time"] - np.array([each.lag_seconds for each in buffers])[own]
+    firsts = np.searchsorted(own, np.arange(len(buffers)))
+    apart = np.maximum.reduceat(np.abs(at - due), firsts).tolist()
+    for readings, seconds in zip(buffers, apart, strict=True):
+        readings.apart_seconds = max(readings.apart_seconds, seconds)
+    times = _joined(each.times for each in buffers)
+    values = _joined(each.values for each in buffers)
+    stops = np.cumsum([len(each.times) for each in buffers])
+    stop, value = stops[own], pairs["value"]
+    place = bisected(times, at, np.append(0, stops)[own], stop)
+    while True:
+        is_there = (place < stop) & (times[place] == at)
+        is_other = is_there & (values[place] != value)
+        if not is_other.any():
+            return is_there
+        place += is_other  # of several readings of one time

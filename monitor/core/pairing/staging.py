@@ -67,6 +67,8 @@ class Staging:
         for readings that must go to their buffers.
         """
         rows = np.full(len(plain), -1)
+        if not len(plain):
+            return rows
         if len(plain) <= SCALAR_MAX:
             self._ingest_few(plain, received, rows, may_pair=may_pair)
             return rows
@@ -91,7 +93,7 @@ class Staging:
         if not block.buffers.size:
             return [None] * buffers.size
         first, stop = (np.searchsorted(block.buffers, buffers, side) for side in ("left", "right"))
-        after, last = _bisected(block.times, times, first, stop), block.buffers.size - 1
+        after, last = bisected(block.times, times, first, stop), block.buffers.size - 1
         at, before = np.minimum(after, last), np.maximum(after - 1, 0)
         later = np.where(after < stop, block.times[at], np.inf)
         at = np.where((after > first) & (times - block.times[before] <= later - times), before, at)
@@ -185,7 +187,7 @@ def _part(block: _StagedBlock, mask: Bool) -> _StagedBlock:
     return _StagedBlock(buffers[mask], times[mask], values[mask], us[mask], received[mask])
 
 
-def _bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:
+def bisected(times: Float, wanted: Float, low: Int, high: Int) -> Int:
     """Return where each wanted time belongs between two places: before times equal to it."""
     while (is_open := low < high).any():
         middle = (low + high) // 2

@@ -7,7 +7,7 @@ only after the shell has made them durable. There is no clock: times are handed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
@@ -64,7 +64,6 @@ from monitor.core.windows.windows import Epochs, Windows
 
 ACCEPTED: Final = "accepted"
 _COLLOCATIONS_A_SENSOR_MAX: Final = 1000
-_RESTORED_AT_ONCE: Final = 8192  # observations, whose references are looked up at once
 _WAITING_SHARE: Final = 10  # one of so many that may be held
 
 
@@ -239,15 +238,13 @@ class Network:
         :meth:`recall` restores their pairs.
         """
         with self.pairing.recalling():
-            for portion in _portions(stored):
-                unpacked = [(at, unpack(batch, self.registry.keys)) for at, batch in portion]
-                self.pairing.look_up([each for _, batch in unpacked for each in batch.others])
-                for received, batch in unpacked:
-                    self._evict_excess()
-                    self._held_from = min(self._held_from, received)
-                    result = self._ingest(batch, received, recalled=True)
-                    if result.refused:
-                        self.waiting.take(batch, result, received)
+            for received, packed in stored:
+                self._evict_excess()
+                self._held_from = min(self._held_from, received)
+                batch = unpack(packed, self.registry.keys)
+                result = self._ingest(batch, received, recalled=True)
+                if result.refused:
+                    self.waiting.take(batch, result, received)
         for sensor, time in self._begun_again.items():
             self._begin_epochs(self.registry.rows_of(sensor), time)
         self._begun_again.clear()
@@ -418,7 +415,7 @@ class Network:
     def _evict_excess(self) -> None:
         """Evict the quarter that arrived first if more is held than allowed, which is rare."""
         pairing = self.pairing
-        if pairing.readings + len(pairing.references) > self.settings.max_pending:
+        if pairing.holds_more_than(self.settings.max_pending):
             self._held_from = math.nextafter(pairing.oldest(0.25), math.inf)
             self._expire(self._held_from)
 
@@ -500,18 +497,3 @@ class Network:
         """Begin the latest epoch of some series; they changed from ``time`` on."""
         for row in rows:
             self._pipeline.begin_epoch(row, time)
-
-
-def _portions(
-    stored: Iterable[tuple[float, Sequence[Durable]]],
-) -> Iterator[list[tuple[float, Sequence[Durable]]]]:
-    """Yield batches, so many at a time that little besides what is held is in memory at once."""
-    portion, count = [], 0
-    for each in stored:
-        portion.append(each)
-        count += len(each[1])
-        if count >= _RESTORED_AT_ONCE:
-            yield portion
-            portion, count = [], 0
-    if portion:
-        yield portion

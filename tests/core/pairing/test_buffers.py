@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.buffers import (
-    NewReference,
     ReadingBuffer,
     ReferenceBuffer,
     Scope,
@@ -107,7 +106,7 @@ def test_references_come_back_as_they_were(came, replaced, removed):
     expected = {}
     for number, each in enumerate(came):
         identity = reference_digest(each)
-        place = held.insert(NewReference(each, identity, 10.0 + number, held.is_plain(each)))
+        place = held.insert(each, identity, 10.0 + number, is_plain=held.is_plain(each))
         assert encode(held.reference(place)) == encode(each)
         expected[identity] = each, 10.0 + number
     for at in replaced:

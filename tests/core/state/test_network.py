@@ -483,3 +483,70 @@ def test_a_judgement_that_waits_is_let_go_of_with_its_window():
 
     assert snapshot.window_pairs.tolist() == [150, 0]
     assert snapshot.states == ("firing", "unknown")
+
+
+def held(network: Network) -> list[object]:
+    """Return what a network holds for pairing, whatever the order in which it came."""
+    pairing = network.pairing
+    matches = [
+        (name, at, buffer.match_of(references, at))
+        for name, buffer in pairing.reading_buffers.items()
+        for references in pairing.reference_buffers.values()
+        for at in range(len(references.times))
+    ]
+    made = [
+        (*where, sorted(map(repr, match.rows)), match.frozen)
+        for *where, match in matches
+        if match is not None
+    ]
+    references = [
+        (name, list(map(repr, buffer.references())), list(buffer.received), list(buffer.identities))
+        for name, buffer in pairing.reference_buffers.items()
+    ]
+    return [sorted(made), sorted(references), pairing.readings, len(pairing.references)]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "all", "interpolate"])
+def test_a_restart_holds_references_and_pairs_as_they_were(mode):
+    """Times that repeat, corrections without an identity, late ones, readings that are evicted."""
+    chance = np.random.default_rng(3)
+    rules = SeriesRules(unit="kg", window_pairs=200, pairing=Rules(mode, 3.0))
+    plan = CoreSettings(lambda _s, _q: rules, limits=Limits(10, 1000), max_wait_seconds=100.0)
+    store = InMemoryStore()
+    live = Network(plan, store)
+    for received in range(300):
+        sensor, time = f"s{chance.integers(3)}", float(received - chance.choice([0, 0, 0, 9]))
+        due, values = time + 1.0 + received / 1000.0, chance.normal(size=3).tolist()
+        batch: list[Reading | Reference] = [
+            *(Reading(sensor, "weight", time, value, u=5.0) for value in values[:2]),
+            Reference(sensor, "weight", due, values[2], u=0.3),
+        ]
+        if chance.random() < 0.1:
+            batch.append(Reference(sensor, "weight", due, 0.0, u=0.3, revision=1))
+        outcome = live.observe(batch, float(received))
+        taken = [each for at, each in enumerate(batch) if at not in outcome.gone]
+        store.append(Batch(float(received), taken, outcome.pairs, outcome.series))
+    live.expire(320.0)
+    store.expire(observations_before=220.0, pairs_before=-np.inf)
+
+    again = Network(plan, store)
+    again.restore_series(store.series())
+    again.restore(store.observations())
+    again.recall(store.pairs())
+    assert held(again) == held(live)
+    assert any(is_frozen for *_, is_frozen in held(live)[0])
+
+
+def test_a_restart_evicts_nothing_for_references_that_were_corrected():
+    plan = CoreSettings(lambda _s, _q: RULES, limits=Limits(10, 1000), max_pending=100)
+    live, again = Network(plan, InMemoryStore()), Network(plan, InMemoryStore())
+    batches = [
+        (float(at), [Reference("s", "weight", float(at % 40), float(at), u=0.3)])
+        for at in range(160)
+    ]
+    for received, batch in batches:
+        live.observe(batch, received)
+    again.restore(batches)
+
+    assert again.held_from == live.held_from == -np.inf
+    assert held(again) == held(live)
