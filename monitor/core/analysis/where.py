@@ -63,6 +63,7 @@ PART_MOST: Final = 0.85  # share of the pairs in a part; more than that is every
 PAIRS_LEAST: Final = 30  # in a part to be reported, and in the rest to be called right
 RIGHT: Final = Estimate(1.0, 0.9, 1.1)  # u itself is known to about 10 % (GUM table E.1)
 BIAS_RIGHT: Final = 0.1  # times u
+_OF_MANY: Final = 1.5  # an interval of 3 standard deviations for each bin, since there are many
 DAY: Final = 86_400.0
 FAULTS_TOLD: Final = ("offset", "understated", "overstated")
 
@@ -123,8 +124,9 @@ class Conditional(NamedTuple):
 
     ``state``: "found", "nothing", "everywhere" (wrong, but not in one part more than another), or
     why there is no answer: "missing", "constant", "few". ``rest_is_right``: the pairs outside all
-    findings are right, and differ from each. ``without`` is how many pairs have no such number.
-    ``since`` is the pair, from 0, by which it was clear that something is wrong; -1 if it is not.
+    findings are right, in each bin too, and differ from each. ``without`` is how many pairs have no
+    such number. ``since`` is the pair, from 0, by which it was clear that something is wrong; -1 if
+    it is not.
     """
 
     covariate: str
@@ -351,10 +353,14 @@ def _told_of(
             for fault, size in _faults(c.select(at, _ONE), stretch, likely)
         ]
     is_apart = all(_are_apart(sums, grid.parts[part], rest, least) for part in parts)
+    outside = [np.flatnonzero(of == number) for number in np.flatnonzero(rest)]
+    are_right = is_apart and all(
+        _is_right(c, rows, _OF_MANY * stretch) for rows in outside if rows.size >= PAIRS_LEAST
+    )
     return nothing._replace(
         state="found",
         findings=tuple(findings),
-        rest_is_right=is_apart and _is_right(c, np.flatnonzero(rest[of]), stretch),
+        rest_is_right=are_right and _is_right(c, np.flatnonzero(rest[of]), stretch),
         bins=tuple(bins),
     )
 
@@ -364,6 +370,8 @@ def _faults(part: Columns, stretch: float, likely: str) -> list[tuple[str, Estim
     rows = np.arange(part.value.size)
     zms, bias = _estimates(part, rows, stretch)
     if not bias.is_beyond(_bias_tolerated(part)):
+        if likely == "offset" and not _agrees(zms, part):
+            likely = "understated" if zms.value > 1.0 else "overstated"
         return [(likely, bias if likely == "offset" else _factor(zms, likely, part))]
     mended = applied(part, Adjustment(offset=bias.value))
     about, _ = _estimates(mended, rows, stretch)

@@ -10,7 +10,13 @@ import math
 from itertools import groupby
 from typing import Any, Final
 
-from monitor.core.analysis.where import FALSE_FINDINGS, FIRST_EDGES, Conditional, Finding
+from monitor.core.analysis.where import (
+    BUILT_IN,
+    FALSE_FINDINGS,
+    FIRST_EDGES,
+    Conditional,
+    Finding,
+)
 from monitor.core.formatting import finite
 from monitor.core.verdict.verdict import Estimate
 from monitor.core.verdict.words import direction, estimated, with_unit
@@ -51,11 +57,8 @@ def _wrong(finding: Finding, unit: str) -> str:
 
 def _place(finding: Finding, conditional: Conditional) -> str:
     """Return the part of a finding: "above 80 % rh", "from 9 to 15 h UTC"."""
-    words = (
-        conditional.unit
-        if conditional.covariate == "hour"
-        else f"{conditional.unit} {conditional.covariate}".strip()
-    )
+    is_named = conditional.covariate in BUILT_IN and conditional.unit
+    words = conditional.unit if is_named else f"{conditional.unit} {conditional.covariate}".strip()
     low, high = f"{finding.low:.10g}", f"{finding.high:.10g}"
     if math.isinf(finding.low):
         return f"below {high} {words}"

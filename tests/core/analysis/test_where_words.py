@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from harness.series import pairs
 
-from monitor.core.analysis.where import Covariate, along_hour, calibrated_where
+from monitor.core.analysis.where import Covariate, along_hour, along_level, calibrated_where
 from monitor.core.analysis.where_words import where_document, where_sentence
 from tests.core.analysis.test_where import drawn, wrong_alike
 
@@ -19,7 +20,7 @@ def test_an_offset_of_some_hours_is_told_with_them():
     said = where_sentence(found, "ug")
     assert said.startswith("reads ")
     assert " low (" in said
-    assert said.endswith("h UTC, right elsewhere")
+    assert said.endswith("h UTC, not clearly right elsewhere")  # the hour from 2 to 3 is as wrong
 
 
 def test_a_sensor_that_is_wrong_alike_everywhere_is_wrong_in_no_part():
@@ -44,6 +45,23 @@ def test_a_part_with_a_wrong_uncertainty_and_an_offset_is_told_with_both():
     assert " and reads " in said
     assert said.count(" RH") == 1
     assert said.endswith(f" above {spread.low:g} % RH, right below")
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_nothing_false_is_said_of_an_upper_range_that_is_overconfident(seed):
+    """A bin beside the part is as wrong as it, and no offset is told that is not clear."""
+    random = np.random.default_rng(seed)
+    reference = np.exp(random.normal(2.7, 0.6, 2000))
+    u = 0.8 + 0.12 * reference * np.exp(random.normal(0.0, 0.25, 2000))
+    factor = np.where(reference > np.quantile(reference, 0.7), 1.6, 1.0)
+    c = pairs(reference + factor * u * random.normal(size=2000), reference, u)
+    found = calibrated_where(c, along_level(c, "ug/m3"))
+
+    (only,) = found.findings
+    assert only.fault == "understated"
+    beside = next(each for each in found.bins if each.high == only.low)
+    assert beside.zms.lower > 2.0
+    assert where_sentence(found).endswith(f" above {only.low:g} ug/m3, not clearly right below")
 
 
 NUMBERS = np.random.default_rng(7).uniform(0.0, 1.0, 300)
