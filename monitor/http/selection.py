@@ -206,7 +206,10 @@ def _magnitude(now: Snapshot) -> Float:
 
 
 def _severity(now: Snapshot) -> Float:
+    """Return how urgent each series is, 0 first: an overstated u after all else that fires."""
     severity = np.array([_SEVERITY.get(state, len(STATES)) for state in now.states])
+    mild = [row for row, each in now.reports.items() if each.verdict.fault == "overstated"]
+    severity[mild] = np.maximum(severity[mild], 0.5)
     return np.where(_is_advised(now), _SEVERITY["pending"], severity)
 
 

@@ -48,26 +48,27 @@ def seen(several):
 
 def published(z):
     """Return what is shown of a fleet in the end."""
+    count, length = z.shape
     pairs = np.zeros(z.shape, PAIR)
-    pairs["series"] = np.arange(COUNT)[:, None]
+    pairs["series"] = np.arange(count)[:, None]
     pairs["id"] = np.arange(1, z.size + 1).reshape(z.shape)
-    pairs["time"] = 3600.0 * np.arange(LENGTH)
+    pairs["time"] = 3600.0 * np.arange(length)
     pairs["value"], pairs["u"] = z, 1.0
     for name in ("lower", "upper", "p", "crps"):
         pairs[name] = np.nan
     plan = CoreSettings(
         lambda *_: SeriesRules(window_pairs=50, stale_after_seconds=np.inf),
-        limits=Limits(COUNT, COUNT),
+        limits=Limits(count, count),
         window_pairs_max=50,
         replay_in_windows=False,
     )
     network = Network(plan, InMemoryStore())
-    names = np.random.default_rng(3).permutation(COUNT)
-    for row in range(COUNT):
+    names = np.random.default_rng(3).permutation(count)
+    for row in range(count):
         network.registry.add(f"sensor {names[row]:04d}", "q")
-    for first in range(0, LENGTH, 50):
+    for first in range(0, length, 50):
         network.apply(pairs[:, first : first + 50].ravel())
-    return network.evaluate(3600.0 * LENGTH)
+    return network.evaluate(3600.0 * length)
 
 
 def test_the_first_shown_are_wrong_though_honest_ones_have_alarmed(several):
@@ -91,6 +92,16 @@ def test_state_stands_before_what_lasts_and_ties_go_by_evidence(seen):
     assert select(level, SeriesQuery(rows=COUNT)).rows.tolist() == plain.tolist()
     evidence = seen.evidence[plain[: states.count("firing")]]
     assert (np.diff(evidence) <= 0.0).all()
+
+
+def test_a_wrong_sensor_stands_before_one_that_is_better_than_it_says():
+    """One whose u is too large is no danger, however much evidence there is of it."""
+    random = np.random.default_rng(2)
+    z = np.stack([0.2 * random.normal(size=120), 1.5 + random.normal(size=120)])
+    now = published(z)
+    assert [now.reports[row].verdict.fault for row in (0, 1)] == ["overstated", "offset"]
+    lasting = np.where(np.arange(now.evidence.size) == 0, 1e6, 1.0)
+    assert select(replace(now, lasting=lasting), SeriesQuery()).rows.tolist()[:2] == [1, 0]
 
 
 @pytest.mark.parametrize("order", sorted({*ORDERS, *WORDS}))
