@@ -30,10 +30,10 @@ class Averaged(NamedTuple):
     sensors: int
 
     def sentence(self, group: str) -> str:
-        """Return "8 of the 9 sensors of group air: their errors average out; is ... 0?"."""
+        """Return "8 of the 9 sensors of group air overstate their uncertainty alike: ...?"."""
         of = f"of group {group}" if group else "without a group"
         who = f"{self.agree} of the {self.sensors} sensors {of}"
-        return f"{who}: their errors average out; is pairing.correlation 0?"
+        return f"{who} overstate their uncertainty alike: should pairing.correlation be 0?"
 
 
 def averaged_errors(groups: Int, smaller: Bool, overstated: Bool) -> list[Averaged]:

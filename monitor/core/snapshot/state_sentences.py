@@ -23,7 +23,7 @@ from monitor.core.verdict.words import counted
 
 U_REF_RATIO_MAX: Final = 1.0 / 3.0
 BLURRED: Final = "calibration_u_ref_ratio"  # the statistic that a sentence depends on
-DOUBTED: Final = "not known whether it is right"  # under a suspect reference
+DOUBTED: Final = "cannot be judged"  # under a suspect reference
 
 
 class Circumstances(NamedTuple):

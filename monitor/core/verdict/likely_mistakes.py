@@ -76,6 +76,7 @@ class LikelyMistake(NamedTuple):
 
     question: str
     mend: str
+    condition: str = "so"  # what the answer yes says, where the mend stands before the question
 
 
 class Candidate(NamedTuple):
@@ -89,6 +90,7 @@ class Candidate(NamedTuple):
 _AVERAGED: Final = LikelyMistake(
     "do the errors of the readings that make up a pair average out?",
     "set pairing.correlation to 0",
+    "the errors of its readings average out",
 )
 
 

@@ -72,7 +72,8 @@ def with_words(
     )
     mistake = likely_mistake(verdict, p, unit)
     if mistake is not None:
-        text, doing = f"{text}: {mistake.question}", f"if so, {mistake.mend}; else {doing}"
+        text = f"{text}: {mistake.question}"
+        doing = f"if {mistake.condition}, {mistake.mend}; else {doing}"
     return verdict._replace(sentence=text, advice=doing)
 
 

@@ -16,6 +16,7 @@ from monitor.core.verdict import FAULTS
 from monitor.journal.in_memory import InMemoryStore
 
 HOUR, READINGS = 3600.0, 6
+ASKED = "if the errors of its readings average out, set pairing.correlation to 0; else "
 
 
 def evaluated(sensors, together=0, hours=120, high=()):
@@ -59,13 +60,12 @@ def test_errors_that_average_out_are_one_thing_of_the_group():
     told = [each for each, state in zip(now.sentences, now.states, strict=True) if state != "ok"]
     assert all(
         each.endswith(
-            "(8 of the 8 sensors of group air: their errors average out; is pairing.correlation 0?)"
+            "(8 of the 8 sensors of group air overstate their uncertainty alike: "
+            "should pairing.correlation be 0?)"
         )
         for each in told
     )
-    assert all(
-        each.startswith("if so, set pairing.correlation to 0") for each in now.advice if each
-    )
+    assert all(each.startswith(ASKED) for each in now.advice if each)
 
 
 def test_a_fault_of_one_sensor_is_its_own_beside_that():

@@ -147,7 +147,7 @@ def test_under_a_reference_that_looks_wrong_no_sensor_is_called_right():
 
     assert ok
     for row in ok:
-        assert snapshot.sentences[row] == f"not known whether it is right ({found.sentence})"
+        assert snapshot.sentences[row] == f"cannot be judged ({found.sentence})"
         assert snapshot.verdict(row).state == "undecided"
 
 

@@ -166,5 +166,6 @@ def test_a_mean_whose_errors_average_out_asks_for_the_correlation(common, correl
 
     is_asked = "do the errors of the readings that make up a pair average out?" in now.sentences[0]
     assert is_asked == (not common and correlation == 1.0)
-    assert now.advice[0].startswith("if so, set pairing.correlation to 0; else") == is_asked
+    asked = "if the errors of its readings average out, set pairing.correlation to 0; else"
+    assert now.advice[0].startswith(asked) == is_asked
     assert now.states[0] == ("firing" if is_asked else "ok")
