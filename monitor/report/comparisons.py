@@ -83,7 +83,8 @@ def _rows(recorded: Recorded, sensors: Sequence[str], quantity: str | None) -> l
         ]
         if not rows:
             known = ", ".join(sorted({name.sensor for name in recorded.names})[:20])
-            raise CompareError(f"there are no pairs of {sensor}; there are pairs of {known}")
+            hint = "" if len(recorded.names) > 1 else "; which column has the names of sensors?"
+            raise CompareError(f"there are no pairs of {sensor}; there are pairs of {known}{hint}")
         if len(rows) > 1:
             several = ", ".join(recorded.names[row].quantity for row in rows)
             raise CompareError(

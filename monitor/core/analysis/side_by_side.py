@@ -164,8 +164,8 @@ def sentences(duel: PairedComparison | None, sides: Sides) -> list[str]:
     """Return the result of a comparison in sentences, the most important first."""
     if duel is None:
         nothing = (
-            f"{sides.first} and {sides.second} cannot be compared: they share no event, or one "
-            "part of the series is empty."
+            f"{sides.first} and {sides.second} cannot be compared: they share no event (the same "
+            "time and reference, or reference_event), or one part of the series is empty."
         )
         return [nothing]
     primary = sides.scores[0]
@@ -179,13 +179,16 @@ def _better(difference: Difference, name: str, duel: PairedComparison, sides: Si
     first, second = duel.counts
     on = f"On {first} common events" if duel.paired else f"On {first} and {second} events"
     unit = f" {sides.unit}" if sides.unit and not name.startswith("quadratic") else ""
-    numbers = (
-        f"{difference.first:.3g} against {difference.second:.3g}{unit}, p = {difference.p:.2g}"
+    means, p = (
+        [difference.first, difference.second],
+        f"{unit}, lower is better; p = {difference.p:.2g}",
     )
     by = f"by the mean {WORDS[name]}"
     if not difference.p < CLEAR:
+        numbers = f"{means[0]:.3g} against {means[1]:.3g}{p}"
         return f"{on} {sides.first} and {sides.second} cannot be told apart {by} ({numbers})."
     better = sides.first if difference.difference < 0.0 else sides.second
+    numbers = f"{min(means):.3g} against {max(means):.3g}{p}"
     return f"{on} {better} reads better {by} ({numbers})."
 
 

@@ -25,9 +25,8 @@ def test_the_scores_begin_with_the_profiles_and_none_comes_twice():
 def test_without_common_events_it_says_so_and_has_no_numbers():
     document = comparison_document(None, SIDES)
 
-    assert document["sentences"] == [
-        "old and new cannot be compared: they share no event, or one part of the series is empty."
-    ]
+    (only,) = document["sentences"]
+    assert only.startswith("old and new cannot be compared: they share no event (the same time and")
     assert (document["events"], document["scores"], document["curves"]) == ([0, 0], {}, None)
 
 
@@ -46,7 +45,8 @@ def test_who_reads_nearer_is_named_with_both_means(is_first):
     first = document["sentences"][0]
     assert first.startswith(f"On 300 common events {'old' if is_first else 'new'} reads better")
     means = document["scores"][SIDES.scores[0]]
-    assert f"{means['first']:.3g} against {means['second']:.3g} kg" in first
+    best, other = sorted((means["first"], means["second"]))
+    assert f"({best:.3g} against {other:.3g} kg, lower is better; p = " in first
     assert (means["first"] < means["second"]) is is_first
     assert document["sentences"][1] == NOT_SHARED
     assert json.loads(json.dumps(document, allow_nan=False)) == document
