@@ -189,7 +189,8 @@ class Area(Section):
     def contradictions(self) -> Iterator[Contradiction]:
         """Check that the area selects sensors, and that a radius has a centre."""
         if self.sensors is None and self.site is None and self.radius_km is None:
-            yield Contradiction((), "would select every sensor; give sensors, site or radius_km")
+            remedy = 'give sensors (["*"] for all), site or radius_km'
+            yield Contradiction((), f"would select every sensor; {remedy}")
         here = (self.latitude, self.longitude)
         if None in here and (self.radius_km is not None or here != (None, None)):
             yield Contradiction((), "needs both latitude and longitude")

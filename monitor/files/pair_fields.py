@@ -87,8 +87,10 @@ def parse_columns(text: str, fields: Iterable[str] = USUAL) -> dict[str, str]:
         column = unquoted(column)
         is_spread = fields is USUAL and (field in (MEMBERS, QUANTILES) or level_in(field))
         if not (field in fields or is_spread) or not column:
+            known = ", ".join(fields)
+            how = f"; of an expanded uncertainty u={column}/2, or another k" * (field == EXPANDED)
             raise ColumnsError(
-                f"--columns {each}: write FIELD=COLUMN, where FIELD is one of {', '.join(fields)}"
+                f"--columns {each}: write FIELD=COLUMN, where FIELD is one of {known}{how}"
             )
         given[field] = column
     return given

@@ -43,7 +43,7 @@ from monitor.files.pair_checks import (
     rows_lacking,
     value_or_middle,
 )
-from monitor.files.pair_fields import MEMBERS, QUANTILES
+from monitor.files.pair_fields import MEMBERS, QUANTILES, shape_hint
 from monitor.files.paired_columns import (
     CATEGORIES_MOST,
     NameNumbers,
@@ -170,7 +170,14 @@ def pairs_of(
 def _as_argument(text: str) -> str:
     """Return the first sentence of an error of files with the arguments for the options."""
     text = text.splitlines()[0].removeprefix(f"{FRAME}:1:")
+    text = text.replace("--columns ", "")
     return _OPTION.sub(lambda match: f"{match[1].replace('-', '_')}=", text).strip()
+
+
+def _listed(given: Any) -> Any:  # noqa: ANN401
+    """Return a list of names as the text that an option has."""
+    is_list = isinstance(given, list | tuple)
+    return ",".join(f'"{each}"' for each in given) if is_list else given
 
 
 def _pairs_of(
@@ -181,6 +188,7 @@ def _pairs_of(
     shape: dict[str, Any],
 ) -> PairTable:
     mistakes, shape_notes = FrameMistakes(), list[str]()
+    shape = {part: _listed(each) for part, each in shape.items()}
     spread = {part: str(each) for part in (MEMBERS, QUANTILES) if (each := shape.pop(part, ""))}
     layout = with_shape(FileLayout(), **shape)
     if layout.wide or layout.long or layout.where or "+" in str(named.time):
@@ -384,7 +392,7 @@ def _must_be_there(table: Any, part: str, name: str) -> str:  # noqa: ANN401
         hint = "; its index has: pass df.reset_index()"
     raise FrameError(
         f"the frame has no column {name!r}{hint}; name the right one with {part}=...; there are "
-        f"{', '.join(table.columns) or 'none'}"
+        f"{', '.join(table.columns) or 'none'}{_as_argument(shape_hint(table.columns) or ' ')}"
     )
 
 

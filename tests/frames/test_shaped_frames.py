@@ -39,6 +39,7 @@ def test_a_column_for_each_sensor_and_a_row_for_each_number(library):
     wanted = table(pairs)
 
     assert table(library(wide()), wide="cart-*", u="u_cart-*") == wanted
+    assert table(library(wide()), wide=["cart-*"], u="u_cart-*") == wanted
     long = pairs.melt(["time", "sensor"], var_name="What", value_name="x")
     assert table(library(long), long="What=x") == wanted
     assert table(library(pairs.assign(qc=[0] * 479 + [1])), where="qc=0") == table(pairs[:479])
