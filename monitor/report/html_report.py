@@ -41,7 +41,8 @@ from monitor.core.scores.statistics import STATISTICS
 from monitor.core.snapshot.details import Detail
 from monitor.core.verdict import FAULT, IS_RIGHT, UNDECIDED
 from monitor.core.verdict.sentences import day
-from monitor.core.verdict.words import counted
+from monitor.core.verdict.verdict import Estimate
+from monitor.core.verdict.words import counted, estimated
 from monitor.http.figures import (
     PICTURE,
     Figure,
@@ -59,6 +60,7 @@ from monitor.report.scored import Scored, figure
 SEED: Final = 1
 _DRAWN_PAIRS: Final = 2000  # more would make a plot larger but not clearer
 _NAN: Final = float("nan")
+_U: Final = {"valid": "right", "invalid": "not right", "undecided": "perhaps right"}
 _REMEDIES: Final = {
     "offset": "offset to subtract",
     "gain": "gain to divide by",
@@ -200,10 +202,7 @@ def _chapter(scored: Scored, row: int, source: ReportSource) -> Chapter:
         ),
         judged=_judged(scored, row),
         remedies=tuple(
-            (
-                _REMEDIES[what],
-                f"{figure(each.value)} ({figure(each.lower)} to {figure(each.upper)})",
-            )
+            (_REMEDIES[what], "".join(estimated(Estimate(each.value, each.lower, each.upper))))
             for what, each in suggestions(one).items()
             if math.isfinite(each.value)
         ),
@@ -239,7 +238,7 @@ def _interval(interval: Interval, row: int) -> str:
         return "too few pairs"
     ends = f"{figure(interval.lower[row])} to {figure(interval.upper[row])}"
     zeta = float(interval.zeta[row])
-    return f"{ends}, zeta {figure(zeta)}: {verdict(zeta)} ({interval.method})"
+    return f"{ends}, zeta {figure(zeta)}: u is {_U[verdict(zeta)]}"
 
 
 def _alike(recorded: Recorded) -> list[list[int]]:

@@ -92,11 +92,13 @@ def _decimated(c: Columns) -> Iterator[str]:
     halved = decimate(c, _HALF, by="u", stretch=math.sqrt(float(zms_inflation(c)[0])))
     if halved.verdicts[0] not in ("valid", "invalid"):
         return
+    is_valid = halved.verdicts[0] == "valid"
+    says = "agrees with 1" if is_valid else "differs from 1 by more than chance"
     if halved.flip_pairs is None or halved.flip_share is None:
-        yield f"ZMS is {halved.verdicts[0]} whichever of its largest u are left out, up to half."
+        yield f"ZMS {says} whichever share of its largest u is left out, up to half."
     else:
         yield (
-            f"ZMS is {halved.verdicts[0]}, but would not be without the "
+            f"ZMS {says}, but would not without the "
             f"{counted(halved.flip_pairs)} with the largest u "
             f"({probability(halved.flip_share)} of all)."
         )
