@@ -145,7 +145,7 @@ def _clocks(quantity: str, held: _Held, late: Mapping[str, float]) -> dict[str, 
             usual_seconds=usual,
         )
         for sensor, seconds in known.items()
-        if abs(seconds - usual) > _CLOCK_SECONDS
+        if seconds and abs(seconds - usual) > _CLOCK_SECONDS  # 0: the time is that of arrival
     }
 
 
