@@ -37,7 +37,10 @@ def read_messages(path: Path) -> Iterator[RawMessage]:
                 try:
                     yield _message(_decode(line))
                 except (msgspec.DecodeError, ValueError, binascii.Error) as error:
-                    raise FileError(f"{path}:{number}: is not a message: {error}") from error
+                    raise FileError(
+                        f'{path}:{number}: is not a message, {{"time": seconds since 1970, '
+                        f'"topic": text, "payload": text}}: {error}'
+                    ) from error
 
 
 def _message(line: _Line) -> RawMessage:

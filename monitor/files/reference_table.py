@@ -32,6 +32,7 @@ from monitor.files.input_file import (
     FileError,
     Mistakes,
     RowError,
+    column_name,
     is_parquet,
     listing,
     logger_notes,
@@ -238,15 +239,19 @@ class _Reader:
 
     def _leave_strange_status(self, rows: Sequence[_Row]) -> None:
         """Say that a column called status, which nobody named, is about something else."""
-        if "status" in self._how.written.columns:
+        written = self._how.written
+        if "status" in written.columns:
             return
         words = {self._status_word(cells) for _, cells in rows} - {"", *STATUSES}
         if words:
             self._is_status_used = False
-            self._notes.append(
-                f"{self._label}its column status is not used: {min(words)!r} is none of "
-                f"{', '.join(STATUSES)}; if it is one, say so with --status-words"
-            )
+            if column_name(self._fields["status"]) not in {
+                column_name(of) for of, _ in written.where
+            }:
+                self._notes.append(
+                    f"{self._label}its column status is not used: {min(words)!r} is none of "
+                    f"{', '.join(STATUSES)}; if it is one, say so with --status-words"
+                )
 
     def _row(self, line: int, cells: Mapping[str, str]) -> ReferenceRow | None:
         """Return what a row states, None if it has no value; raises RowError."""

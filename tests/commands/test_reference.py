@@ -467,6 +467,8 @@ def test_words_for_the_status_and_means_that_have_not_ended(told, tmp_path, caps
     assert "its column status is not used: 'p' is none of" in err
     assert "1 row with a limit in place of a value left out" in err
     assert "status" not in out
+    assert main([*publish, "--where", "Status=P|r"]) == 0  # of which --where makes use
+    assert "not used" not in capsys.readouterr().err
     now = datetime.now(UTC).replace(microsecond=0)
     table.write_text(
         "time,subject,quantity,value\n"
