@@ -89,19 +89,19 @@ LAYOUTS: Final = (
     ),
     Layout(
         "rtl_433",
-        "rtl_433/{host}/devices/{model}/{channel}/{id}/{quantity}",
+        "rtl_433/+/devices/{model}/{channel}/{id}/{quantity}",
         ("$",),
         sensor="{model}.{channel}.{id}",
     ),
     Layout(
         "rtl_433",
-        "rtl_433/{host}/devices/{model}/{id}/{quantity}",
+        "rtl_433/+/devices/{model}/{id}/{quantity}",
         ("$",),
         sensor="{model}.{id}",
     ),
     Layout(
         "rtl_433, events",
-        "rtl_433/{host}/events",
+        "rtl_433/+/events",
         ("model", "id"),
         sensor="{model}.{id}",
         fields=("model", "id"),
@@ -109,18 +109,18 @@ LAYOUTS: Final = (
     Layout("ESPHome", "{sensor}/sensor/{quantity}/state", ("$",)),
     Layout(
         "The Things Stack",
-        "v3/{application}/devices/{sensor}/up",
+        "v3/+/devices/{sensor}/up",
         ("received_at",),
         "uplink_message.decoded_payload",
     ),
     Layout(
         "ChirpStack",
-        "application/{application}/device/{sensor}/event/up",
+        "application/+/device/{sensor}/event/up",
         ("deduplicationId",),
         "object",
     ),
     Layout("AirGradient", "airgradient/readings/{sensor}", ("serialno",)),
-    Layout("SensorThings", "{version}/{sensor}/Observations", ("result",)),
+    Layout("SensorThings", "+/{sensor}/Observations", ("result",)),
 )
 # What Layout.needs of Shelly's status, one each.
 _SHELLY_NUMBERS: Final = ("tC", "rh", "apower")

@@ -261,7 +261,8 @@ def _of_references(content: Content, joining: Joining) -> Iterator[str]:
     if content.readings and not content.references:
         yield (
             "no topic looks like a reference: publish better-known values, by hand with "
-            "`monitor reference SENSOR QUANTITY VALUE`, or write its source with kind: reference"
+            "`monitor reference SENSOR QUANTITY VALUE`, from tables (monitor docs references), or "
+            "write its source with kind: reference"
         )
         return
     of_references = {of for _, of in content.references}

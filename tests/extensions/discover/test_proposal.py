@@ -14,6 +14,7 @@ from harness.transitions import transition
 
 from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery
 from monitor.config import parse
+from monitor.config.sources import nameless_fields
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.registry import SeriesName
 from monitor.core.verdict.quality import UNCHECKED
@@ -181,6 +182,8 @@ def test_what_all_families_together_send_is_read_as_what_each_alone_does():
 
     assert set(found.trial.content.readings) == set().union(*(MEASURED[of] for of in together))
     assert not [each for each in found.missing if "not read" in each]
+    sources = parse(found.text.encode(), "proposal.yaml").sources
+    assert not [each.topic for each in sources if nameless_fields(each)]
 
 
 def test_pressures_are_told_to_be_in_pascals_by_their_size():
