@@ -1,4 +1,4 @@
-"""Six new users, from a fresh clone in a fresh virtual environment to what the pages promise.
+"""New users, from a fresh clone in a fresh virtual environment to what the pages promise.
 
     python benchmarks/five_users.py [--users weighing,air,process,home,data,abroad,...] [--keep]
 
@@ -196,7 +196,7 @@ def _commands(script: str) -> list[str]:
     return [line for line in whole.splitlines() if line.strip()]
 
 
-# -- the nine -------------------------------------------------------------------------------------
+# -- the users ------------------------------------------------------------------------------------
 
 
 def weighing(user: User) -> None:
@@ -444,6 +444,151 @@ def plant(user: User) -> None:
     )
 
 
+_FORECAST = """\
+import numpy as np, pandas as pd
+import monitor
+random = np.random.default_rng(3)
+true = np.exp(random.normal(2.7, 0.6, 5000))
+std = 0.8 + 0.12 * true * np.exp(random.normal(0.0, 0.25, 5000))
+factor = np.where(true > np.quantile(true, 0.7), 1.6, 1.0)
+frame = pd.DataFrame({"model": "nn", "pred": true + factor * std * random.normal(size=5000)})
+times = pd.date_range("2026-01-01", periods=5000, freq="h", tz="UTC")
+frame = frame.assign(std=std, obs=true, at=times)
+names = {"value": "pred", "u": "std", "reference": "obs", "time": "at"}
+print(monitor.score(frame, **names, unit="ug/m3", covariates=["level"]))
+other = frame.assign(model="gp", pred=true + 1.3 * std * random.normal(size=5000), std=1.3 * std)
+both = pd.concat([frame, other])
+print(*monitor.compare(both, "nn", "gp", by="model", **names)["sentences"])
+quantiles = frame[["at", "obs"]].assign(q05=frame.pred - 1.645 * std, q50=frame.pred)
+quantiles["q95"] = frame.pred + 1.645 * std
+print(monitor.score(quantiles, reference="obs", time="at", quantiles="q*").sentences)
+centre = true + std * random.normal(size=5000)
+members = centre[:, None] + std[:, None] * random.normal(size=(5000, 20))
+members = pd.DataFrame(members).add_prefix("m")
+print(monitor.score(members.assign(obs=true), reference="obs", members="m*").sentences)
+"""
+
+
+def forecast(user: User) -> None:
+    """A student with forecasts of PM2.5 in a frame, too sure of themselves when it is high."""
+    print(f"\n{user.name}: import monitor")
+    user.run("pip install --quiet pandas")
+    (user.folder / "forecast.py").write_text(_FORECAST, encoding="utf-8")
+    said = user.run("python forecast.py")
+    user.sees("where it is too sure", r"factor of 1\.[56]\d* \([^)]*\) above 2\d ug/m3", said)
+    user.sees("the better of two", r"gp reads better .*lower is better; p = 0\.0001", said)
+    user.sees("quantiles", r"\['data: understates its uncertainty by a factor of 1\.2", said)
+    user.sees("members", r"\['data: (right within|no fault)", said)
+
+
+_CITY = """
+pairing: {mode: mean_over_reference_interval, reading_seconds: 600, correlation: 0}
+areas: [{subject: S1, sensors: ["*"]}]
+"""
+
+
+def _particles(at: float) -> float:
+    return 22.0 + 9.0 * math.sin(at / 13751.0) + 6.0 * math.sin(at / 44000.0)
+
+
+def _node(random: Random, node: int, at: float) -> tuple[str, str]:
+    """Return what a node sends: the third reads 25 % high, the eighteenth is stuck."""
+    value = _particles(at) * (1.25 if node == 3 else 1.0) + random.gauss(0.0, 4.0)
+    value, then = 17.0 if node == 18 else max(value, 0.0), datetime.fromtimestamp(at, UTC)
+    if node < 14:
+        return f"zigbee2mqtt/n{node}", json.dumps({"pm25": round(value), "linkquality": 90})
+    if node < 27:
+        local = f"{then.astimezone(ZoneInfo('Europe/Berlin')):%Y-%m-%dT%H:%M:%S}"
+        payload: dict[str, Any] = {"Time": local, "PMS5003": {"PM2.5": round(value)}}
+        return f"tele/n{node}/SENSOR", json.dumps(payload)
+    uplink = {"decoded_payload": {"pm2_5": round(value, 1)}}
+    payload = {"end_device_ids": {"device_id": f"n{node}"}, "uplink_message": uplink}
+    payload["received_at"] = then.isoformat().replace("+00:00", "Z")
+    return f"v3/city@ttn/devices/n{node}/up", json.dumps(payload)
+
+
+def city(user: User) -> None:
+    """A municipality with forty nodes of three makes that state no u, and a station's files."""
+    print(f"\n{user.name}: discover, a past, tables of a station")
+    random = Random(8)
+    last = time.time() // 3600.0 * 3600.0
+
+    ended = threading.Event()
+
+    def publish() -> None:
+        with BrokerPublisher("127.0.0.1", user.broker.port) as out:
+            while not ended.wait(1.0):
+                for node in range(40):
+                    topic, payload = _node(random, node, time.time())
+                    out.publish(topic, payload.encode())
+
+    thread = threading.Thread(target=publish)
+    thread.start()
+    said = user.run(f"monitor discover {_address(user)} --seconds 8 --out monitor.yaml")
+    ended.set()
+    thread.join()
+    user.sees("what was found", r"3 sources read 40 of them: 40 sensors", said)
+    settings = user.folder / "monitor.yaml"
+    text = settings.read_text(encoding="utf-8").replace("9108", str(user.page))
+    settings.write_text(text.replace("3 + 0.1 *", "2 + 0.1 *") + _CITY, encoding="utf-8")
+    said = user.run("monitor check-config monitor.yaml")
+    if "is part of no name" in said:
+        raise NotSeenError(said)
+    lines = []
+    for at, node in product(range(int(last) - 2 * 86400, int(last), 600), range(40)):
+        topic, payload = _node(random, node, float(at))
+        lines.append(json.dumps({"time": float(at), "topic": topic, "payload": payload}))
+    (user.folder / "past.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    user.run("monitor replay past.jsonl --config monitor.yaml --direct")
+    rows = ["Datum;Uhrzeit;PM2,5 (µg/m³);Status"]
+    for hour in range(48):
+        begin = last - 2 * 86400.0 + 3600.0 * hour
+        mean = sum(_particles(begin + 600.0 * part) for part in range(6)) / 6.0 + random.gauss(
+            0.0, 0.3
+        )
+        end = datetime.fromtimestamp(begin, UTC) + timedelta(hours=1)
+        rows.append(f"{end:%d.%m.%Y;%H:%M};{_german(mean, 1)};V")
+    (user.folder / "station.csv").write_text("\n".join(rows), encoding="cp1252")
+    user.begin("monitor run --config monitor.yaml")
+    said = user.run(
+        "monitor reference --config monitor.yaml station.csv --subject S1 --quantity pm25 --u 0.3 "
+        "--encoding cp1252 --where Status=V --time-zone UTC --time-format auto --duration 1h "
+        "--stamp end --columns 'time=Datum+Uhrzeit,value=\"PM2,5 (µg/m³)\"'"
+    )
+    user.sees("the hours", r"48 references published, all ack\w+", said)
+    for node, pattern in (
+        ("n3", r"gain 1\.2|reads [3-7][\d.]* ug/m3 high"),
+        ("n18", r"stuck at 17"),
+    ):
+        path = f"/api/v1/series/{node}/pm25"
+        user.sees_soon(f"what is wrong with {node}", pattern, lambda path=path: user.get(path))
+
+
+def _german(number: float, digits: int) -> str:
+    return f"{number:,.{digits}f}".translate(str.maketrans(",.", ".,"))
+
+
+def weights(user: User) -> None:
+    """A metrologist with a year of weighings, U (k = 2) and decimal commas."""
+    print(f"\n{user.name}: monitor score, monitor report")
+    random, rows = Random(11), ["Datum;Waage;Anzeige [mg];U (k=2) [mg];Soll [mg];u Soll [mg]"]
+    for at in range(60):
+        day, nominal = datetime(2025, 11, 3, 9, 30, tzinfo=UTC) + timedelta(days=6 * at), 20000.0
+        shown = _german(nominal + 0.6 * at / 60.0 + random.gauss(0.0, 0.15), 2)
+        rows.append(f"{day:%d.%m.%Y %H:%M};XP205;{shown};0,30;{_german(nominal, 3)};0,025")
+    (user.folder / "weights.csv").write_text("\n".join(rows), encoding="utf-8-sig")
+    how = (
+        "weights.csv --columns 'time=Datum,sensor=Waage,value=Anzeige [mg],u=U (k=2) [mg]/2,"
+        "reference=Soll [mg],u_reference=u Soll [mg]' --time-zone Europe/Berlin "
+        "--time-format auto --decimal-comma"
+    )
+    said = user.run(f"monitor score {how}")
+    user.sees("the drift", r"XP205 value: (drifts \+0\.00|reads 0\.[3-6]\d* mg heavy)", said)
+    user.run(f"monitor report {how} --out report.html")
+    page = (user.folder / "report.html").read_text(encoding="utf-8")
+    user.sees("the report", r"gain to divide by|offset to subtract", page)
+
+
 def _sparkplug(time: datetime, seq: int, metrics: list[dict[str, Any]]) -> bytes:
     milliseconds = round(time.timestamp() * 1000.0)
     payload = Payload(timestamp=milliseconds, seq=seq)
@@ -454,7 +599,10 @@ def _sparkplug(time: datetime, seq: int, metrics: list[dict[str, Any]]) -> bytes
 
 USERS: dict[str, Callable[[User], None]] = {
     each.__name__: each
-    for each in (weighing, air, process, home, data, abroad, indicator, colocation, plant)
+    for each in (
+        *(weighing, air, process, home, data, abroad, indicator, colocation, plant),
+        *(forecast, city, weights),
+    )
 }
 
 
