@@ -29,7 +29,7 @@ pairing: {mode: nearest, tolerance_seconds: 0.5}
 """
 PAIRS = 40
 START = 1.77e9
-SAID = "(its uncertainty is assumed)"
+SAID = "(the settings assume its uncertainty)"
 
 
 def published(u_of):

@@ -80,7 +80,8 @@ def _of_series(
         times = significant(blurred)
         times = "" if times == "1" else f"{times} times "
         text = f"{text} (its reference is {times}as uncertain as the sensor)"
-    return f"{text} (its uncertainty is assumed)" if numbers.get(ASSUMED.name) == 1.0 else text
+    is_assumed = numbers.get(ASSUMED.name) == 1.0
+    return f"{text} (the settings assume its uncertainty)" if is_assumed else text
 
 
 def _told(state: str, fault_report: FaultReport | None, pairs: int, about: Circumstances) -> str:
