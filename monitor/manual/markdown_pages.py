@@ -231,6 +231,7 @@ nav a { display: block; }
 a { color: #1f5fa8; }
 pre { overflow-x: auto; background: #eef0f1; padding: .7rem; }
 code { font: 14px ui-monospace, monospace; }
+:not(pre) > code { overflow-wrap: anywhere; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
 th, td { border: 1px solid #d9dde0; padding: .25rem .5rem; text-align: left; vertical-align: top; }
 img { max-width: 100%; }
