@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from monitor.alerts.sinks import SINKS
+
 # What a file monitor/alerts/file_sink.py would hold, and its entry in SINKS.
 SINK = """
 from typing import Annotated, NamedTuple
@@ -87,3 +89,9 @@ def test_a_sink_added_in_one_place_is_found_in_settings_run_and_documentation(tm
     ]
     assert found["in_schema"]
     assert found["in_page"]
+
+
+def test_every_sink_is_in_the_table_of_channels():
+    page = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text(encoding="utf-8")
+
+    assert [name for name in SINKS if f"| `sinks.{name}`" not in page] == []
