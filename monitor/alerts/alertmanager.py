@@ -67,7 +67,7 @@ class AlertmanagerSettings(NamedTuple):
     allow_http: AllowHttp = False
     timeout_seconds: TimeoutSeconds = 10.0
     repeat_seconds: Annotated[
-        float, Gt(0), Le(600), doc("Time after which all that fires is said again.")
+        float, Gt(0), Le(600), doc("Time after which all that fires is sent again.")
     ] = 60.0
     retry_seconds_max: RetrySeconds = 60.0
     give_up_hours: GiveUpHours = 72.0

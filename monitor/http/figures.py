@@ -180,24 +180,24 @@ _BLOCKS = (
     "claims predict. What holds along the whole series is no accident of one part."
 )
 _SIGNAL = (
-    "What it said, with the interval that it stated, at the times of its references (the crosses). "
-    "Readings without a reference are not kept."
+    "Its values with the intervals stated, at the times of its references (crosses). Readings "
+    "without a reference are not kept."
 )
 _FIT = (
     "Solid: least squares; dashed: equal. Errors of the reference pull the slope towards 0, and R² "
     "grows with the range of what was measured."
 )
 _DRIFT = (
-    "The line is what it says; the bar is the interval of the error now; dashed across: the "
-    "tolerance, by default its usual standard uncertainty."
+    "The line is the drift; the bar is the interval of the error now; dashed across: the "
+    "tolerance, by default the sensor's usual standard uncertainty."
 )
 _ERRORS = (
     "Each bar is where the sensor said the error would lie; dots lie in their bar, crosses do not. "
     "Vertical lines: what was done to it, when the fault began, and when an alert began."
 )
 _CHART = (
-    "Errors over their uncertainty. An honest sensor is within the second line nineteen times in "
-    "twenty, and beyond the third almost never."
+    "Errors over their uncertainty. An honest sensor is within ±2 nineteen times in twenty, and "
+    "beyond ±3 almost never."
 )
 _ROLLING = (
     "Mean over the last twenty pairs, lower is better; the dashed line is what its own claims "

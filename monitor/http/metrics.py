@@ -36,7 +36,7 @@ METRICS: Final[dict[str, Metric]] = {
     f"monitor_{name}": Metric(name, words) for name, words in live_metrics().items()
 }
 OTHERS: Final[dict[str, str]] = {
-    "monitor_window_pairs": "The last pairs, which figures and sentence are of.",
+    "monitor_window_pairs": "How many pairs figures and sentence are of.",
     "monitor_alert_evidence": (
         "Evidence that the sensor is not as right as it says; the alert fires when it reaches "
         "alerts.patience."

@@ -162,7 +162,7 @@ def _work(now: Figures) -> Iterator[Family]:
     yield gauge("publish_seconds", "Time the last round of publishing took.", now.publish_seconds)
     yield gauge(
         "page_age_seconds",
-        "How old the page before this one was when this one replaced it.",
+        "Age of the previous page when this one replaced it.",
         now.page_age_seconds,
     )
     yield gauge(

@@ -45,7 +45,7 @@ class Threshold(NamedTuple):
     against: Annotated[
         Literal["absolute", "expected", "baseline", "fleet_median"],
         doc(
-            "What the limit is of: the statistic itself (absolute), or its ratio to what the "
+            "What the limit holds for: the statistic itself (absolute), or its ratio to what the "
             "sensor's claim predicts (expected), to its first pairs (baseline), or to the median "
             "of its group (fleet_median)."
         ),

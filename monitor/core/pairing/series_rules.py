@@ -69,8 +69,8 @@ class Systematic(NamedTuple):
         Ge(0),
         Le(1),
         doc(
-            "Of sensors of one reference: share of their u that is one error of them all; null if "
-            "unknown."
+            "Share of the u of sensors with one reference that is a common error of them all; null "
+            "if unknown."
         ),
     ] = None
 

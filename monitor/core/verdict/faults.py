@@ -262,7 +262,7 @@ FAULTS: Final[dict[str, Fault]] = {
     ),
     "spells": Fault(
         noun="spells",
-        means="it is off in spells",
+        means="it is off for a while, again and again",
         many="are off in spells",
         words=words.spells,
         has_error_now=False,

@@ -51,7 +51,7 @@ _SHARE: Final = 0.01  # of one core
 _HELPS: Final = {
     "neighbours_apart": "1 if a series left its neighbours since its last references, else 0; "
     "absent where they say nothing.",
-    "neighbours_shift": "What the neighbours of a series say it is off since, in its unit.",
+    "neighbours_shift": "Its error since its last references, by its neighbours, in its unit.",
 }
 METRICS: Final = {f"monitor_{name}": words for name, words in _HELPS.items()}
 
@@ -84,7 +84,7 @@ def families(late: int) -> Iterator[Family]:
     """Yield the metrics of blocks."""
     yield counter(
         "neighbours_readings_late",
-        "Readings that came two days late or later, which no neighbour hears of.",
+        "Readings two or more days late, by which no neighbour is judged.",
         late,
     )
 
