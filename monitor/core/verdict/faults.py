@@ -257,8 +257,8 @@ FAULTS: Final[dict[str, Fault]] = {
         quality=INACCURATE,
         rule="SensorClipped",
         summaries=("stands at {estimate:%.7g} {unit} whatever is beyond it",),
-        description="Its value does not pass a limit that the reference passes; on this side of it "
-        "it is right.",
+        description="Its value does not pass a limit that the reference passes; it is right up to "
+        "there.",
     ),
     "spells": Fault(
         noun="spells",
