@@ -11,6 +11,7 @@ series alone, never on the others accumulated or confirmed with it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from monitor.core.detector.whitening import Whitening
 from monitor.core.model import Bool, Float, Int
 
 _CAP: Final = 1e280
+_AT_ONCE: Final = 128  # pairs of one series
 
 
 def accumulate(block: EvidenceBlock, rank: int) -> int:
@@ -37,10 +39,11 @@ def accumulate(block: EvidenceBlock, rank: int) -> int:
     if firing.any():
         before = np.where(firing, block.evidence, block.evidence + block.weights)
         grown = np.minimum(before * block.bets[:, rank], _CAP)
-        block.evidence = np.where(firing, block.evidence, grown)
+        total = _sum_of(grown)
         standing = np.where(firing, block.total, block.total + 1.0)
-        block.total = np.where(firing, block.total, _sum_of(grown))
-        block.discounted = _discounted_after(block, block.discounted, _sum_of(grown) / standing)
+        block.evidence = np.where(firing, block.evidence, grown)
+        block.total = np.where(firing, block.total, total)
+        block.discounted = _discounted_after(block, block.discounted, total / standing)
         return rank
     block.evidence = np.minimum((block.evidence + block.weights) * block.bets[:, rank], _CAP)
     total = _sum_of(block.evidence)
@@ -61,25 +64,34 @@ def _discounted_after(block: EvidenceBlock, before: Float, mixed: Float) -> Floa
 
 def _accumulate_one(block: EvidenceBlock, rank: int) -> int:
     """Accumulate one series in plain numbers until its state changes or the block ends."""
-    held: list[float] = block.evidence[:, 0].tolist()
-    weights: list[float] = block.weights[:, 0].tolist()
     pending_at = lifecycle.PENDING_SHARE * float(block.patience[0])
     pending = bool(block.state[0] == PENDING)
     total, discounted = float(block.total[0]), float(block.discounted[0])
-    for row in block.rows()[rank:]:
+    for held in _evidence_by_pair(block, rank):
         before = total + 1.0
-        held = [(m + w) * e for m, w, e in zip(held, weights, row, strict=True)]
         total = _total(held)
-        if total > _CAP:
-            held = [min(m, _CAP) for m in held]
-            total = _total(held)
-        discounted = min((block.kept * discounted + 1.0) * (total / before), _CAP)
+        discounted = _one_discounted(block, discounted, total / before)
         if (total >= pending_at) != pending or total >= block.patience[0]:
             break
         rank += 1
     block.evidence[:, 0] = held
     block.total[0], block.discounted[0] = total, discounted
     return rank if rank < block.ranks else block.ranks - 1
+
+
+def _evidence_by_pair(block: EvidenceBlock, rank: int) -> Iterator[tuple[float, ...]]:
+    """Yield the evidence of one series after each pair from ``rank`` on, one number a bet."""
+    held: list[float] = block.evidence[:, 0].tolist()
+    weights: list[float] = block.weights[:, 0].tolist()
+    for first in range(rank, block.ranks, _AT_ONCE):
+        bets: list[list[float]] = block.bets[:, first : first + _AT_ONCE, 0].tolist()
+        grown = [_grown(*each) for each in zip(held, weights, bets, strict=True)]
+        yield from zip(*grown, strict=True)
+        held = [each[-1] for each in grown]
+
+
+def _grown(evidence: float, weight: float, bets: list[float]) -> list[float]:
+    return [evidence := (evidence + weight) * bet for bet in bets]
 
 
 def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
@@ -128,7 +140,7 @@ def _one_discounted(block: EvidenceBlock, before: float, mixed: float) -> float:
     return min((block.kept * before + 1.0) * mixed, _CAP)
 
 
-def _total(m: list[float]) -> float:
+def _total(m: tuple[float, ...]) -> float:
     offset = m[0] + m[1] + m[2] + m[3] + m[4] + m[5] + m[6] + m[7]
     both = (offset + (m[8] + m[9] + m[10] + m[11])) + ((m[12] + m[13] + m[14]) + (m[15] + m[16]))
     return both + (m[17] + m[18] + m[19] + m[20])

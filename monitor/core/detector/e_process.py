@@ -117,7 +117,6 @@ class EvidenceBlock:
         self.z = self._at_usual_u(inputs.z)
         self._learn(records, np.concatenate([earlier, inputs.z])[: self.ranks], inputs.stated)
         self.bets = self._bets(records)
-        self._plain: list[list[float]] | None = None
 
     def _follow(self, records: Records, inputs: Inputs) -> None:
         """Fill how u goes with the error before each rank and after the last, None if not at all.
@@ -198,12 +197,6 @@ class EvidenceBlock:
         """Return the systematic share of each of so many pairs, one 0 where none is declared."""
         shares = self.systematic[columns]
         return np.tile(shares, ranks) if shares.any() else e_values.NOTHING_SYSTEMATIC
-
-    def rows(self) -> list[list[float]]:
-        """Return the bets of a block of one series as plain numbers, one row a pair."""
-        if self._plain is None:
-            self._plain = self.bets[:, :, 0].T.tolist()
-        return self._plain
 
     @property
     def rho(self) -> Float:
