@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from harness.http_service import SPREADS, answers
@@ -13,8 +14,8 @@ from monitor.extensions import all_extensions
 from monitor.http.service import Service
 
 
-@pytest.fixture
-def service() -> Iterator[Service]:
+@contextmanager
+def running_service() -> Iterator[Service]:
     running = Service(
         "127.0.0.1",
         0,
@@ -28,14 +29,33 @@ def service() -> Iterator[Service]:
     running.stop()
 
 
-@pytest.fixture
-def yard(service: Service) -> Iterator[Yard]:
-    """Return a fleet that is at work, and answers what is asked of it."""
+@contextmanager
+def working_yard(service: Service) -> Iterator[Yard]:
     made = Yard(service)
     made.work(150.0)
     made.run(0.1)
     yield made
     made.stop()
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    with running_service() as running:
+        yield running
+
+
+@pytest.fixture
+def yard(service: Service) -> Iterator[Yard]:
+    """Return a fleet that is at work, and answers what is asked of it."""
+    with working_yard(service) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shown() -> Iterator[Service]:
+    """Return a service with a fleet at work, for tests that only read."""
+    with running_service() as running, working_yard(running):
+        yield running
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from harness.examples import examples
-from harness.http_service import document, get, page
+from harness.http_service import document, get
 
 from monitor.http.answers import TITLES
 
@@ -17,7 +17,7 @@ _BIN = Path(sys.executable).parent
 
 
 @pytest.mark.parametrize("names", ["any", "known"])
-def test_nothing_but_what_is_described_is_answered(names, service, yard, tmp_path):
+def test_nothing_but_what_is_described_is_answered(names, shown, tmp_path):
     """Valid and invalid queries, of any names and of those of a series with pairs."""
     known = '[parameters]\nsensor = "cart-01"\nquantity = "mass"\n' if names == "known" else ""
     (tmp_path / "schemathesis.toml").write_text(known)
@@ -29,7 +29,7 @@ def test_nothing_but_what_is_described_is_answered(names, service, yard, tmp_pat
         "--continue-on-failure",
         "--phases=coverage,fuzzing",
     ]
-    url = f"{service.url}/api/v1/openapi.json"
+    url = f"{shown.url}/api/v1/openapi.json"
     done = subprocess.run(
         [*program, "run", *bounds, url], cwd=tmp_path, capture_output=True, text=True, check=False
     )
@@ -37,9 +37,9 @@ def test_nothing_but_what_is_described_is_answered(names, service, yard, tmp_pat
     assert done.returncode == 0, done.stdout
 
 
-def test_a_name_of_an_operation_stays(service):
+def test_a_name_of_an_operation_stays(shown):
     """Clients are generated from these names."""
-    paths = document(service, "/api/v1/openapi.json")["paths"]
+    paths = document(shown, "/api/v1/openapi.json")["paths"]
 
     assert sorted(each["get"]["operationId"] for each in paths.values()) == [
         *(
@@ -65,9 +65,8 @@ def test_a_name_of_an_operation_stays(service):
         ("GET", "/api/v1/series?pages=1", 422),
     ],
 )
-def test_a_refusal_is_a_problem_that_leads_to_its_section(method, path, status, service):
-    service.publish(page())
-    answer, body, headers = get(service, path, method)
+def test_a_refusal_is_a_problem_that_leads_to_its_section(method, path, status, shown):
+    answer, body, headers = get(shown, path, method)
     problem = json.loads(body)
 
     assert (answer, headers["Content-Type"]) == (status, "application/problem+json")
@@ -75,7 +74,7 @@ def test_a_refusal_is_a_problem_that_leads_to_its_section(method, path, status, 
     assert (problem["status"], problem["title"]) == (status, TITLES[status])
     assert problem["instance"] == path.partition("?")[0]
     leads_to, _, section = problem["type"].partition("#")
-    assert f'id="{section}"'.encode() in get(service, leads_to)[1]
+    assert f'id="{section}"'.encode() in get(shown, leads_to)[1]
 
 
 def test_before_the_first_publication_a_problem_says_that_it_is_starting(service):
@@ -86,7 +85,7 @@ def test_before_the_first_publication_a_problem_says_that_it_is_starting(service
 
 
 @pytest.mark.parametrize("title", TITLES.values())
-def test_every_kind_of_refusal_has_its_section(title, service):
+def test_every_kind_of_refusal_has_its_section(title, shown):
     section = title.lower().replace(" ", "-")
 
-    assert f'id="{section}"'.encode() in get(service, "/docs/outlets")[1]
+    assert f'id="{section}"'.encode() in get(shown, "/docs/outlets")[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from harness.cases import further
 
 from monitor.core.detector import whitening
 from monitor.core.pairing.series_rules import SeriesRules
@@ -145,7 +146,7 @@ def test_a_display_in_whole_steps_is_not_accused_of_its_rounding(truth, step, no
     assert len(faulty) <= 1
 
 
-@pytest.mark.parametrize("truth", ["slow", "fast"])
+@pytest.mark.parametrize("truth", ["fast", *further("slow")])
 def test_a_display_that_is_off_by_a_step_is_found(truth):
     found = coarse(truth, 1.0, off=1.0)
     fired, faulty = accused(found)

@@ -99,7 +99,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_whatever_a_record_says_the_answer_is_a_sentence(journal, tmp_path, data):
     out = tmp_path / "cart.html"

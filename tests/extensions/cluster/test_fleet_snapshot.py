@@ -181,8 +181,8 @@ def test_suspects_lists_and_medians_over_blocks_are_those_of_one_daemon(
     )
     one, cluster = One(text, tmp_path), Cluster(text, tmp_path)
     seen, was_repaired = set(), False
-    for at in range(0, len(messages), 260):
-        some = messages[at : at + 260]
+    for at in range(0, len(messages), 390):
+        some = messages[at : at + 390]
         snapshot = one.apply(some)
         was_repaired |= bool(snapshot.former_suspects)
         rows = cluster.apply(some, twice=True)
