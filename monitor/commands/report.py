@@ -25,10 +25,10 @@ from monitor.core.formatting import count_of, instant
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.snapshot.details import usual
-from monitor.errors import CannotWriteError, UsageError
+from monitor.errors import UsageError
 from monitor.extensions import hooks
 from monitor.files.layout import layout_arguments, layout_of, refuse_layout
-from monitor.files.whole_file import whole_file
+from monitor.files.whole_file import write_page
 from monitor.report.html_report import ReportSource, report
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, read
@@ -130,10 +130,6 @@ def write_report(out: Path, recorded: Recorded, source: ReportSource, date: str)
     """Write the report on recorded pairs; ``date`` is on one line of it."""
     with step(f"judging and drawing {len(recorded.names)} series"):
         page = report(recorded, source, date)
-    try:
-        with whole_file(out) as new:
-            new.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise CannotWriteError(f"{out}: cannot be written: {error.strerror}") from error
+    write_page(out, page)
     pairs = count_of(recorded.pairs.size, "pair")
     sys.stderr.write(f"{out}: {len(recorded.names)} series, {pairs}\n")

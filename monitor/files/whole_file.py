@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from shutil import copymode
 
+from monitor.errors import CannotWriteError
+
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
@@ -26,3 +28,12 @@ def whole_file(path: Path) -> Iterator[Path]:
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write a page of HTML; raises CannotWriteError."""
+    try:
+        with whole_file(path) as new:
+            new.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise CannotWriteError(f"{path}: cannot be written: {error.strerror}") from error

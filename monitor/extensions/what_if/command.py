@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from monitor.commands.options import config_option, json_option
 from monitor.config import Settings, load
-from monitor.core.formatting import grouped_count, significant
+from monitor.core.formatting import grouped_count, instant, significant
 from monitor.errors import UsageError
 from monitor.extensions.what_if.other_settings import (
     changed_settings,
     settings_of_note,
     settings_to_try,
 )
+from monitor.files.whole_file import write_page
 from monitor.report.progress import step
 
 if TYPE_CHECKING:
@@ -61,12 +62,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sensor", default="*", metavar="PATTERN", help="which sensors that is for (default: all)"
     )
+    parser.add_argument("--out", metavar="FILE", type=Path, help="also write it as a page (HTML)")
     json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what would have been beside what was; the journal is only read."""
-    from monitor.extensions.what_if.comparison import comparison_lines  # noqa: PLC0415 - numpy
+    from monitor.extensions.what_if.comparison import (  # noqa: PLC0415 - numpy
+        comparison_lines,
+        comparison_page,
+    )
     from monitor.extensions.what_if.replay import OtherReadings  # noqa: PLC0415
 
     if not 0.0 < options.multiply_u <= _MOST:
@@ -76,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
     readings = OtherReadings(options.multiply_u, options.subtract, options.sensor)
     then = settings_to_try(options.config, options.settings)
     document = _compared(options, then, readings)
+    if options.out is not None:
+        write_page(options.out, comparison_page(document, instant(time.time(), "seconds")))
     lines = [json.dumps(document, allow_nan=False)] if options.json else comparison_lines(document)
     print("\n".join(lines))
     return 0

@@ -1,13 +1,19 @@
-"""Two replays of a journal side by side, as a document and as lines of text."""
+"""Two replays of a journal side by side, as a document, as lines of text and as a page.
+
+Rules of this file: lines and page show the same figures and the same words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+from monitor import __version__
 from monitor.core.formatting import aligned, date_time, grouped_count, significant
 from monitor.core.registry import SeriesKey
 from monitor.extensions.what_if.replay import Replay
+from monitor.http.page_files import inline_style, templates
 from monitor.report.incidents import lasting
 
 _TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M"
@@ -46,34 +52,115 @@ def _side(replay: Replay, key: SeriesKey) -> dict[str, Any] | None:
     return {"raised": replay.raised.get(key, []), "due": due, **own}
 
 
+class ReplaySide(NamedTuple):
+    """What was, or what would have been, of a series: its figures and its words.
+
+    ``news`` are the sentences that the other side has not.
+    """
+
+    name: str
+    state: str
+    figures: tuple[str, ...]
+    sentences: list[str]
+    news: list[str]
+
+
+class ComparedSeries(NamedTuple):
+    """A series as it is shown."""
+
+    sensor: str
+    quantity: str
+    sides: tuple[ReplaySide, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether any figure or word does."""
+        was, then = self.sides
+        return was.figures != then.figures or was.sentences != then.sentences
+
+    @property
+    def told(self) -> Sequence[ReplaySide]:
+        """The sides with words of their own: both, or one that stands for both."""
+        was, then = self.sides
+        alike = was.sentences == then.sentences and was.state == then.state
+        return [was._replace(name="was and then")] if alike else self.sides
+
+
 def comparison_lines(document: Mapping[str, Any]) -> list[str]:
     """Return what ``monitor what-if`` prints: the series whose printed figures or words differ."""
-    counts = [sum(len(each["raised"]) for each in _of(document, side)) for side in _SIDES]
-    lines = [
-        f"{document['journal']}: {_reach(document)}",
-        *document["limits"],
-        *(f"then: {change}" for change in document["changes"]),
-        f"alerts: {counts[0]} was, {counts[1]} then",
+    series = [_shown(each) for each in document["series"]]
+    lines = [f"{document['journal']}: {_reach(document)}", *document["limits"]]
+    lines += [*_changes(document), _alerts(document)]
+    differing = [each for each in series if each.differs]
+    rows = [
+        (*(("", "") if side.name == "then" else each[:2]), side.name, *side.figures)
+        for each in differing
+        for side in each.sides
     ]
-    rows: list[tuple[str, ...]] = []
-    sentences: list[str] = []
-    same = 0
-    for each in document["series"]:
-        cells = [_cells(each[side]) for side in _SIDES]
-        words = [*_in_words(each)]
-        if cells[0] == cells[1] and not words:
-            same += 1
-            continue
-        named = (each["sensor"], each["quantity"])
-        rows += [(*named, "was", *cells[0]), ("", "", "then", *cells[1])]
-        sentences += [f"{each['sensor']} {each['quantity']}", *words] if words else []
     if rows:
         lines += ["", *aligned([_HEADS, *rows]), ""]
-    return [*lines, *sentences, f"{same} of {len(document['series'])} series as before"]
+    for each in differing:
+        words = [f"  {side.name}: {line}" for side in each.sides for line in side.news]
+        lines += [f"{each.sensor} {each.quantity}", *words] if words else []
+    return [*lines, _same(series)]
 
 
-def _of(document: Mapping[str, Any], side: str) -> Iterator[dict[str, Any]]:
-    return (each[side] for each in document["series"] if each[side] is not None)
+def comparison_page(document: Mapping[str, Any], date: str) -> str:
+    """Return the same as a page that stands alone; ``date`` is on one line of it."""
+    series = [_shown(each) for each in document["series"]]
+    template = Path(__file__).with_name("what_if.html").read_text(encoding="utf-8")
+    return (
+        templates()
+        .from_string(template)
+        .render(
+            journal=document["journal"],
+            date=date,
+            version=__version__,
+            style=inline_style(),
+            reach=_reach(document),
+            limits=document["limits"],
+            changes=_changes(document),
+            alerts=_alerts(document),
+            heads=_HEADS,
+            differing=[each for each in series if each.differs],
+            others=[each for each in series if not each.differs],
+            same=_same(series),
+        )
+    )
+
+
+def _changes(document: Mapping[str, Any]) -> list[str]:
+    return [f"then: {change}" for change in document["changes"]]
+
+
+def _alerts(document: Mapping[str, Any]) -> str:
+    counts = [
+        sum(len(each[side]["raised"]) for each in document["series"] if each[side] is not None)
+        for side in _SIDES
+    ]
+    return f"alerts: {counts[0]} was, {counts[1]} then"
+
+
+def _same(series: Sequence[ComparedSeries]) -> str:
+    return f"{sum(not each.differs for each in series)} of {len(series)} series as before"
+
+
+def _shown(series: Mapping[str, Any]) -> ComparedSeries:
+    sentences = {side: _sentences(series[side]) for side in _SIDES}
+    return ComparedSeries(
+        series["sensor"],
+        series["quantity"],
+        tuple(
+            ReplaySide(
+                side,
+                "" if series[side] is None else series[side]["state"],
+                _figures(series[side]),
+                sentences[side],
+                [line for line in sentences[side] if line not in sentences[other]],
+            )
+            for side, other in zip(_SIDES, reversed(_SIDES), strict=True)
+        ),
+    )
 
 
 def _reach(document: Mapping[str, Any]) -> str:
@@ -89,7 +176,7 @@ def _reach(document: Mapping[str, Any]) -> str:
     )
 
 
-def _cells(one: Mapping[str, Any] | None) -> tuple[str, ...]:
+def _figures(one: Mapping[str, Any] | None) -> tuple[str, ...]:
     if one is None:
         return ("-",) * (len(_HEADS) - 3)
     numbers, raised = one["statistics"], one["raised"]
@@ -108,14 +195,8 @@ def _number(number: float | None) -> str:
     return "-" if number is None else significant(number, 4)
 
 
-def _in_words(series: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the sentences and the alerts of a series that one side has and the other has not."""
-    sides = {side: _sentences(series[side]) for side in _SIDES}
-    for side, other in zip(_SIDES, reversed(_SIDES), strict=True):
-        yield from (f"  {side}: {line}" for line in sides[side] if line not in sides[other])
-
-
 def _sentences(one: Mapping[str, Any] | None) -> list[str]:
+    """Return the verdict on a series and its alerts in words."""
     if one is None:
         return ["has no pair"]
     advice = f"; to fix it: {one['advice']}" if one["advice"] else ""
