@@ -43,6 +43,7 @@ BIN_HEADS: Final = ("from", "to", "n", "ZMS", "95 % interval", "verdict")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    parser.epilog = "What else such a file gives, as for a regulator: see `monitor --help`."
     recorded_argument(parser)
     layout_arguments(parser)
     json_option(parser, "all statistics")

@@ -157,7 +157,8 @@ def _factor(unit: str, wanted: str) -> tuple[float, str]:
 def _unknown(pollutant: str, name: SeriesName, rules: str) -> str:
     known = ", ".join(pollutants_of(rules))
     if not pollutant:
-        return f"{name.quantity} is no pollutant known by that name; these rules are for {known}"
+        names = f"neither {name.quantity} nor {name.sensor}"
+        return f"{names} is a pollutant known by that name; these rules are for {known}"
     return f"these rules say nothing of {written_pollutant(pollutant)}, only of {known}"
 
 

@@ -186,7 +186,7 @@ def test_particles_have_days_a_reference_of_the_guide_and_units_side_by_side(tmp
         (hourly(unit="ppb"), "eu", "the rules are in ug/m3, the series is in ppb"),
         (hourly(unit="kg"), "eu", "the rules are in ug/m3, the series is in kg"),
         (hourly(quantity="o3"), "epa", "the rules are in ppb, the series is in ug/m3"),
-        (hourly(quantity="noise"), "eu", "noise is no pollutant known by that name; these rules"),
+        (hourly(quantity="noise"), "eu", "neither noise nor n1 is a pollutant known by"),
         (hourly(), "epa", "these rules say nothing of NO2, only of pm25, o3"),
     ],
 )

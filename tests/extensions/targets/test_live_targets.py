@@ -92,7 +92,7 @@ def test_a_series_of_which_nothing_can_be_said_has_no_number_and_a_reason():
     for row, name in enumerate(now.names):
         assert np.isnan(now.statistics["targets_met_ratio"][row])
         words = (
-            "no pollutant known" if name.quantity == "noise" else "has 12 complete hourly averages"
+            "a pollutant known" if name.quantity == "noise" else "has 12 complete hourly averages"
         )
         assert words in entry(now, row)["targets"]["sentence"]
 
