@@ -180,13 +180,13 @@ def _figures(one: Mapping[str, Any] | None) -> tuple[str, ...]:
     if one is None:
         return ("-",) * (len(_HEADS) - 3)
     numbers, raised = one["statistics"], one["raised"]
-    ends = ("calibration_zms_lower", "calibration_zms_upper")
+    ends = [numbers.get(f"calibration_zms_{end}") for end in ("lower", "upper")]
     return (
         str(len(raised)),
         raised[0]["fired"][:16].replace("T", " ") if raised else "-",
         str(one["pairs"]),
         *(_number(numbers.get(name)) for name in _FIGURES),
-        f"[{', '.join(_number(numbers.get(name)) for name in ends)}]",
+        "-" if None in ends else f"[{', '.join(map(_number, ends))}]",
         "-" if one["due"] is None else date_time(one["due"], _TO_THE_MINUTE),
     )
 

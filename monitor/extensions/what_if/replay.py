@@ -123,12 +123,13 @@ def replay_journal(copy: Path, settings: Settings, readings: OtherReadings) -> R
             _change_pairs(journal, readings)
             parts = assemble(settings, now, journal)
         snapshot = parts.network.evaluate(now)
-        entries = {
-            SeriesKey(name.sensor, name.quantity): dict(entry(snapshot, row))
-            for row, name in enumerate(snapshot.names)
-            if snapshot.window_pairs[row]
-        }
         recorded = _in_event_order(parts.network, journal, now)
+        paired = {SeriesKey(name.sensor, name.quantity) for name in recorded.names}
+        entries = {
+            key: dict(entry(snapshot, row))
+            for row, key in enumerate(parts.network.registry.keys)
+            if key in paired
+        }
     finally:
         journal.close()
     raised = _raised(recorded, settings.scoring.level)

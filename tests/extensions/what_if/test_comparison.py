@@ -6,9 +6,11 @@ import math
 from html.parser import HTMLParser
 
 from monitor.cli import main
+from monitor.core.model import Event
 from monitor.errors import CANNOT_CREATE
 from monitor.extensions.what_if.comparison import comparison_page
-from monitor.journal import Journal
+from monitor.journal import Batch, Journal
+from tests.extensions.what_if.conftest import BEGAN
 
 
 def test_what_is_printed_names_alerts_figures_and_how_far_back_it_goes(config, capsys):
@@ -32,6 +34,17 @@ def test_a_journal_without_readings_is_said_to_have_pairs_only(config, capsys):
     shown = capsys.readouterr().out
     assert "no reading is held any more, so all pairs stay as they were made" in shown
     assert shown.endswith("3 of 3 series as before\n")
+
+
+def test_alerts_before_an_event_that_no_pair_follows_are_counted(config, capsys):
+    journal = Journal(config.parent / "journal.sqlite")
+    journal.append(Batch(events=[Event("high", BEGAN + 1e5, "adjusted")]))
+    journal.close()
+
+    assert main(["what-if", "--config", str(config)]) == 0
+    shown = capsys.readouterr().out
+    assert "alerts: 2 was, 2 then" in shown
+    assert "3 of 3 series as before" in shown
 
 
 def test_the_page_has_the_words_and_figures_that_are_printed(config, capsys, tmp_path):
