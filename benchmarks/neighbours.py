@@ -6,6 +6,7 @@ air of their own, AR(.95), and with noise of u = 3. Each meets a reference every
 60 on three of them drift by 0.1 a day, 2 u in 60 days. Towns are seeded.
 
     python benchmarks/neighbours.py [--towns 12] [--write]   # the table of docs/evidence/beyond.md
+    python benchmarks/neighbours.py --claim 5                 # with another threshold
     python benchmarks/neighbours.py --cost                    # a kept reading, paired rounds
 """
 
@@ -28,6 +29,7 @@ from scipy.signal import lfilter
 from monitor.config.extended import model_of
 from monitor.daemon.assembly import Parts, assemble
 from monitor.daemon.runtime import freeze_after_start
+from monitor.extensions.neighbours import weak_references
 from monitor.extensions.neighbours.weak_references import Days, day_values, opinions
 
 SENSORS: Final = 30
@@ -47,12 +49,17 @@ HEAD: Final = (
 
 
 class Town(NamedTuple):
-    """A kind of town: its local air, how many are off by 8 from the start, and its common air."""
+    """A kind of town: its local air, how many are off by 8 from the start, and its common air.
+
+    Of ``sensors`` the first ``drifting`` drift.
+    """
 
     name: str
     local: float = LOCAL
     faulty: int = 0
     is_recorded: bool = False
+    sensors: int = SENSORS
+    drifting: int = DRIFTING
 
 
 TOWNS: Final = (
@@ -60,6 +67,8 @@ TOWNS: Final = (
     Town("six of 30 faulty from the start (+8)", faulty=6),
     Town("local air twice as strong", local=2.0 * LOCAL),
     Town("common air of a recorded CO analyser", is_recorded=True),
+    Town("eight sensors, of which one drifts", sensors=8, drifting=1),
+    Town("four sensors, of which one drifts", sensors=4, drifting=1),
 )
 
 
@@ -87,11 +96,11 @@ def drawn(town: Town, seed: int) -> np.ndarray:
     day = np.arange(hours) / 24.0
     weather = 40.0 + 10.0 * autoregressive(rng, 0.985, (hours,)) + 5.0 * np.sin(2.0 * np.pi * day)
     common = recorded_air(rng, hours) if town.is_recorded else weather
-    gradient = rng.permutation(np.linspace(0.85, 1.15, SENSORS))
-    local = town.local * autoregressive(rng, 0.95, (hours, SENSORS))
-    values = common[:, None] * gradient + local + U * rng.normal(size=(hours, SENSORS))
-    values[:, :DRIFTING] += RATE * np.maximum(day - BEGINS, 0.0)[:, None]
-    values[:, SENSORS - town.faulty :] += 8.0
+    gradient = rng.permutation(np.linspace(0.85, 1.15, town.sensors))
+    local = town.local * autoregressive(rng, 0.95, (hours, town.sensors))
+    values = common[:, None] * gradient + local + U * rng.normal(size=(hours, town.sensors))
+    values[:, : town.drifting] += RATE * np.maximum(day - BEGINS, 0.0)[:, None]
+    values[:, town.sensors - town.faulty :] += 8.0
     return values
 
 
@@ -106,26 +115,26 @@ class Outcome(NamedTuple):
 
 def judged(town: Town, seed: int) -> Outcome:
     """Look at a town every day; a drift that is not seen counts as infinite."""
-    values = drawn(town, seed)
-    nearby = np.array([[at for at in range(SENSORS) if at != own] for own in range(SENSORS)])
-    daily = np.stack([day_values(each, nearby) for each in values.reshape(DAYS, 24, SENSORS)])
-    pairs = np.zeros((DAYS, SENSORS), dtype=np.int64)
-    for at, first in enumerate(np.random.default_rng(seed + 1000).integers(0, 30, SENSORS)):
+    values, sensors = drawn(town, seed), town.sensors
+    nearby = np.array([[at for at in range(sensors) if at != own] for own in range(sensors)])
+    daily = np.stack([day_values(each, nearby) for each in values.reshape(DAYS, 24, sensors)])
+    pairs = np.zeros((DAYS, sensors), dtype=np.int64)
+    for at, first in enumerate(np.random.default_rng(seed + 1000).integers(0, 30, sensors)):
         pairs[first::30, at] = 1
-    since, trusted = np.zeros(SENSORS, dtype=np.int64), np.ones(SENSORS, dtype=np.bool_)
-    first = np.full(SENSORS, np.inf)
+    since, trusted = np.zeros(sensors, dtype=np.int64), np.ones(sensors, dtype=np.bool_)
+    first = np.full(sensors, np.inf)
     held = []
     for day in range(LOOKED, DAYS):
         table = Days(daily[: day + 1], pairs[: day + 1], since, nearby)
         for at, each in enumerate(opinions(table, trusted)):
             if each.state == "apart" and np.isinf(first[at]):
                 first[at] = day
-                if at < DRIFTING:
+                if at < town.drifting:
                     drift = RATE * max(0.5 * (each.since + day) - BEGINS, 0.0)
                     held.append(each.lower <= drift <= each.upper)
-    accused = first[DRIFTING : SENSORS - town.faulty]
+    accused = first[town.drifting : sensors - town.faulty]
     return Outcome(
-        (first[:DRIFTING] - BEGINS).tolist(),
+        (first[: town.drifting] - BEGINS).tolist(),
         accused.size,
         int(((accused >= BEGINS) & (accused < BEGINS + 90)).sum()),
         held,
@@ -134,7 +143,7 @@ def judged(town: Town, seed: int) -> Outcome:
 
 def row_of(town: Town, towns: int) -> str:
     """Return a line of the table."""
-    outcomes = [judged(town, seed) for seed in range(towns)]
+    outcomes = [judged(town, seed) for seed in range(towns * SENSORS // town.sensors)]
     delays = np.sort([delay for each in outcomes for delay in each.delays])
     middle, late = (delays[int(share * (delays.size - 1))] for share in (0.5, 0.9))
     honest = sum(each.honest for each in outcomes)
@@ -208,11 +217,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--towns", type=int, default=12)
     parser.add_argument("--write", action="store_true", help="put the table into the page")
+    parser.add_argument("--claim", type=float, metavar="SPREADS", default=weak_references.CLAIM)
     parser.add_argument("--cost", action="store_true", help="what a kept reading costs instead")
     options = parser.parse_args()
     if options.cost:
         cost(9, 30_000, 2000)
         return
+    weak_references.CLAIM = options.claim  # type: ignore[misc]
     lines = [HEAD, "|---|---|---|---|"]
     print("\n".join(lines))
     for town in TOWNS:

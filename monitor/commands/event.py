@@ -7,12 +7,7 @@ import sys
 import time
 from typing import Final
 
-from monitor.commands.options import (
-    config_option,
-    connected,
-    connection_arguments,
-    instant_of,
-)
+from monitor.commands.options import config_option, connected, connection_arguments, instant_of
 from monitor.commands.publishing import publish_event, unknown_names
 from monitor.config import load
 from monitor.core.formatting import instant

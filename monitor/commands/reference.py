@@ -14,12 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from monitor.commands.options import (
-    config_option,
-    connected,
-    connection_arguments,
-    instant_of,
-)
+from monitor.commands.options import config_option, connected, connection_arguments, instant_of
 from monitor.commands.publishing import (
     native_topics,
     publish,

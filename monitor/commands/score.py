@@ -25,13 +25,7 @@ from monitor.files.input_file import FileError, column_name
 from monitor.files.layout import layout_arguments, layout_of
 from monitor.report.progress import step
 from monitor.report.recorded import Recorded, bins_of, blocks, read_with_notes
-from monitor.report.scored import (
-    REPLICATES,
-    Scored,
-    covariates_of,
-    figure,
-    in_file,
-)
+from monitor.report.scored import REPLICATES, Scored, covariates_of, figure, in_file
 
 BLOCK_HEADS: Final = (
     *("since", "until", "n", "bias", "CRPS", "/ expected", "interval score", "ZMS", "coverage"),

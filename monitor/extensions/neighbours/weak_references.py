@@ -21,7 +21,7 @@ import numpy as np
 
 from monitor.core.model import NAN, Bool, Float, Int
 
-CLAIM: Final = 5.0  # spreads of the fleet's means
+CLAIM: Final = 4.5  # spreads of the fleet's means
 WINDOWS: Final = (5, 10, 20, 40)  # days
 NEIGHBOURS_MIN: Final = 3  # of two, a faulty one moves the median by half of its fault
 HOURS_MIN: Final = 6  # of a day
@@ -37,7 +37,7 @@ _FULL: Final = 0.7  # least share of a window's days that are known
 _NULL_MIN: Final = 20.0  # windows without common days
 _WILD: Final = 10.0
 _NORMAL: Final = 1.4826  # standard deviation by the median of absolute values
-_SURE: Final = 1.96
+_SURE: Final = 2.5  # spreads; 1.96 hold less than 95 %, since the day and the moment are chosen
 _ROUNDS: Final = 3
 _AT_ONCE: Final = 64  # series
 
