@@ -27,6 +27,7 @@ from monitor.core.state.network import Network
 from monitor.core.steps import Steps
 from monitor.daemon.assembly import Parts, notices_of
 from monitor.daemon.listeners import OpenBroker
+from monitor.daemon.runtime import return_freed
 from monitor.http.by_hand import LinesByHand
 from monitor.http.published import OnDemandRequests, Page
 from monitor.http.telemetry import Figures
@@ -233,6 +234,8 @@ class Publisher:
             others=parts.others.counts(),
         )
         self._show.publish(self._page)
+        if most is None:  # what was made of all series at once is free again
+            return_freed()
         self._shown_began = self._began
         if not self._trouble:
             for each in self._listeners:

@@ -111,8 +111,10 @@ def _by_unit(station: Station, unit_of: Callable[[int], str]) -> list[Station]:
 def _sharing(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> Steps[list[Station]]:
     named: dict[tuple[str, str], list[ReferenceBuffer]] = {}
     with_ids: list[tuple[str, ReferenceBuffer]] = []
-    for part in portions([*reference_buffers.items()], _BUFFERS_AT_ONCE):
-        for (quantity, subject, _), references in part:
+    buffers, keys = [*reference_buffers.values()], [*reference_buffers]  # a pair of each costs more
+    for part in portions(range(len(keys)), _BUFFERS_AT_ONCE):
+        for at in part:
+            references, (quantity, subject, _) = buffers[at], keys[at]
             if is_shared(subject, references.scope.series):
                 named.setdefault((quantity, subject), []).append(references)
             if references.has_reference_ids:
@@ -122,7 +124,7 @@ def _sharing(reference_buffers: ReferenceBuffers, is_shared: IsShared) -> Steps[
     if not (named or by_id):
         return []
     scopes: dict[int, Scope] = {}
-    for group in portions([*reference_buffers.values()], _BUFFERS_AT_ONCE):
+    for group in portions(buffers, _BUFFERS_AT_ONCE):
         scopes.update((id(each.scope), each.scope) for each in group if each.scope.times)
         yield
     referred = Counter(chain.from_iterable(scope.series for scope in scopes.values()))
