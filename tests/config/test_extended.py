@@ -13,11 +13,11 @@ from tests.config.test_settings import DEFAULT
 
 def keys(values, place="") -> Iterator[str]:
     """Yield the place of every key and entry, that of a section with a dot at its end."""
-    inside = isinstance(values, dict | list)
-    yield f"{place}." if inside else place
-    for name, value in (
-        values.items() if isinstance(values, dict) else enumerate(values if inside else ())
-    ):
+    if isinstance(values, list):
+        values = dict(enumerate(values))
+    is_section = isinstance(values, dict)
+    yield f"{place}." if is_section else place
+    for name, value in values.items() if is_section else ():
         yield from keys(value, f"{place}.{name}".lstrip("."))
 
 
