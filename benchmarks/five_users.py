@@ -212,7 +212,7 @@ def weighing(user: User) -> None:
 
 def air(user: User) -> None:
     """An air network with Prometheus: air.md, deploy/prometheus."""
-    said = user.follow("docs/air.md")
+    said = user.follow("docs/air.md", until="monitor event")  # after which n0403 begins anew
     user.sees("one message gives two readings (page)", r"2 readings", said)
     user.sees("the sentence of the page", r"reads \d[\d.]* ug/m3 low", user.get("/") or "")
     text = (user.clone / "deploy/prometheus/prometheus.yml").read_text(encoding="utf-8")
@@ -240,7 +240,7 @@ def process(user: User) -> None:
     said = user.follow("docs/process.md")
     user.sees("g/cm3 has become kg/m3 (page)", r"841\.2 kg/m3", said)
     analyser = "/api/v1/series/AT-4012/density"
-    user.sees("AT-4012 keeps its claim (page)", r"as right as it says", user.get(analyser) or "")
+    user.sees("no fault yet (page)", r"no fault found yet|right within", user.get(analyser) or "")
     section = (user.clone / "docs/formats.md").read_text(encoding="utf-8").split("\n## senml\n")[1]
     settings, script = re.findall(r"(?ms)^```(?:yaml|sh)\n(.*?)^```$", section)[:2]
     (user.folder / "senml.yaml").write_text(settings, encoding="utf-8")
