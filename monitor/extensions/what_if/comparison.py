@@ -17,6 +17,8 @@ from monitor.http.page_files import inline_style, templates
 from monitor.report.incidents import lasting
 
 _TO_THE_MINUTE: Final = "%Y-%m-%d %H:%M"
+# A due date is no sharper; that of one series moves a little with the drift of all others.
+_TO_THE_DAY: Final = "%Y-%m-%d"
 _HEADS: Final = (
     *("sensor", "quantity", "", "alerts", "first, UTC", "pairs", "coverage"),
     *("CRPS", "quadratic", "interval", "ZMS", "95 % interval", "due, UTC"),
@@ -187,7 +189,7 @@ def _figures(one: Mapping[str, Any] | None) -> tuple[str, ...]:
         str(one["pairs"]),
         *(_number(numbers.get(name)) for name in _FIGURES),
         "-" if None in ends else f"[{', '.join(map(_number, ends))}]",
-        "-" if one["due"] is None else date_time(one["due"], _TO_THE_MINUTE),
+        "-" if one["due"] is None else date_time(one["due"], _TO_THE_DAY),
     )
 
 
