@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,8 +73,14 @@ def corrected(daemon: Daemon, port: int, seen: Follower, sensor: str = "off") ->
     return until("the reading is republished", came)[0]
 
 
-def button(seen: Follower, sensor: str) -> dict:
-    """Return the button of a sensor's device, empty while it has none."""
+def settled_advice(daemon: Daemon, sensor: str, pairs: int) -> str:
+    """Return the name of the advice on all pairs of a sensor, empty while some are missing."""
+    now = shown(daemon, sensor)
+    return now["accept"]["advice"] if now.get("pairs") == pairs and now["accept"] else ""
+
+
+def button(seen: Follower, sensor: str, advice: str = "") -> dict:
+    """Return the button that accepts some advice on a sensor, empty while there is none."""
     devices = [json.loads(body) for topic, body in seen.now.items() if "/device/" in topic]
     entities = (
         entity
@@ -83,7 +88,8 @@ def button(seen: Follower, sensor: str) -> dict:
         if each["device"]["name"] == sensor
         for entity in each["components"].values()
     )
-    return next((each for each in entities if "command_topic" in each), {})
+    presses = (each for each in entities if "command_topic" in each)
+    return next((each for each in presses if advice in each["command_template"]), {})
 
 
 def pressed(entity: dict, when: float) -> tuple[str, bytes]:
@@ -102,8 +108,8 @@ def test_accepted_advice_lasts_and_is_accepted_once(daemon, mosquitto, tmp_path,
         assert "knows no 'off'" in capsys.readouterr().err
         send(port, "right", began - 400.0, 60, 0.0)
         send(port, "off", began - 400.0, 100, 6.0)
-        until("its advice is in force", lambda: shown(daemon).get("accept"))
-        entity = until("a button shows it", lambda: button(seen, "off"))
+        advice = until("its advice is in force", lambda: settled_advice(daemon, "off", 100))
+        entity = until("a button shows it", lambda: button(seen, "off", advice))
         assert button(seen, "right") == {}
 
         assert main([*accept, "right"]) == USAGE
@@ -112,7 +118,7 @@ def test_accepted_advice_lasts_and_is_accepted_once(daemon, mosquitto, tmp_path,
         changed = capsys.readouterr().err
         assert "the advice has changed: subtract 6" in changed
         assert main([*accept, "off"]) == USAGE
-        advice = re.search(r"`--advice ([0-9a-f]{8})` accepts it", capsys.readouterr().err)[1]
+        assert f"`--advice {advice}` accepts it" in capsys.readouterr().err
         assert advice in daemon.get("/series/off/x")[1].decode()
 
         assert main([*accept, "off", "--advice", advice]) == 0
@@ -158,12 +164,12 @@ def test_a_press_while_the_daemon_is_away_is_not_lost(daemon, mosquitto):
     port = mosquitto.port
     with following(port, "fixed/#", DEVICES) as seen:
         send(port, "low", time.time() - 400.0, 100, -4.0)
-        entity = until("a button shows its advice", lambda: button(seen, "low"))
+        advice = until("its advice is in force", lambda: settled_advice(daemon, "low", 100))
+        entity = until("a button shows it", lambda: button(seen, "low", advice))
         assert_described("corrected", shown(daemon, "low"))
         daemon.kill()
         topic, payload = message = pressed(entity, time.time())
-        advice = re.search(rb"advice ([0-9a-f]{8})", payload)[1]
-        say(port, topic, payload.replace(advice, b"01234567"))
+        say(port, topic, payload.replace(advice.encode(), b"01234567"))
         say(port, *message)
         daemon.start()
         until("advice that was never in force is refused", lambda: daemon.value(REFUSED) == 1.0)
