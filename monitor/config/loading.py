@@ -115,6 +115,8 @@ def _number(_: _Context, value: object) -> str:
 
 
 def _text(_: _Context, value: object) -> str:
+    if isinstance(value, bool):
+        return "must be text, not true or false"
     if isinstance(value, (int, float)):
         return "must be text; put it in quotes"
     return "must be text"

@@ -40,6 +40,7 @@ MISTAKES = [
     ("mqtt:\n  hosst: a\n", "2:3", "mqtt.hosst", "did you mean host?"),
     ("mqtt:\n  host: mqtts://a\n", "2:9", "mqtt.host", "without mqtt://"),
     ("mqtt:\n  host: 12\n", "2:9", "mqtt.host", "must be text; put it in quotes"),
+    ("mqtt:\n  host: true\n", "2:9", "mqtt.host", "must be text, not true or false"),
     ("mqtt:\n  client_id: a b\n", "2:14", "mqtt.client_id", "is not a name"),
     ("mqtt:\n  max_packet_bytes: 10\n", "2:21", "mqtt.max_packet_bytes", "at least 128"),
     ("mqtt:\n  tls:\n    cert_file: a\n", "3:16", "mqtt.tls.cert_file", "give key_file too"),
