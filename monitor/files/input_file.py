@@ -11,6 +11,7 @@ import gzip
 import operator
 import re
 import zlib
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -33,6 +34,7 @@ Row = tuple[int, list[str]]
 Block = tuple[Sequence[int], Sequence[list[str]]]
 
 MISTAKES_MAX: Final = 20
+_ALIKE_MAX: Final = 3
 BLOCK_ROWS: Final = 20_000
 LINE_BYTES_MAX: Final = 64 << 20
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -104,7 +106,7 @@ class Mistakes:
 
     def __init__(self, path: Path) -> None:
         self._path: Final = path
-        self._found: list[tuple[int, str]] = []
+        self._found: list[tuple[int, str, str]] = []  # line, sentence, reason
         self._lines: set[int] = set()
         self._counts: dict[str, list[int]] = {}  # by reason: how many rows, and the first line
         self.written: Mapping[str, str] = _NO_COLUMNS
@@ -113,11 +115,11 @@ class Mistakes:
         """Note one mistake; ``column`` is the column's name, or empty for the whole line."""
         place = self.place(line, column)
         column = self.written_name(column)
+        reason = f"{column}: {_CELL.sub('', fault)}" if column else fault
         if len(self._found) <= BLOCK_ROWS:
-            self._found.append((line, f"{place}: {fault}"))
+            self._found.append((line, f"{place}: {fault}", reason))
         if line not in self._lines:
             self._lines.add(line)
-            reason = f"{column}: {_CELL.sub('', fault)}" if column else fault
             self._counts.setdefault(reason, [0, line])[0] += 1
 
     def written_name(self, column: str) -> str:
@@ -159,13 +161,17 @@ class Mistakes:
         return len(self._found) > MISTAKES_MAX
 
     def refuse(self) -> None:
-        """Raise FileError if there is any mistake."""
+        """Raise FileError if there is any mistake; the first three of a kind stand for the rest."""
         if not self._found:
             return
-        sentences = [sentence for _, sentence in sorted(self._found, key=lambda fault: fault[0])]
-        if self.enough:
-            rest = f"{self._path}: there are more mistakes; the first {MISTAKES_MAX} are listed"
-            sentences = [*sentences[:MISTAKES_MAX], rest]
+        counts: Counter[str] = Counter()
+        sentences = []
+        for _, sentence, reason in sorted(self._found, key=operator.itemgetter(0))[:MISTAKES_MAX]:
+            counts[reason] += 1
+            if counts[reason] <= _ALIKE_MAX:
+                sentences.append(sentence)
+        if len(sentences) < len(self._found):
+            sentences.append(f"{self._path}: there are more mistakes like these")
         raise FileError(*sentences)
 
 
