@@ -163,8 +163,8 @@ def stall() -> list[Line]:
         service = Service("127.0.0.1", 0)
         service.start()
         publisher, connection = Publisher(parts, service), SimpleNamespace(
-            connected=True, status="", sessions_lost=0, reconnects=0, stale_acknowledgements=0,
-            last_message={}, tls_not_after=None,
+            connected=True, status="", sessions_lost=0, reconnects=0, full_reads=0,
+            stale_acknowledgements=0, last_message={}, tls_not_after=None,
         )  # fmt: skip
         publisher.publish(START, connection)
         freeze_after_start()
