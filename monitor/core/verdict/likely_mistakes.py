@@ -68,15 +68,16 @@ _GASES: Final = {
     "NO": (1.227, 1.248),
     "CO": (1.146, 1.165),
 }
+_MAPPED: Final = "map it with the unit that it sends"
 _DECIMAL: Final = ((1e3, "a thousandth"), (1e-3, "a thousand times"), (1e2, "a hundredth"))
 
 
 class LikelyMistake(NamedTuple):
-    """What the numbers look like, as a question, and what to do if the answer is yes."""
+    """A question on what the numbers look like, what a yes says, and what to do then."""
 
     question: str
+    condition: str
     mend: str
-    condition: str = "so"  # what the answer yes says, where the mend stands before the question
 
 
 class Candidate(NamedTuple):
@@ -89,8 +90,8 @@ class Candidate(NamedTuple):
 
 _AVERAGED: Final = LikelyMistake(
     "do the errors of the readings that make up a pair average out?",
-    "set pairing.correlation to 0",
     "the errors of its readings average out",
+    "set pairing.correlation to 0",
 )
 
 
@@ -138,17 +139,16 @@ def _candidates(unit: str) -> Iterator[Candidate]:
     yield from _of_gas(unit)
     if not any(unit in units for units in _UNITS.values()) and unit not in _TEMPERATURES:
         for scale, part in _DECIMAL:
-            question = f"a unit {part} as large?"
-            yield Candidate(LikelyMistake(question, "map it with the unit that it sends"), scale)
-        yield Candidate(
-            LikelyMistake("a share for per cent?", "map it with the unit that it sends"), 0.01
-        )
+            smaller = f"a unit {part} as large"
+            yield Candidate(LikelyMistake(f"{smaller}?", f"it sends {smaller}", _MAPPED), scale)
+        yield Candidate(LikelyMistake("a share for per cent?", "it sends a share", _MAPPED), 0.01)
 
 
 def _sent_in(sent: str, wanted: str, scale: float, shift: float = 0.0) -> Candidate:
     name = "kelvin" if sent == "K" else sent
     mend = f"map it with unit: {sent}, to_unit: {wanted}"
-    return Candidate(LikelyMistake(f"{name} for {wanted}?", mend), scale, shift)
+    mistake = LikelyMistake(f"{name} for {wanted}?", f"it sends {name}", mend)
+    return Candidate(mistake, scale, shift)
 
 
 def _of_gas(unit: str) -> Iterator[Candidate]:
@@ -156,7 +156,8 @@ def _of_gas(unit: str) -> Iterator[Candidate]:
     sent = "ug/m3" if is_share else "ppb"
     for gas, sizes in _GASES.items() if is_share or is_density else ():
         for size in sizes:
-            mistake = LikelyMistake(f"{sent} of {gas} for {unit}?", f"let it send {unit}")
+            of, mend = f"{sent} of {gas}", f"let it send {unit}"
+            mistake = LikelyMistake(f"{of} for {unit}?", f"it sends {of}", mend)
             yield Candidate(mistake, size if is_share else 1.0 / size)
 
 
@@ -235,26 +236,23 @@ def _meant(p: Pairs) -> Iterator[tuple[LikelyMistake, Float]]:
         return
     if p.spread == "interval":
         for k, share in ((1.0, 0.683), (2.0, 0.954), (3.0, 0.997)):
-            mistake = LikelyMistake(
-                f"is its interval one of {100.0 * share:g} %?", f"map it with p: {share:g}"
-            )
+            of, mend = f"one of {100.0 * share:g} %", f"map it with p: {share:g}"
+            mistake = LikelyMistake(f"is its interval {of}?", f"its interval is {of}", mend)
             yield mistake, p.u * _K_OF_INTERVALS / k
         return
     for k, share in ((2.0, 0.95), (3.0, 0.997), (1.645, 0.9)):
-        question = f"is it U with k = {k:g}, half the width of a {100.0 * share:g} % interval?"
-        yield LikelyMistake(question, f"map it as U with k: {k:g} instead of u"), p.u / k
-    question = "is it a standard uncertainty that is read as U with k = 2?"
-    yield LikelyMistake(question, "map it as u instead of U"), 2.0 * p.u
-    root = LikelyMistake("is it a variance?", "let it send the root")
-    yield root, np.sqrt(p.u)
-    yield LikelyMistake("is it the root of its uncertainty?", "let it send the square"), p.u**2
+        expanded = f"U with k = {k:g}, half the width of a {100.0 * share:g} % interval"
+        mend = f"map it as U with k: {k:g} instead of u"
+        yield LikelyMistake(f"is it {expanded}?", f"its u is U with k = {k:g}", mend), p.u / k
     level = np.abs(p.reference)
-    in_percent = LikelyMistake("is it in per cent of the value?", "map it as percent with k: 1")
-    yield in_percent, 0.01 * p.u * level
-    yield (
-        LikelyMistake("is it a share of the value?", "let it send the share times the value"),
-        p.u * level,
-    )
+    for stated, mend, meant in (
+        ("a standard uncertainty that is read as U with k = 2", "map it as u, not as U", 2.0 * p.u),
+        ("a variance", "let it send the root", np.sqrt(p.u)),
+        ("the root of its uncertainty", "let it send the square", p.u**2),
+        ("in per cent of the value", "map it as percent with k: 1", 0.01 * p.u * level),
+        ("a share of the value", "let it send the share times the value", p.u * level),
+    ):
+        yield LikelyMistake(f"is it {stated}?", f"its u is {stated}", mend), meant
 
 
 _K_OF_INTERVALS: Final = 1.6448536269514722  # of intervals that are read with p = 0.9

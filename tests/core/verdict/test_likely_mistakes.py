@@ -84,7 +84,9 @@ def test_the_number_stays_and_the_advice_has_both_ways():
     (found, _) = asked(lambda v, u: (v + 273.15, u), unit="degC", seeds=[1], **AIR)
 
     assert found.sentence.startswith("reads 273.")
-    assert found.advice.startswith("if so, map it with unit: K, to_unit: degC; else subtract 273.")
+    assert found.advice.startswith(
+        "if it sends kelvin, map it with unit: K, to_unit: degC; else subtract 273."
+    )
 
 
 @pytest.mark.parametrize(
