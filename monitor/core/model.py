@@ -90,10 +90,15 @@ class Event(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=2):
     event: str
     note: str = ""
 
+    @property
+    def quantity(self) -> str:
+        """The quantity that it concerns, empty where it concerns all of its sensor."""
+        named = _OF_ONE.fullmatch(self.note) if self.event == "accepted" else None
+        return "" if named is None else named[1]
+
     def concerns(self, quantity: str) -> bool:
         """Return whether it begins an epoch of a quantity of its sensor."""
-        named = _OF_ONE.fullmatch(self.note) if self.event == "accepted" else None
-        return named is None or named[1] == quantity
+        return self.quantity in ("", quantity)
 
 
 class Collocation(msgspec.Struct, frozen=True, array_like=True, gc=False, tag=3):

@@ -33,7 +33,7 @@ BUTTON: Final = "accept advice"
 _DIGITS: Final = 8
 _NOTE: Final = re.compile(
     r"advice (?P<advice>[0-9a-f]{8}): (?P<intercept>\S+) \+ (?P<slope>\S+) v, "
-    r"u times (?P<scale>\S+), of (?P<quantity>.+)"
+    r"u times (?P<scale>\S+), of .+"
 )
 
 
@@ -69,7 +69,7 @@ def advice_in(event: Event) -> Advice | None:
     except ValueError:
         return None
     is_usable = all(map(math.isfinite, amendment)) and amendment.slope and amendment.scale > 0.0
-    return Advice(parts["advice"], parts["quantity"], amendment) if is_usable else None
+    return Advice(parts["advice"], event.quantity, amendment) if is_usable else None
 
 
 def accepted(events: Sequence[Event]) -> Advice | None:
