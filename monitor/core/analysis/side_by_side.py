@@ -179,17 +179,14 @@ def _better(difference: Difference, name: str, duel: PairedComparison, sides: Si
     first, second = duel.counts
     on = f"On {first} common events" if duel.paired else f"On {first} and {second} events"
     unit = f" {sides.unit}" if sides.unit and not name.startswith("quadratic") else ""
-    means, p = (
-        [difference.first, difference.second],
-        f"{unit}, lower is better; p = {difference.p:.2g}",
-    )
-    by = f"by the mean {WORDS[name]}"
-    if not difference.p < CLEAR:
-        numbers = f"{means[0]:.3g} against {means[1]:.3g}{p}"
-        return f"{on} {sides.first} and {sides.second} cannot be told apart {by} ({numbers})."
+    means, is_clear = [difference.first, difference.second], difference.p < CLEAR
+    low, high = sorted(means) if is_clear else means
+    numbers = f"{low:.3g} against {high:.3g}{unit}, lower is better; p = {difference.p:.2g}"
+    by = f"by the mean {WORDS[name]} ({numbers})"
+    if not is_clear:
+        return f"{on} {sides.first} and {sides.second} cannot be told apart {by}."
     better = sides.first if difference.difference < 0.0 else sides.second
-    numbers = f"{min(means):.3g} against {max(means):.3g}{p}"
-    return f"{on} {better} reads better {by} ({numbers})."
+    return f"{on} {better} reads better {by}."
 
 
 def _of_uncertainty(duel: PairedComparison, sides: Sides) -> list[str]:

@@ -205,8 +205,9 @@ def restore_all(
     if not held.size:
         return
     order, times = np.argsort(held), _joined(each.times for each in buffers)
+    sought = held[order[:-1]]  # without the last, so that what is beyond it finds the last
     for portion in in_portions(pairs, standing):
-        place = order[np.searchsorted(held[order[:-1]], portion["reference_id"])]
+        place = order[np.searchsorted(sought, portion["reference_id"])]
         theirs = np.flatnonzero(held[place] == portion["reference_id"])
         place = place[theirs]
         own = np.searchsorted(starts, place, side="right") - 1
