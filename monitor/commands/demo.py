@@ -115,8 +115,9 @@ class Stage:
         for findings in now.additions.values():
             for row, name in enumerate(now.names):
                 words = findings.asks_reference(now, row)
-                if words and name.sensor not in self._found:
-                    self._say(f"{name.sensor} {words}")
+                if words:
+                    if name.sensor not in self._found:
+                        self._say(f"{name.sensor} {words}")
                     self._found[name.sensor] = words
 
     def tick(self, seconds: float) -> None:
