@@ -34,7 +34,6 @@ PENDING_SHARE: Final = 0.1  # of the patience A
 REFINING: Final = np.array([20, 60, 20])
 _RESOLVED_LEAST: Final = 1000.0
 _MILDER: Final = 0.8
-_MILDER_MOST: Final = 1.6  # of a spread: half of a repair may leave 1.4
 _MILDER_COVERAGE: Final = 0.6  # of a share of misses, which sixty pairs determine to a sixth
 _MILDER_BELOW: Final = 0.65  # of the slope on the value, which is small: nearest of two bets
 _OFFSET_FLOOR: Final = 0.25
@@ -60,8 +59,9 @@ _NARROWER: Final = 0.6
 _ABSENT_AT: Final = np.log([20.0, 10.0, 25.0, 5.0])[:, None]
 # A fault in the spread may leave a spread: how large, the odds against that, and its variance.
 _WIDER_LEFT: Final = 1.4
-_WIDE_ABSENT_AT: Final = math.log(80.0)
+_WIDE_ABSENT_AT: Final = math.log(150.0)
 _WIDE: Final = 1.44
+_CENTRED: Final = 0.7  # of its standard deviation: as far as chance moves the mean of thirty pairs
 _PRESENT_AT: Final = math.log(200.0)
 # If an alert begins within so many times the calm pairs that ended the last one, that one was not
 # over; it then ends after so many times its longest calm.
@@ -133,7 +133,7 @@ def _relief_z(family: Int, moments: Float, z: Float, systematic: Float) -> Float
     s = np.exp(_MILDER * np.log(spread))
     m = np.where(family == 0, np.copysign(np.maximum(np.abs(m), _OFFSET_FLOOR), m), m)
     s = np.where(family == 0, np.maximum(s, 1.0), s)
-    s = np.where(family == 1, np.minimum(np.maximum(s, 1.2), _MILDER_MOST), s)
+    s = np.where(family == 1, np.maximum(s, 1.2), s)
     s = np.where(family == 2, np.minimum(s, 0.8), s)
     q = (whitening.clipped(z, -whitening.CLIP, whitening.CLIP) - honest) / chance
     side = np.copysign(1.0, m)
@@ -231,7 +231,8 @@ def aftermath(path: Int, moments: Float, calm: Float, rho: Float, systematic: Fl
     more = (1.0 + rho) * (1.0 + rho) / (1.0 + rho * rho)
     centre = _nearest_honest(total / np.maximum(count, whitening.TINY), systematic)
     squares = (squares - 2.0 * centre * total + centre * centre * count) / variance
-    was_spread = (size < _LEFT) & (_variance(moments) >= _WIDE)
+    fault = _variance(moments)
+    was_spread = (fault >= _WIDE) & (size * size < _CENTRED * _CENTRED * fault)
     wider = np.where(was_spread, _WIDER_LEFT, _WIDER)
     odds = np.array(
         [
