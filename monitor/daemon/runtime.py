@@ -299,9 +299,11 @@ class _Unloaded(ModuleType):
 def postpone_imports() -> None:
     """Let parts of numpy load when they are used, not with scipy.special: a daemon has 8 MB less.
 
-    ``numpy.unique`` asks ``numpy.ma`` whether an array is masked; before that is loaded, none is.
+    ``numpy.unique`` and ``numpy.median`` ask ``numpy.ma`` whether an array is masked; before that
+    is loaded, none is.
     """
     for name in _ONLY_LISTED:
         if f"numpy.{name}" not in sys.modules:
             setattr(np, name, _Unloaded(f"numpy.{name}"))
-    vars(np.ma).setdefault("is_masked", lambda _: False)
+    for name in ("is_masked", "isMaskedArray"):
+        vars(np.ma).setdefault(name, lambda _: False)

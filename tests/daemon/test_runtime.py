@@ -235,6 +235,7 @@ from monitor.daemon.runtime import postpone_imports
 postpone_imports()
 import numpy as np, scipy.special
 assert scipy.special.ndtri(0.5) == 0.0 and np.unique([2, 1, 2]).tolist() == [1, 2]
+assert np.median([3.0, 1.0, 2.0]) == 2.0
 assert not {"numpy.f2py", "numpy.ma", "numpy.random", "numpy.testing"} & {*sys.modules}
 np.testing.assert_equal(np.random.default_rng(1).integers(1), 0)
 masked = np.ma.array([1, 1, 2], mask=[False, True, False])
