@@ -139,7 +139,7 @@ class Scored:
 
     def _explained_by(self, row: int) -> Explanation | None:
         one = self.windows.take(np.array([row]))
-        pairs = last_pairs(one, dated_rules(self.recorded, row))
+        pairs = last_pairs(one, [dated_rules(self.recorded, row)])[0]
         first = int(self.windows.starts[row])
         rows = slice(first, first + one.value.size)
         covariates = _covariates(self.recorded, rows, self._covariates).values()

@@ -34,8 +34,9 @@ class SeriesColumns:
 
     def window_rows(self, series: Int) -> tuple[Int, Records]:
         """Return the windows of ``series`` end to end: (start of each, rows); none is empty."""
-        sizes = np.array([self._rules[row].window_pairs for row in series])
-        ages = np.array([self._rules[row].window_seconds for row in series])
+        rules = self._rules_of(series)
+        sizes = np.array([each.window_pairs for each in rules])
+        ages = np.array([each.window_seconds for each in rules])
         return self._windows.gather(series, sizes, ages)
 
     def windows(self, series: Int) -> Columns:
@@ -45,7 +46,7 @@ class SeriesColumns:
     def columns(self, series: Int, starts: Int, rows: Records) -> Columns:
         """Return rows (``WINDOW``) of ``series``, at least one of each, as columns."""
         counts = np.diff(starts, append=rows.size)
-        levels = np.repeat([self._rules[row].level for row in series], counts)
+        levels = np.repeat([each.level for each in self._rules_of(series)], counts)
         names = ("time", "value", "reference", "u", "lower", "upper", "p", "u_ref", "crps")
         parts = {name: np.ascontiguousarray(rows[name]) for name in names}
         return columns(starts, level=levels, **parts)
@@ -73,10 +74,12 @@ class SeriesColumns:
 
     def densities(self, series: Int) -> list[Density]:
         """Return the density that each series' scores use."""
-        distinct: list[Density] = []
-        for row in series:
-            density = self._rules[row].density
-            if density == "auto":
-                density = "tophat" if self._detector.path[row] == COVERAGE else "normal"
-            distinct.append(density)
-        return distinct
+        usual: list[Density] = ["normal", "tophat"]
+        by_intervals = (self._detector.path[series] == COVERAGE).tolist()
+        return [
+            usual[intervals] if rules.density == "auto" else rules.density
+            for rules, intervals in zip(self._rules_of(series), by_intervals, strict=True)
+        ]
+
+    def _rules_of(self, series: Int) -> list[SeriesRules]:
+        return [self._rules[row] for row in series.tolist()]

@@ -37,6 +37,7 @@ from monitor.core.verdict import (
     shows,
 )
 from monitor.core.verdict.judge import due_of
+from monitor.core.verdict.pairs import ManyPairs
 from monitor.core.verdict.sentences import with_words
 from monitor.core.verdict.verdict import RELATED
 from monitor.core.verdict.whole import repairs
@@ -103,20 +104,18 @@ class Asked(NamedTuple):
 
 
 class CalmPairs(NamedTuple):
-    """The pairs of a series since the fault of its last alert ended; ``is_part``: after others."""
+    """The pairs of series since the fault of their last alert ended; ``is_part``: after others."""
 
-    pairs: Pairs
-    is_part: bool
+    pairs: ManyPairs
+    is_part: Bool
 
 
-def calm_pairs(last: Sequence[Pairs], held: Sequence[int]) -> list[CalmPairs]:
+def calm_pairs(last: ManyPairs, held: Int) -> CalmPairs:
     """Return the pairs since the repair, if the alert ended ``held`` of the last ones ago."""
-    calm = [CalmPairs(each, is_part=False) for each in last]
-    parts = [i for i, each in enumerate(last) if held[i] < each.n]
-    first = repairs([last[i] for i in parts], [last[i].n - held[i] for i in parts])
-    for i, begin in zip(parts, first, strict=True):
-        calm[i] = CalmPairs(last[i].rows(slice(begin, None)), is_part=True)
-    return calm
+    is_part, begin = held < last.n, np.zeros_like(last.n)
+    parts = np.flatnonzero(is_part).tolist()
+    begin[parts] = repairs(last.some(parts), (last.n - held)[parts].tolist())
+    return CalmPairs(last.since(begin), is_part)
 
 
 def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
@@ -127,15 +126,10 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
     """
     asked = [each.by_one_clock() for each in asked]
     calm = [each for each in asked if each.alarm is None]
-    last = [last_pairs(each.pairs, each.rules) for each in calm]
-    whole = calm_pairs(last, [each.held for each in calm])
-    verdicts = iter(
-        judge_whole(
-            [each.pairs for each in whole],
-            unit=[each.rules.unit for each in calm],
-            is_part=[each.is_part for each in whole],
-        )
-    )
+    last = ManyPairs.of([last_pairs(each.pairs, [each.rules])[0] for each in calm])
+    whole = calm_pairs(last, np.array([each.held for each in calm], dtype=np.int64))
+    units = [each.rules.unit for each in calm]
+    verdicts = iter(judge_whole(whole.pairs, unit=units, is_part=whole.is_part.tolist()))
     fired = iter(_of_alarms([each for each in asked if each.alarm is not None]))
     judged = [next(verdicts if each.alarm is None else fired) for each in asked]
     return [
@@ -145,7 +139,7 @@ def fault_reports(asked: Sequence[Asked]) -> list[FaultReport]:
 
 
 def _of_alarms(asked: Sequence[Asked]) -> list[Verdict]:
-    last = [last_pairs(each.pairs, each.rules) for each in asked]
+    last = [last_pairs(each.pairs, [each.rules])[0] for each in asked]
     verdicts = judge_all(
         last,
         alarm=[
@@ -189,11 +183,11 @@ def _may_be_one(verdict: Verdict, first: int) -> bool:
     return verdict.fault not in (*RELATED, "drift") and (is_whole or verdict.fault == "outliers")
 
 
-def last_pairs(pairs: Columns, rules: SeriesRules, at: int = 0) -> Pairs:
-    """Return the pairs on which series ``at`` of ``pairs`` is judged."""
-    begin, count = int(pairs.starts[at]), int(pairs.counts[at])
-    begin, end = begin + max(count - min(PAIRS_MAX, rules.window_pairs), 0), begin + count
-    return Pairs.of(pairs, rules, slice(begin, end))
+def last_pairs(pairs: Columns, rules: Sequence[SeriesRules]) -> ManyPairs:
+    """Return the pairs on which the series of ``pairs``, which have these settings, are judged."""
+    most = np.array([min(PAIRS_MAX, each.window_pairs) for each in rules], dtype=np.int64)
+    n = np.minimum(pairs.counts, most)
+    return ManyPairs.of_columns(pairs, pairs.starts + pairs.counts - n, n, rules)
 
 
 def unjudged(leading: str, pairs: Columns, fresh: int) -> FaultReport:

@@ -77,7 +77,7 @@ class Systematic(NamedTuple):
     @property
     def is_declared(self) -> bool:
         """Whether any part of the errors is declared to be systematic."""
-        return any(self._replace(common=None))
+        return any(self[:-1])  # all but ``common``
 
     def of(self, u: Float, u_ref: Float) -> Float:
         """Return the systematic standard uncertainty of each error, at most 0.95 of all of it."""

@@ -319,20 +319,17 @@ class SeriesStats:
         since, rules = self._sources.detector.since_clear(calm), self._sources.rules
         if not calm.size:
             return begins
-        last = [
-            last_pairs(windows, rules[row], at)
-            for at, row in zip(places.tolist(), calm.tolist(), strict=True)
-        ]
-        units = [rules[row].unit for row in calm.tolist()]
-        pairs, parts = zip(*calm_pairs(last, since.tolist()), strict=True)
-        shown = screened(pairs, unit=units, is_part=parts)
+        part = windows if calm.size == series.size else windows.take(places)
+        of_calm = [rules[row] for row in calm.tolist()]
+        pairs, is_part = calm_pairs(last_pairs(part, of_calm), since)
+        units = [each.unit for each in of_calm]
         (
             self._calm[calm],
             self._right[calm],
             self._right_since[calm],
             self._suspicious[calm],
-        ) = zip(*shown, strict=True)
-        begins[places] = windows.counts[places] - [each.n for each in pairs]
+        ) = screened(pairs, unit=units, is_part=is_part)
+        begins[places] = part.counts - pairs.n
         return begins
 
 

@@ -111,10 +111,8 @@ class CircumstanceColumns(NamedTuple):
     calm: Any
 
     def is_any(self) -> Bool:
-        """Return the series of which anything is known."""
-        flags = (
-            (self.uncompared != 0.0) | (self.rejected != 0.0) | (self.calm != "").astype(np.bool_)
-        )
+        """Return the series of which anything but calm words is known."""
+        flags = (self.uncompared != 0.0) | (self.rejected != 0.0)
         for crossed in self.beyond.values():
             flags |= crossed
         flags[[*self.suspicion]] = True

@@ -36,8 +36,8 @@ from monitor.core.snapshot.snapshot import (
 )
 from monitor.core.snapshot.state_sentences import (
     BLURRED,
-    NOTHING,
     CircumstanceColumns,
+    Circumstances,
     SeriesTexts,
     state_sentence,
 )
@@ -281,15 +281,15 @@ class SeriesStates:
         is_any, nothing = about.is_any(), np.zeros(codes.size)
         published = [now.shown.statistics.get(name, nothing) for name in _TOLD]
         for part in portions(np.flatnonzero(outdated | others).tolist(), _SENTENCES_AT_ONCE):
-            columns = (codes, now.shown.window_pairs, is_any, *published)
+            columns = (codes, now.shown.window_pairs, is_any, now.shown.calm, *published)
             numbers = zip(*(each[part].tolist() for each in columns), strict=True)
-            for row, (code, pairs, is_more, *figures) in zip(part, numbers, strict=True):
+            for row, (code, pairs, is_more, calm, *figures) in zip(part, numbers, strict=True):
                 words = state_sentence(
                     STATE_NAMES[code],
                     now.reports.get(row),
                     pairs,
                     dict(zip(_TOLD, figures, strict=True)),
-                    about.of(row) if is_more else NOTHING,
+                    about.of(row) if is_more else Circumstances(calm=calm),
                 )
                 self._sentences.set(row, words)
             yield

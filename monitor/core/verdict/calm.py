@@ -27,11 +27,9 @@ from monitor.core.verdict.rivals import stuck_for
 from monitor.core.verdict.rows import FAR, dots, medians, quotients, robust_scales, sums
 from monitor.core.verdict.verdict import (
     FINER,
-    IS_RIGHT,
     LEVEL,
     NO_SLOPES,
-    UNDECIDED,
-    Bounds,
+    BoundsColumns,
     Slopes,
 )
 
@@ -79,20 +77,8 @@ class Fits(NamedTuple):
     def of(self, row: int) -> Fits:
         """Return the fits of one series."""
         one = slice(row, row + 1)
-        return Fits(
-            used=self.used[one],
-            level=self.level[:, one],
-            now=self.now[:, one],
-            slope=self.slope[:, one],
-            steep=self.steep[one],
-            factor=self.factor[:, one],
-            middle=self.middle[one],
-            inflation=self.inflation[one],
-            of_line=self.of_line[one],
-            rho=self.rho[one],
-            slopes=self.slopes.of(row),
-            suspicious=self.suspicious[one],
-        )
+        sizes = (each[..., one] for each in self[1:10])  # level to rho
+        return Fits._make([self.used[one], *sizes, self.slopes.of(row), self.suspicious[one]])
 
     def left(self, p: Side, row: int) -> Float:
         """Return what the line leaves of the errors of one series, over their uncertainty."""
@@ -253,21 +239,14 @@ def bounds_say_all(p: Side, fits: Fits) -> Bool:
     return np.asarray(says & ~p.weights.follows & ~far.any(axis=1))
 
 
-def bounds_of(p: Side, fits: Fits) -> list[Bounds]:
+def bounds_of(p: Side, fits: Fits) -> BoundsColumns:
     """Return within what each series is right, whether or not that is enough to call it right."""
     away = np.maximum(np.abs(fits.level[1:]).max(axis=0) - p.most, 0.0)
     factor = np.maximum(fits.factor[2], quotients(np.ones(p.n.size), fits.factor[1], np.inf))
     by_chance = (fits.level[1] <= p.most) & (fits.level[2] >= -p.most)
-    by_chance &= (fits.factor[1] <= 1.0) & (fits.factor[2] >= 1.0)
-    rows = zip(away.tolist(), factor.tolist(), p.n.tolist(), by_chance.tolist(), strict=True)
-    return [_bounds(*each, by_chance=chance) for *each, chance in rows]
-
-
-def _bounds(away: float, factor: float, n: int, *, by_chance: bool) -> Bounds:
-    is_right = away <= _RIGHT[0] and factor <= _RIGHT[1]
-    more = 0.0
-    if by_chance and math.isfinite(factor):
-        short = max(away / _RIGHT[0], math.log(factor) / math.log(_RIGHT[1]))
-        more = n * ((away / FINER if is_right else short) ** 2 - 1.0)
-    more = more if 0.0 < more <= _FAR_AWAY * n else 0.0
-    return Bounds(IS_RIGHT if is_right else UNDECIDED, away, factor, n, more)
+    by_chance &= (fits.factor[1] <= 1.0) & (fits.factor[2] >= 1.0) & np.isfinite(factor)
+    is_right = (away <= _RIGHT[0]) & (factor <= _RIGHT[1])
+    short = np.maximum(away / _RIGHT[0], np.log(factor) / math.log(_RIGHT[1]))
+    more = p.n * (np.where(is_right, away / FINER, short) ** 2 - 1.0)
+    more = np.where(by_chance & (more > 0.0) & (more <= _FAR_AWAY * p.n), more, 0.0)
+    return BoundsColumns(is_right, away, factor, p.n, more)

@@ -9,10 +9,10 @@ series has the same numbers alone and among others.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from monitor.core.verdict.rows import (
     dots,
     median,
     medians,
-    padded,
     quotients,
     sums,
     width_of,
@@ -72,15 +71,10 @@ class Pairs:
     correlation: float = 0.0
 
     @classmethod
-    def of(cls, columns: Columns, rules: SeriesRules = _PLAIN, rows: slice = slice(None)) -> Pairs:
-        """Return the pairs in ``rows``, which are of one series, whose settings are ``rules``."""
-        systematic, pairing = rules.systematic, rules.pairing
-        u, u_ref = columns.u[rows], columns.u_ref[rows]
-        fixed = systematic.of(u, u_ref) if systematic.is_declared else None
-        parts = (columns.time[rows], columns.value[rows], u, columns.reference[rows], u_ref)
-        is_mean = PAIRING_RULES[pairing.mode].is_of_several
-        spread = _spread(columns, rows)
-        return cls(*parts, rules.timed, fixed, spread, is_mean * pairing.correlation)
+    def of(cls, columns: Columns, rules: SeriesRules = _PLAIN) -> Pairs:
+        """Return the pairs of one series, whose settings are ``rules``."""
+        every = np.zeros(1, dtype=np.int64), np.array([columns.value.size])
+        return ManyPairs.of_columns(columns, *every, [rules])[0]
 
     @property
     def n(self) -> int:
@@ -117,13 +111,102 @@ class Pairs:
         )
 
 
-def _spread(columns: Columns, rows: slice) -> Spread:
-    """Return what the newest pair's uncertainty was stated by; members have a CRPS of their own."""
-    if columns.by_interval is not None and columns.by_interval[rows][-1:].any():
-        return "interval"
-    if columns.stated_crps is not None and np.isfinite(columns.stated_crps[rows][-1:]).any():
-        return "members"
-    return "u"
+class _About(NamedTuple):
+    timed: bool
+    has_fixed: bool
+    spread: Spread
+    correlation: float
+
+
+@dataclass(frozen=True, eq=False)
+class ManyPairs:
+    """Pairs of series in one row: those of series ``i`` are the ``n[i]`` from ``starts[i]`` on.
+
+    ``every`` has the numbers of all, ``about`` the fields of :class:`Pairs` that a series has one
+    of; ``fixed`` counts for series that have it.
+    """
+
+    every: Pairs
+    starts: Int
+    n: Int
+    about: tuple[_About, ...]
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pairs] | ManyPairs) -> ManyPairs:
+        """Return pairs of series in one row."""
+        if isinstance(pairs, ManyPairs):
+            return pairs
+        n = np.array([p.n for p in pairs], dtype=np.int64)
+        fixed = [np.zeros(p.n) if p.fixed is None else p.fixed for p in pairs]
+        every = Pairs(
+            *_numbers(lambda name: np.concatenate([_NONE, *(getattr(p, name) for p in pairs)])),
+            fixed=np.concatenate([_NONE, *fixed]),
+        )
+        about = (_About(p.timed, p.fixed is not None, p.spread, p.correlation) for p in pairs)
+        return cls(every, np.cumsum(n) - n, n, tuple(about))
+
+    @classmethod
+    def of_columns(
+        cls, columns: Columns, starts: Int, n: Int, rules: Sequence[SeriesRules]
+    ) -> ManyPairs:
+        """Return pairs of series that have these settings, and rows of ``columns``."""
+        about = tuple(
+            _About(
+                *(of.timed, of.systematic.is_declared, spread),
+                PAIRING_RULES[of.pairing.mode].is_of_several * of.pairing.correlation,
+            )
+            for of, spread in zip(rules, _spreads(columns, starts, n), strict=True)
+        )
+        every = Pairs(*_numbers(partial(getattr, columns)))
+        declared = [at for at, of in enumerate(about) if of.has_fixed]
+        if declared:
+            fixed = np.zeros(every.n)
+            for at in declared:
+                rows = slice(starts[at], starts[at] + n[at])
+                fixed[rows] = rules[at].systematic.of(every.u[rows], every.u_ref[rows])
+            every = replace(every, fixed=fixed)
+        return cls(every, starts, n, about)
+
+    def __len__(self) -> int:
+        return self.n.size
+
+    def __iter__(self) -> Iterator[Pairs]:
+        return map(self.__getitem__, range(self.n.size))
+
+    def __getitem__(self, at: int) -> Pairs:
+        """Return the pairs of one series."""
+        pairs = self.every.rows(slice(self.starts[at], self.starts[at] + self.n[at]))
+        timed, has_fixed, spread, correlation = self.about[at]
+        fixed = pairs.fixed if has_fixed else None
+        return replace(pairs, timed=timed, fixed=fixed, spread=spread, correlation=correlation)
+
+    def some(self, places: list[int]) -> ManyPairs:
+        """Return the pairs of some of the series."""
+        about = tuple(self.about[at] for at in places)
+        return replace(self, starts=self.starts[places], n=self.n[places], about=about)
+
+    def since(self, begin: Int) -> ManyPairs:
+        """Return the pairs of each series from the one at its place ``begin`` on."""
+        return replace(self, starts=self.starts + begin, n=self.n - begin)
+
+
+def _numbers(named: Callable[[str], Float]) -> tuple[Float, Float, Float, Float, Float]:
+    return named("time"), named("value"), named("u"), named("reference"), named("u_ref")
+
+
+_NONE: Final = np.zeros(0)
+
+
+def _spreads(columns: Columns, starts: Int, n: Int) -> list[Spread]:
+    """Return what the newest pairs' u was stated by; members have a CRPS of their own."""
+    spreads = np.full(n.size, "u", dtype=np.object_)
+    some = np.flatnonzero(n)
+    newest = starts[some] + n[some] - 1
+    if columns.stated_crps is not None:
+        spreads[some[np.isfinite(columns.stated_crps[newest])]] = "members"
+    if columns.by_interval is not None:
+        spreads[some[columns.by_interval[newest]]] = "interval"
+    return list(spreads)
 
 
 class Side:
@@ -132,16 +215,28 @@ class Side:
     Only ``s`` is padded with 1. Each row has at least one padded place.
     """
 
-    def __init__(self, pairs: Sequence[Pairs]) -> None:
-        self.pairs = pairs
-        self.n: Int = np.array([p.n for p in pairs], dtype=np.int64)
+    def __init__(self, pairs: Sequence[Pairs] | ManyPairs) -> None:
+        self.pairs = ManyPairs.of(pairs)
+        self.n = self.pairs.n
         self.width = width_of(self.n)
         self.columns: Int = np.arange(self.width)
         self.live: Bool = self.columns < self.n[:, None]
-        self.value, self.u, self.reference, self.u_ref = (
-            padded([getattr(p, name) for p in pairs])
-            for name in ("value", "u", "reference", "u_ref")
+        every = self.pairs.every
+        self.value, self.u, self.reference, self.u_ref = map(
+            self._padded,
+            (every.value, every.u, every.reference, every.u_ref),
         )
+
+    def _padded(self, rows: Float) -> Float:
+        """Return numbers of all pairs side by side."""
+        padded = np.zeros(self.live.shape)
+        padded[self.live] = rows[self._rows]
+        return padded
+
+    @cached_property
+    def _rows(self) -> Int:
+        """The rows of the pairs, series by series."""
+        return (self.pairs.starts[:, None] + self.columns)[self.live]
 
     @cached_property
     def error(self) -> Float:
@@ -185,11 +280,10 @@ class Side:
     @cached_property
     def fixed(self) -> Float:
         """Standard uncertainty of each error from systematic effects."""
-        rows = {at: p.fixed for at, p in enumerate(self.pairs) if p.fixed is not None}
-        fixed = np.zeros(self.live.shape)
-        for at, row in rows.items():
-            fixed[at, : row.size] = row
-        return fixed
+        fixed, has_fixed = self.pairs.every.fixed, [each.has_fixed for each in self.pairs.about]
+        if fixed is None or not any(has_fixed):
+            return np.zeros(self.live.shape)
+        return np.where(np.array(has_fixed)[:, None], self._padded(fixed), 0.0)
 
     @cached_property
     def most(self) -> Float:
@@ -222,7 +316,9 @@ class Side:
     @cached_property
     def time(self) -> Float:
         """Seconds since the first pair of each series, 0 where the times are not real."""
-        return padded([p.time - p.time[0] if p.timed and p.n else p.time * 0.0 for p in self.pairs])
+        time = self._padded(self.pairs.every.time)
+        timed = np.array([each.timed for each in self.pairs.about], dtype=np.bool_)
+        return np.where(self.live & timed[:, None], time - time[:, :1], 0.0)
 
     @cached_property
     def clock(self) -> Float:
@@ -266,10 +362,10 @@ class Side:
     def some(self, places: list[int]) -> Side:
         """Return some of the series."""
         side = copy.copy(self)
-        side.pairs = [self.pairs[i] for i in places]
+        side.pairs = self.pairs.some(places)
         for name in _OF_SERIES & vars(self).keys():
             setattr(side, name, getattr(self, name)[places])
-        for name in ("_blur", "_steps", "_clock"):
+        for name in ("_rows", "_blur", "_steps", "_clock"):
             side.__dict__.pop(name, None)
         if "weights" in vars(self):
             side.__dict__["weights"] = Weights(self.s[places], self.weights.follows[places])

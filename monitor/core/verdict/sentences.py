@@ -156,18 +156,13 @@ def _within(verdict: Verdict, unit: str) -> str:
 
 def _calm(verdict: Verdict, bounds: Bounds, unit: str, apart: str) -> str:
     """Return within what a sensor is right, and what is clear but too little to correct."""
-    text = calm_words(bounds)
+    text = words.right_within(bounds, "" if bounds.since is None else day(bounds.since))
     if math.isfinite(bounds.constant_u):
         apart = f"{apart}{words.tells_nothing(bounds.constant_u, unit)}"
     if bounds.state != IS_RIGHT:
         return f"{text}{apart}"
     nearly = _nearly(verdict, unit, with_scale=not apart)
     return f"{text}{nearly or _within(verdict, unit)}{apart}"
-
-
-def calm_words(bounds: Bounds) -> str:
-    """Return within what a sensor is right."""
-    return words.right_within(bounds, "" if bounds.since is None else day(bounds.since))
 
 
 def _nearly(verdict: Verdict, unit: str, *, with_scale: bool) -> str:

@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import scipy
 
-from monitor.core.model import NAN, Float, Int
+from monitor.core.model import NAN, Bool, Float, Int
 
 LEVEL: Final = 0.95
 _TAIL: Final = 0.5 - 0.5 * LEVEL
@@ -286,6 +286,21 @@ class Bounds(NamedTuple):
     more: float = 0.0
     since: float | None = None
     constant_u: float = NAN
+
+
+class BoundsColumns(NamedTuple):
+    """Fields of :class:`Bounds` of each series; ``is_right``: that is enough to call it right."""
+
+    is_right: Bool
+    level: Float
+    factor: Float
+    pairs: Int
+    more: Float
+
+    def at(self, row: int) -> Bounds:
+        """Return the bounds of one series."""
+        is_right, *numbers = (each[row].item() for each in self)
+        return Bounds(IS_RIGHT if is_right else UNDECIDED, *numbers)
 
 
 class ErrorCode(NamedTuple):

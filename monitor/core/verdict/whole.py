@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -36,7 +36,13 @@ from monitor.core.verdict.judge import (
     judged,
 )
 from monitor.core.verdict.naming import explained_whole, is_over, with_explained, with_mean_error
-from monitor.core.verdict.pairs import Pairs, Side, inflation_of_squares, long_inflations
+from monitor.core.verdict.pairs import (
+    ManyPairs,
+    Pairs,
+    Side,
+    inflation_of_squares,
+    long_inflations,
+)
 from monitor.core.verdict.partial_faults import limit_of, may_be_limited
 from monitor.core.verdict.partition import (
     LEVEL,
@@ -53,7 +59,7 @@ from monitor.core.verdict.relations import Gain, gain_by
 from monitor.core.verdict.remedy import remedies_for
 from monitor.core.verdict.rivals import gain_of, kept_of, lag_of, sign_of, stuck_for
 from monitor.core.verdict.rows import FAR, width_of
-from monitor.core.verdict.sentences import calm_words, with_words
+from monitor.core.verdict.sentences import with_words
 from monitor.core.verdict.spread import (
     SHAPES,
     Parts,
@@ -71,10 +77,12 @@ from monitor.core.verdict.verdict import (
     RELATED,
     UNDECIDED,
     Bounds,
+    BoundsColumns,
     Estimate,
     Verdict,
     share,
 )
+from monitor.core.verdict.words import each_right_within
 
 _BIASED: Final = 0.25  # u by which a drift must exceed its mean error
 _SURE: Final = 1.5  # by which the interval of a fault is wider than that of 95 %
@@ -88,7 +96,7 @@ _CELLS: Final = 12_288  # numbers a column of series at once: all columns fit in
 
 
 def judge_whole(
-    pairs: Sequence[Pairs],
+    pairs: Sequence[Pairs] | ManyPairs,
     *,
     unit: Sequence[str] | None = None,
     is_part: Sequence[bool] | None = None,
@@ -101,6 +109,7 @@ def judge_whole(
     """
     unit, is_part = unit or [""] * len(pairs), is_part or [False] * len(pairs)
     verdicts = {}
+    pairs = ManyPairs.of(pairs)
     for some, fitted in _fitted(pairs):
         parts = _parts(fitted.side)
         for row, i in enumerate(some):
@@ -113,50 +122,46 @@ def judge_whole(
 
 
 class Screened(NamedTuple):
-    """Within what a series is right if it has no fault, and whether to examine it for one.
+    """Within what series are right if they have no fault, and whether to examine them for one.
 
-    ``right_since`` is the time of its first pair where others are left out (s UTC), else NaN.
+    Each has an entry a series; ``sentence`` is a text. ``right_since`` is the time of the first
+    pair where others are left out (s UTC), else NaN.
     """
 
-    sentence: str
-    is_right: bool
-    right_since: float
-    is_suspicious: bool
+    sentence: Any
+    is_right: Bool
+    right_since: Float
+    is_suspicious: Bool
 
-    @classmethod
-    def by(cls, calm: Verdict, *, is_suspicious: bool) -> Screened:
-        """Return what a calm verdict says."""
-        right = calm.state == IS_RIGHT
-        return cls(calm.sentence, right, calm.right_since, is_suspicious)
+    def put(self, at: int, calm: Verdict) -> None:
+        """Store what the calm verdict on a series says."""
+        self.sentence[at], self.right_since[at] = calm.sentence, calm.right_since
+        self.is_right[at] = calm.state == IS_RIGHT
 
 
-def screened(
-    pairs: Sequence[Pairs], *, unit: Sequence[str], is_part: Sequence[bool]
-) -> list[Screened]:
+def screened(pairs: ManyPairs, *, unit: Sequence[str], is_part: Bool) -> Screened:
     """Return what :func:`judge_whole` says of calm series, at a fraction of its cost.
 
     Most calm verdicts say nothing but their bounds, so only the others are made in full.
     """
-    calm = {
-        i: Screened.by(_few(p, part=is_part[i]), is_suspicious=False)
-        for i, p in enumerate(pairs)
-        if p.n < FEWEST
-    }
+    calm = Screened(
+        np.full(len(pairs), "", dtype=np.object_),
+        np.zeros(len(pairs), dtype=np.bool_),
+        np.full(len(pairs), NAN),
+        np.zeros(len(pairs), dtype=np.bool_),
+    )
+    for i in np.flatnonzero(pairs.n < FEWEST).tolist():
+        calm.put(i, _few(pairs[i], part=bool(is_part[i])))
     for some, fitted in _fitted(pairs):
-        suspicious = fitted.fits.suspicious.tolist()
+        calm.is_suspicious[some] = fitted.fits.suspicious
+        calm.is_right[some] = fitted.bounds.is_right
+        calm.sentence[some] = each_right_within(fitted.bounds)
         more = ~bounds_say_all(fitted.side, fitted.fits) | np.isfinite(fitted.constants)
-        others = np.flatnonzero(more).tolist()
-        parts = dict(zip(others, _parts(fitted.side.some(others)), strict=True))
-        for row, i in enumerate(some):
-            if row in parts:
-                verdict = _calm(fitted, row, parts[row], unit[i], part=is_part[i])
-                calm[i] = Screened.by(verdict, is_suspicious=suspicious[row])
-                continue
-            bounds = fitted.within(row, part=is_part[i])
-            since = NAN if bounds.since is None else bounds.since
-            right = bounds.state == IS_RIGHT
-            calm[i] = Screened(calm_words(bounds), right, since, suspicious[row])
-    return [calm[i] for i in range(len(pairs))]
+        others = np.flatnonzero(more | is_part[some]).tolist()
+        for row, parts in zip(others, _parts(fitted.side.some(others)), strict=True):
+            i = some[row]
+            calm.put(i, _calm(fitted, row, parts, unit[i], part=bool(is_part[i])))
+    return calm
 
 
 class _Fitted(NamedTuple):
@@ -164,7 +169,7 @@ class _Fitted(NamedTuple):
 
     side: Side
     fits: Fits
-    bounds: list[Bounds]
+    bounds: BoundsColumns
     constants: Float
 
     def within(self, row: int, *, part: bool) -> Bounds:
@@ -172,16 +177,16 @@ class _Fitted(NamedTuple):
         since = _since(self.side.pairs[row], part=part)
         constant = float(self.constants[row])
         constant = constant if math.isfinite(constant) else NAN  # one object: verdicts are compared
-        return self.bounds[row]._replace(since=since, constant_u=constant)
+        return self.bounds.at(row)._replace(since=since, constant_u=constant)
 
 
-def _fitted(pairs: Sequence[Pairs]) -> Iterator[tuple[list[int], _Fitted]]:
+def _fitted(pairs: ManyPairs) -> Iterator[tuple[list[int], _Fitted]]:
     """Yield the places of series with enough pairs, those of similar length at once, fitted."""
-    order = sorted((i for i, p in enumerate(pairs) if p.n >= FEWEST), key=lambda i: -pairs[i].n)
+    order = np.argsort(-pairs.n, kind="stable")[: np.count_nonzero(pairs.n >= FEWEST)].tolist()
     while order:
-        at_once = max(_CELLS // width_of(np.array([pairs[order[0]].n])), 1)
+        at_once = max(_CELLS // width_of(pairs.n[order[:1]]), 1)
         some, order = order[:at_once], order[at_once:]
-        side = Side([pairs[i] for i in some])
+        side = Side(pairs.some(some))
         fits = fits_of(side)
         fits = fits._replace(suspicious=fits.suspicious | _limited(side))
         constants = better_constants(side, fits.level[0], fits.used)
@@ -304,7 +309,7 @@ def right_from(p: Pairs, alarm: int, clear: int) -> int:
     return max(repairs([p], [clear])[0], alarm + 1)
 
 
-def repairs(pairs: Sequence[Pairs], clear: Sequence[int]) -> list[int]:
+def repairs(pairs: Sequence[Pairs] | ManyPairs, clear: Sequence[int]) -> list[int]:
     """Return for each series the first pair of the calm pieces that reach to ``clear``.
 
     It is the last pair where the alert ended with it and no piece is calm.
@@ -313,8 +318,8 @@ def repairs(pairs: Sequence[Pairs], clear: Sequence[int]) -> list[int]:
     for at in range(0, len(pairs), _REPAIRS_AT_ONCE):
         ends = clear[at : at + _REPAIRS_AT_ONCE]
         begins = [max(each - _AROUND, 0) for each in ends]
-        rows = zip(pairs[at : at + _REPAIRS_AT_ONCE], begins, ends, strict=True)
-        side = Side([p.rows(slice(begin, end + _AROUND)) for p, begin, end in rows])
+        rows = enumerate(zip(begins, ends, strict=True), at)
+        side = Side([pairs[i].rows(slice(begin, end + _AROUND)) for i, (begin, end) in rows])
         _, cut = cut_of(side, np.full(side.n.size, -1))
         for row, (begin, end) in enumerate(zip(begins, ends, strict=True)):
             z = side.z[row, : side.n[row]]

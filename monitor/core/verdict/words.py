@@ -11,16 +11,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from monitor.core.formatting import amount, count_of, duration
+from monitor.core.model import Float
 from monitor.core.pairing.series_rules import COVERAGE_FACTOR
 from monitor.core.verdict.pairs import Spread
 from monitor.core.verdict.rows import FAR
 from monitor.core.verdict.verdict import (
     FINER,
     IS_RIGHT,
+    UNDECIDED,
     Bounds,
+    BoundsColumns,
     ErrorCode,
     Estimate,
     State,
@@ -30,6 +35,7 @@ from monitor.core.verdict.verdict import (
 _PLAIN: Final = (1e-4, 1e9)
 _MOST_DIGITS: Final = 15  # that a double holds
 _NO_BOUND: Final = 10.0  # a factor within which every sensor is
+_TENS: Final = np.array([10.0**k for k in range(16)])
 _ALMOST: Final = 1e-3  # share of half an interval within which its end is almost at nothing
 
 
@@ -227,37 +233,57 @@ def right_within(bounds: Bounds, since: str) -> str:
     "No fault found yet" where the bounds are too wide to call it right. ``since`` is the date of
     the first of its pairs where earlier ones are left out.
     """
-    within = None
-    if math.isfinite(bounds.level) and bounds.factor < _NO_BOUND:
-        within = _rounded_up(bounds.level), 1.0 + _rounded_up(bounds.factor - 1.0)
-    pairs = counted(bounds.pairs)
-    if bounds.since is not None:
-        pairs = f"{pairs} since {since}" if since else f"its last {pairs}"
-    more = "" if bounds.more < 1.0 else _one_digit(bounds.more)
-    return _right_within(bounds.state, within, pairs, more)
+    state, *numbers = bounds[:5]
+    columns = BoundsColumns(*(np.array([each]) for each in (state == IS_RIGHT, *numbers)))
+    return str(each_right_within(columns, None if bounds.since is None else since)[0])
+
+
+def each_right_within(bounds: BoundsColumns, since: str | None = None) -> Any:  # noqa: ANN401
+    """Return the same for each series; ``since`` is None where no pairs are left out."""
+    is_bound = np.isfinite(bounds.level) & (bounds.factor < _NO_BOUND)
+    within = (
+        np.where(is_bound, _rounded_up(each), 0.0) for each in (bounds.level, bounds.factor - 1.0)
+    )
+    states = np.where(bounds.is_right, IS_RIGHT, UNDECIDED)
+    columns = (states, *within, bounds.pairs, _one_digit(bounds.more))
+    texts = np.empty(bounds.level.size, dtype=np.object_)
+    texts[:] = [
+        _right_within(*each, since) for each in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+    return texts
 
 
 @lru_cache(maxsize=4096)
-def _right_within(state: State, within: tuple[float, float] | None, pairs: str, more: str) -> str:
-    """Return the words for rounded bounds: one text in memory for the many series that have it."""
+def _right_within(
+    state: State, level: float, beyond: float, n: int, more: float, since: str | None
+) -> str:
+    """Return the words for rounded bounds: one text in memory for the many series that have it.
+
+    ``beyond`` is the factor less 1; 0 where nothing is known of either.
+    """
     is_right = state == IS_RIGHT
     text = "right" if is_right else "no fault found yet"
-    if within is not None:
+    if beyond:
         between = " " if is_right else ": "
-        text = f"{text}{between}within {within[0]:g} u and a factor of {within[1]:g}"
+        text = f"{text}{between}within {level:g} u and a factor of {1.0 + beyond:g}"
+    pairs = counted(n)
+    if since is not None:
+        pairs = f"{pairs} since {since}" if since else f"its last {pairs}"
     aim = f"for {FINER:g} u" if is_right else "to call it right"
-    return f"{text} ({pairs}; some {more} more {aim})" if more else f"{text} ({pairs})"
+    return f"{text} ({pairs}; some {more:.0f} more {aim})" if more else f"{text} ({pairs})"
 
 
-def _rounded_up(number: float) -> float:
-    """Return a bound rounded up to tenths, to hundredths below a tenth."""
-    places = 1 if number > 0.1 else 2
-    return max(math.ceil(number * 10.0**places - 1e-9), 1.0) / 10.0**places
+def _rounded_up(bounds: Float) -> Float:
+    """Return bounds rounded up to tenths, to hundredths below a tenth."""
+    scale = np.where(bounds > 0.1, 10.0, 100.0)
+    return np.maximum(np.ceil(bounds * scale - 1e-9), 1.0) / scale
 
 
-def _one_digit(number: float) -> str:
-    place = 10.0 ** math.floor(math.log10(number))
-    return f"{round(number / place) * place:.0f}"
+def _one_digit(numbers: Float) -> Float:
+    """Return numbers rounded to one digit, 0 below 1."""
+    numbers = np.where(numbers < 1.0, 0.0, numbers)
+    place = _TENS[np.searchsorted(_TENS, numbers, side="right") - (numbers > 0.0)]
+    return np.rint(numbers / place) * place
 
 
 def counted(pairs: int) -> str:

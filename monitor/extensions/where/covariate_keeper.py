@@ -368,7 +368,7 @@ class _Look(threading.Thread):
         row, pairs, beside, unit, rules = self.asked
         c = self._as_columns(row, pairs)
         asked = [_covariate(rule, c, pairs, beside, unit) for rule in self._rules]
-        last = last_pairs(c, rules)
+        last = last_pairs(c, [rules])[0]
         own = [each for each in asked if each.name not in BUILT_IN]
         self.explanation = explained_by(last, [each.of_last(last.n) for each in own])
         share = rules.systematic.share_of(c.u, c.u_ref).max(keepdims=True)

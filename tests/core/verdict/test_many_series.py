@@ -8,6 +8,8 @@ from harness.cases import further
 from harness.verdict_sensors import sensor, since, whole, widened
 
 from monitor.core.verdict import Pairs, judge, judge_all, judge_whole, screened
+from monitor.core.verdict.pairs import ManyPairs
+from monitor.core.verdict.whole import Screened
 
 FAULTS = (
     None,
@@ -96,16 +98,17 @@ def test_a_calm_series_has_the_words_of_its_verdict(seed):
     pairs = list(screened_fleet(seed))
     unit, is_part = ["kg"] * len(pairs), [i % 13 == 0 for i in range(len(pairs))]
     verdicts = judge_whole(pairs, unit=unit, is_part=is_part)
+    columns = screened(ManyPairs.of(pairs), unit=unit, is_part=np.array(is_part))
     calm = [
-        (one, verdict)
-        for one, verdict in zip(screened(pairs, unit=unit, is_part=is_part), verdicts, strict=True)
-        if not one.is_suspicious
+        (Screened(*row), verdict)
+        for *row, verdict in zip(*columns, verdicts, strict=True)
+        if not row[-1]
     ]
     words = ("too little to correct", "but for", "lies within", "since", "tells nothing")
 
     for one, verdict in calm:
         assert one.sentence == verdict.sentence
         assert one.is_right == (verdict.state == "right")
-        assert repr(one.right_since) == repr(verdict.right_since)
+        assert repr(float(one.right_since)) == repr(verdict.right_since)
     assert len(calm) > 100
     assert all(any(word in one.sentence for one, _ in calm) for word in words)
