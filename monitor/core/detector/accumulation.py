@@ -106,7 +106,8 @@ def _skip_while_firing(block: EvidenceBlock, rank: int) -> int:
     if block.family[0] == lifecycle.GAIN:
         relieved = block.relief_of_gain(slice(rank, None), np.zeros(1, np.int64))[:, 0]
     share = lifecycle.worth(block.rho[rank + 1 :, 0])
-    added = (share * lifecycle.moments_of(np.repeat(block.path, z.size), z))[:, :-1].T.tolist()
+    moments = lifecycle.moments_of(np.repeat(block.path, z.size), z)
+    added = (share * lifecycle.reshaped(moments, block.shape))[:, :-1].T.tolist()
     reverse, calm = float(block.reverse[0]), block.calm[:, 0].tolist()
     resolved_at = float(block.resolved_at[0])
     steps = (share * relieved)[:-1].tolist()
@@ -194,9 +195,15 @@ def _confirm(block: EvidenceBlock, rank: int, columns: Int, histories: list[Floa
     added = lifecycle.moments_of(block.path[columns], z)
     since = _onset(factors, replayed)
     within = held & (np.arange(depth)[:, None] >= since)
-    moments = np.where(within, added, 0.0)
-    # Summed one pair after the other: numpy's pairwise sum would depend on the depth of others.
-    block.moments[:, columns[fires]] = np.cumsum(moments, axis=1)[:, -1, fires]
+    block.moments[:, columns[fires]] = _summed(added, within)[:, fires]
+    shape = lifecycle.shape_of(_summed(np.abs(added), held & ~within), block.systematic[columns])
+    block.shape[columns[fires]] = shape[fires]
+
+
+def _summed(added: Float, within: Bool) -> Float:
+    """Return sums over pairs one after the other: numpy's depend on the depth of other series."""
+    summed: Float = np.cumsum(np.where(within, added, 0.0), axis=1)[:, -1]
+    return summed
 
 
 def _leading(block: EvidenceBlock, columns: Int, families: Float) -> Int:

@@ -108,6 +108,7 @@ class EvidenceBlock:
         self.refining = records["refining"].copy()
         self.state = records["state"].copy()
         self.family = records["family"].astype(np.int64)
+        self.shape = records["shape"].astype(np.float64)
         self.total = e_values.total_of(e_values.families_of(self.evidence))
         self.discounted = records["discounted"].copy()
         self.kept = retained
@@ -240,7 +241,8 @@ class EvidenceBlock:
         grown = self.reverse[columns] + share * relieved
         self.reverse[columns] = np.maximum(0.0, grown)
         added = lifecycle.moments_of(path, z)
-        calm = np.where(grown > 0.0, self.calm[:, columns] + share * added, 0.0)
+        more = share * lifecycle.reshaped(added, self.shape[columns])
+        calm = np.where(grown > 0.0, self.calm[:, columns] + more, 0.0)
         # For an intermittent fault the longest calm is learnt: how long it stays away.
         failed = (grown <= 0.0) & (self.stretch[columns] > 0.0)
         longest = np.maximum(self.stretch[columns], self.calm[0, columns])
@@ -281,14 +283,11 @@ class EvidenceBlock:
         if gone.size:
             self.total[gone] = 0.0
             self.record(rank, gone, np.full(gone.size, OK), self.family[gone])
-            self.evidence[:, gone] = 0.0
-            self.discounted[gone] = 0.0
-            self.moments[:, gone] = 0.0
             self.stretch[gone] = self.calm[0, gone]
-            self.calm[:, gone] = 0.0
-            self.reverse[gone] = 0.0
-            self.refining[gone] = 0
-            self.alarm[gone] = 0
+            for rows in (self.evidence, self.moments, self.calm):
+                rows[:, gone] = 0.0
+            for row in (self.discounted, self.reverse, self.refining, self.alarm):
+                row[gone] = 0
             self.origin[gone] = rank + 1
 
     def relapse(self, rank: int, columns: Int) -> None:
@@ -323,8 +322,9 @@ class EvidenceBlock:
         records["seen"] = self.seen + self.ranks
         records["held"] = np.minimum(self.ranks - self.origin, REPLAYED)
         records["moments"], records["calm"] = self.moments.T, self.calm.T
-        for name in ("alarm", "reverse", "stretch", "refining", "state", "family", "discounted"):
+        for name in ("alarm", "reverse", "stretch", "refining", "state", "family", "shape"):
             records[name] = getattr(self, name)
+        records["discounted"] = self.discounted
 
 
 def bets_from_first(z: Float, stated: StatedColumns, systematic: Float | None = None) -> Float:

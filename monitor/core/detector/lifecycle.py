@@ -59,8 +59,13 @@ _NARROWER: Final = 0.6
 _ABSENT_AT: Final = np.log([20.0, 10.0, 25.0, 5.0])[:, None]
 # A fault in the spread may leave a spread: how large, the odds against that, and its variance.
 _WIDER_LEFT: Final = 1.4
-_WIDE_ABSENT_AT: Final = math.log(150.0)
+_WIDE_ABSENT_AT: Final = math.log(130.0)
 _WIDE: Final = 1.44
+# The shape of errors is 32 / degrees of freedom of t, 8 at most. So many pairs teach it: what the
+# mean of |z| over the root mean square lacks of a normal's, less half a standard error.
+_SHAPE_KNOWN: Final = 30.0
+_SHAPE_RATE: Final = 120.0
+_SHAPE_ERROR: Final = 0.1  # times 1/sqrt(n)
 _CENTRED: Final = 0.7  # of its standard deviation: as far as chance moves the mean of thirty pairs
 _PRESENT_AT: Final = math.log(200.0)
 # If an alert begins within so many times the calm pairs that ended the last one, that one was not
@@ -95,6 +100,29 @@ def moments_of(path: Int, z: Float) -> Float:
     q = whitening.clipped(z, -whitening.CLIP, whitening.CLIP)
     covers = path == e_values.COVERAGE
     return np.array([np.ones_like(q), np.where(covers, high, q), np.where(covers, low, q * q)])
+
+
+def shape_of(before: Float, systematic: Float) -> Float:
+    """Return the shape of errors by sums [3, k] of 1, |z| and z^2 over those before a fault."""
+    n, size, squares = before
+    size = size / np.sqrt(np.maximum(n * squares, whitening.TINY))
+    lacking = math.sqrt(2.0 / math.pi) - _SHAPE_ERROR / np.sqrt(np.maximum(n, 1.0)) - size
+    shape = np.rint(whitening.clipped(_SHAPE_RATE * lacking, 0.0, 8.0))
+    return np.where((n >= _SHAPE_KNOWN) & (systematic == 0.0), shape, 0.0)
+
+
+def reshaped(moments: Float, shape: Float) -> Float:
+    """Return moments [3, n] of pairs with the square that is as likely 1.4 times as wide.
+
+    That is the square of the normal error whose odds are those of this error of t.
+    """
+    if not shape.any():
+        return moments
+    count, total, squares = moments
+    nu = 32.0 / np.maximum(shape, 1.0)
+    wide = _WIDER_LEFT * _WIDER_LEFT
+    odds = (nu + 1.0) * np.log((nu - 2.0 + squares) / (nu - 2.0 + squares / wide))
+    return np.array([count, total, np.where(shape > 0.0, odds / (1.0 - 1.0 / wide), squares)])
 
 
 def resolved_at(patience: Float) -> Float:

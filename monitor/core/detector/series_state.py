@@ -49,6 +49,7 @@ STATE: Final = np.dtype(
         ("refining", np.int8),  # pairs that still sharpen the fault's moments
         ("state", np.int8),
         ("family", np.int8),  # that led when the alert fired
+        ("shape", np.int8),  # of the errors before the fault, 0 (normal) to 8 (t4)
     ],
     align=True,
 )

@@ -191,7 +191,7 @@ def _as_double(single: Records) -> Records:
 
 # -- the state as bytes ---------------------------------------------------------------------------
 
-VERSION: Final = 8
+VERSION: Final = 9
 
 
 class StateError(MonitorError):

@@ -152,6 +152,75 @@ def test_an_alert_on_wide_errors_goes_on_after_half_of_a_repair(before, rho):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("before", [2.0, 2.5, 5.0])
+def test_right_pairs_teach_that_a_narrow_middle_is_not_a_repair(before):
+    """Errors of t4 1.4 times as wide have that of normal ones; taken for these 51, 39, 21 end."""
+    z = np.random.default_rng(45).standard_t(4, (80, 700)) / np.sqrt(2.0)
+    z[:, 200:400] *= before
+    right, half = np.copy(z), np.copy(z)
+    half[:, 400:] *= 1.4
+
+    ends = [
+        [
+            t.position % 700 - 399
+            for t in resolved(
+                detector(80).advance(np.arange(80), 700 * np.arange(80), each.ravel())
+            )
+            if t.position % 700 >= 400
+        ]
+        for each in (right, half)
+    ]
+
+    assert len(ends[0]) >= 76
+    assert np.median(ends[0]) <= 80
+    assert len(ends[1]) <= 18
+
+
+@pytest.mark.parametrize("length", [1, 130])
+def test_an_end_by_the_shape_of_right_pairs_is_the_same_however_pairs_are_cut(length):
+    z = np.random.default_rng(46).standard_t(4, (4, 520)) / np.sqrt(2.0)
+    z[:, 200:300] *= 2.5
+    whole = detector(4)
+    wanted = whole.advance(np.arange(4), 520 * np.arange(4), z.ravel())
+
+    assert {t.series for t in resolved(wanted)} == set(range(4))
+    for row in range(4):
+        made, found = detector(), []
+        for first in range(0, 520, length):
+            saved = made.dump(0)
+            made = detector()
+            made.load(0, saved)
+            part = made.advance(ONE, ONE, z[row, first : first + length])
+            found += [t._replace(series=row, position=t.position + first + 520 * row) for t in part]
+        assert found == [t for t in wanted if t.series == row]
+        assert made.bits(0) == whole.bits(row)
+
+
+@pytest.mark.parametrize(("freedom", "shape"), [(1e6, 0), (8, 4), (4, 8), (3, 8)])
+def test_right_pairs_teach_their_shape_whatever_u_they_state(freedom, shape):
+    z = stats.t.ppf((np.arange(10_000) + 0.5) / 10_000, freedom)
+    z = np.clip(np.array([[0.7], [1.0]]) * z / stats.t.std(freedom), -4.0, 4.0)
+    before = np.array([np.full(2, 10_000.0), np.abs(z).sum(axis=1), (z * z).sum(axis=1)])
+
+    assert lifecycle.shape_of(before, np.zeros(2)) == pytest.approx(shape, abs=1)
+    assert not lifecycle.shape_of(29e-4 * before, np.zeros(2)).any()
+    assert not lifecycle.shape_of(before, np.full(2, 0.5)).any()
+
+
+@pytest.mark.parametrize("shape", [0, 1, 4, 8])
+def test_a_reshaped_square_has_the_odds_of_its_error_by_two_densities(shape):
+    z = np.linspace(-4.0, 4.0, 9)
+    freedom = 32.0 / shape if shape else 1e9
+    unit = np.sqrt((freedom - 2.0) / freedom)
+    honest, wide = (stats.t(freedom, scale=scale * unit) for scale in (1.0, 1.4))
+
+    _, _, square = lifecycle.reshaped(np.array([np.ones(9), z, z * z]), np.full(9, float(shape)))
+
+    odds = honest.logpdf(z) - wide.logpdf(z)
+    assert np.log(1.4) - 0.5 * (1.0 - 1.0 / 1.96) * square == pytest.approx(odds, abs=1e-6)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1.0, 2.0, 5.0, 20.0])
 def test_an_alert_ends_within_thirty_pairs_of_a_whole_repair(size):
     z = np.random.default_rng(43).standard_normal((200, 800))
