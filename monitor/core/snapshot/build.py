@@ -43,7 +43,7 @@ from monitor.core.windows.windows import Windows
 
 # Pairs processed at a time: a step takes a few milliseconds, and temporaries stay in the cache.
 _PAIRS_AT_ONCE: Final = 1 << 16
-_OF_SERIES: Final = 64  # cost of a series besides its pairs, in pairs
+_OF_SERIES: Final = 128  # cost of a series besides its pairs, in pairs
 # Cost of a series whose evidence must be replayed from its past. A replay takes as long as its
 # longest series, some tenths of a second, however many there are: 512 of them share a step.
 _OF_REPLAY: Final = 1 << 7
