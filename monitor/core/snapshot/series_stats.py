@@ -322,13 +322,9 @@ class SeriesStats:
         part = windows if calm.size == series.size else windows.take(places)
         of_calm = [rules[row] for row in calm.tolist()]
         pairs, is_part = calm_pairs(last_pairs(part, of_calm), since)
-        units = [each.unit for each in of_calm]
-        (
-            self._calm[calm],
-            self._right[calm],
-            self._right_since[calm],
-            self._suspicious[calm],
-        ) = screened(pairs, unit=units, is_part=is_part)
+        shown = screened(pairs, unit=[each.unit for each in of_calm], is_part=is_part)
+        self._calm[calm], self._right[calm] = shown.sentence, shown.is_right
+        self._right_since[calm], self._suspicious[calm] = shown.right_since, shown.is_suspicious
         begins[places] = part.counts - pairs.n
         return begins
 

@@ -235,8 +235,12 @@ def bounds_say_all(p: Side, fits: Fits) -> Bool:
     """
     says = (fits.level[1] < 0.0) & (fits.level[2] > 0.0) & (p.most == 0.0)
     says &= (fits.factor[1] < 1.0 - _NEARLY) & (fits.factor[2] > 1.0 + _NEARLY)
-    far = np.abs(p.error) > FAR * p.u_both
-    return np.asarray(says & ~p.weights.follows & ~far.any(axis=1))
+    return np.asarray(says & ~p.weights.follows & ~has_far(p))
+
+
+def has_far(p: Side) -> Bool:
+    """Return which series have an error that is far off."""
+    return np.asarray((np.abs(p.error) > FAR * p.u_both).any(axis=1))
 
 
 def bounds_of(p: Side, fits: Fits) -> BoundsColumns:

@@ -137,10 +137,9 @@ class ManyPairs:
         if isinstance(pairs, ManyPairs):
             return pairs
         n = np.array([p.n for p in pairs], dtype=np.int64)
-        fixed = [np.zeros(p.n) if p.fixed is None else p.fixed for p in pairs]
         every = Pairs(
-            *_numbers(lambda name: np.concatenate([_NONE, *(getattr(p, name) for p in pairs)])),
-            fixed=np.concatenate([_NONE, *fixed]),
+            *_numbers(lambda name: _joined([getattr(p, name) for p in pairs])),
+            fixed=_joined([np.zeros(p.n) if p.fixed is None else p.fixed for p in pairs]),
         )
         about = (_About(p.timed, p.fixed is not None, p.spread, p.correlation) for p in pairs)
         return cls(every, np.cumsum(n) - n, n, tuple(about))
@@ -190,11 +189,12 @@ class ManyPairs:
         return replace(self, starts=self.starts + begin, n=self.n - begin)
 
 
+def _joined(rows: list[Float]) -> Float:
+    return np.concatenate(rows) if rows else np.zeros(0)
+
+
 def _numbers(named: Callable[[str], Float]) -> tuple[Float, Float, Float, Float, Float]:
     return named("time"), named("value"), named("u"), named("reference"), named("u_ref")
-
-
-_NONE: Final = np.zeros(0)
 
 
 def _spreads(columns: Columns, starts: Int, n: Int) -> list[Spread]:
@@ -222,10 +222,8 @@ class Side:
         self.columns: Int = np.arange(self.width)
         self.live: Bool = self.columns < self.n[:, None]
         every = self.pairs.every
-        self.value, self.u, self.reference, self.u_ref = map(
-            self._padded,
-            (every.value, every.u, every.reference, every.u_ref),
-        )
+        rows = every.value, every.u, every.reference, every.u_ref
+        self.value, self.u, self.reference, self.u_ref = map(self._padded, rows)
 
     def _padded(self, rows: Float) -> Float:
         """Return numbers of all pairs side by side."""

@@ -303,6 +303,12 @@ class BoundsColumns(NamedTuple):
         return Bounds(IS_RIGHT if is_right else UNDECIDED, *numbers)
 
 
+def unbounded(pairs: Int) -> BoundsColumns:
+    """Return the bounds of series with too few pairs for any."""
+    unknown = np.full(pairs.size, NAN)
+    return BoundsColumns(pairs < 0, unknown, unknown, pairs, np.zeros(pairs.size))
+
+
 class ErrorCode(NamedTuple):
     """A number that stands for no value, such as -999, sent by the sensor or by its reference."""
 

@@ -24,6 +24,7 @@ from monitor.core.verdict.calm import (
     bounds_of,
     bounds_say_all,
     fits_of,
+    has_far,
     newest_differs,
 )
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
@@ -81,6 +82,7 @@ from monitor.core.verdict.verdict import (
     Estimate,
     Verdict,
     share,
+    unbounded,
 )
 from monitor.core.verdict.words import each_right_within
 
@@ -144,14 +146,15 @@ def screened(pairs: ManyPairs, *, unit: Sequence[str], is_part: Bool) -> Screene
 
     Most calm verdicts say nothing but their bounds, so only the others are made in full.
     """
+    right, suspicious = np.zeros((2, len(pairs)), dtype=np.bool_)
     calm = Screened(
-        np.full(len(pairs), "", dtype=np.object_),
-        np.zeros(len(pairs), dtype=np.bool_),
-        np.full(len(pairs), NAN),
-        np.zeros(len(pairs), dtype=np.bool_),
+        *(np.empty(len(pairs), np.object_), right, np.full(len(pairs), NAN), suspicious)
     )
-    for i in np.flatnonzero(pairs.n < FEWEST).tolist():
-        calm.put(i, _few(pairs[i], part=bool(is_part[i])))
+    few = np.flatnonzero(pairs.n < FEWEST)
+    short = pairs.some(few.tolist())
+    calm.sentence[few] = each_right_within(unbounded(short.n))
+    for at in np.flatnonzero(is_part[few] | has_far(Side(short))).tolist():
+        calm.put(few[at], _few(short[at], part=bool(is_part[few[at]])))
     for some, fitted in _fitted(pairs):
         calm.is_suspicious[some] = fitted.fits.suspicious
         calm.is_right[some] = fitted.bounds.is_right
@@ -159,8 +162,8 @@ def screened(pairs: ManyPairs, *, unit: Sequence[str], is_part: Bool) -> Screene
         more = ~bounds_say_all(fitted.side, fitted.fits) | np.isfinite(fitted.constants)
         others = np.flatnonzero(more | is_part[some]).tolist()
         for row, parts in zip(others, _parts(fitted.side.some(others)), strict=True):
-            i = some[row]
-            calm.put(i, _calm(fitted, row, parts, unit[i], part=bool(is_part[i])))
+            part = bool(is_part[some[row]])
+            calm.put(some[row], _calm(fitted, row, parts, unit[some[row]], part=part))
     return calm
 
 
