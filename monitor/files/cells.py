@@ -35,7 +35,6 @@ from monitor.files.input_file import (
     first_json_line,
     flattened,
     header,
-    is_json_lines,
     is_parquet,
     json_value,
     listing,
@@ -144,7 +143,7 @@ def table_chunks(
         yield names, lambda _used: _renamed(names, table)
         return
     with opened(path, how) as text, without_collecting():  # rows have millions of texts
-        if is_json_lines(path, how):
+        if first_json_line(path, how):
             blocks = _in_blocks(_of_objects(path, _json_lines(text, mistakes, how.skipped), layout))
         else:
             blocks = row_blocks(text, decimal_comma=layout.decimal_comma, skipped=how.skipped)

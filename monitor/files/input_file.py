@@ -26,7 +26,6 @@ import numpy as np
 from monitor.core.model import NAN, Float
 from monitor.decode.checks import VALUE_MAX
 from monitor.decode.formats import mapped_json
-from monitor.decode.paths import says_no_value
 from monitor.decode.time import parsed
 from monitor.errors import BAD_INPUT, MonitorError
 
@@ -45,14 +44,16 @@ _QUOTED: Final = re.compile(r'"[^"]*"')
 _TOA5: Final = re.compile(r'"?TOA5"?[,;]')
 _CONSTANT: Final = re.compile(r'"(?:[^"\\]|\\.)*"|NaN|-?Infinity')
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
-_DECIMAL_COMMA: Final = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
-_THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2}(\.\d{3})+")
+MINUS: Final = "\N{MINUS SIGN}"  # of LibreOffice in some languages
+_DECIMAL_COMMA: Final = re.compile(rf"[-+{MINUS}]?\d+,\d+([eE][-+]?\d+)?")
+_THOUSANDS: Final = re.compile(rf"[-+{MINUS}]?[1-9]\d{{0,2}}(\.\d{{3}})+")
 # What a fault says of one cell, so that its rest is the same for all.
 _CELL: Final = re.compile(
     r"^((time )?(?P<quote>['\"]).*?(?P=quote):? |[-+.\w]+ (?=is |must |the interval))"
 )
 _REASONS_MAX: Final = 8
 EXPANDED: Final = "U"
+_IS_EXPANDED: Final = re.compile(r"U(\s*[\[(].*)?|u\s*[\[(]\s*k\s*=(?!\s*1\s*[\])]).*")
 PARQUET_MAGIC: Final = b"PAR1"
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
 
@@ -334,12 +335,11 @@ def _refuse_thousands(lines: Sequence[int], block: Sequence[list[str]]) -> None:
         for cell in cells:
             if "." in cell and _THOUSANDS.fullmatch(cell.strip()):
                 whole, parted = cell.strip().replace(".", ""), cell.strip()
-                fault = (
-                    f"{parted!r} is ambiguous in a file with decimal commas: it may be {whole} or "
-                    f"{parted}"
+                raise AmbiguousError(
+                    f"{line}: {parted!r} is ambiguous in a file with decimal commas: it may be "
+                    f"{whole} or {parted}; give --decimal-comma if points separate thousands, else "
+                    "write no commas"
                 )
-                how = "give --decimal-comma if points separate thousands, else write no commas"
-                raise AmbiguousError(f"{line}: {fault}; {how}")
 
 
 def _states_anything(cells: list[str]) -> bool:
@@ -367,9 +367,9 @@ def _with_points(cells: list[str]) -> list[str]:
 
 
 def column_name(text: str) -> str:
-    """Return the name of a column without case, except for U, the expanded uncertainty."""
+    """Return the name of a column without case, except for U, also one written ``u (k=2)``."""
     name = text.strip()
-    return name if name == EXPANDED else name.lower()
+    return EXPANDED + name[1:] if _IS_EXPANDED.fullmatch(name) else name.lower()
 
 
 def json_value(text: str) -> Any:  # noqa: ANN401 - JSON may hold anything
@@ -429,11 +429,6 @@ def is_parquet(path: Path) -> bool:
         return False
 
 
-def is_json_lines(path: Path, how: Opening = AS_IT_IS) -> bool:
-    """Return whether the first character that is not blank opens a JSON object."""
-    return bool(first_json_line(path, how))
-
-
 def first_json_line(path: Path, how: Opening = AS_IT_IS) -> str:
     """Return the first line that is not blank if it opens a JSON object, else nothing."""
     with opened(path, how) as text:
@@ -476,11 +471,6 @@ def all_seconds(texts: Sequence[str]) -> list[float]:
     except msgspec.ValidationError:
         return [seconds(text) for text in texts]
     return [time.timestamp() for time in times]
-
-
-def says_nothing(cell: str) -> bool:
-    """Return whether a cell states nothing."""
-    return says_no_value(cell)
 
 
 def number(text: str) -> float:

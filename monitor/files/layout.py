@@ -22,7 +22,7 @@ from monitor.decode.checks import VALUE_MAX, Rejected
 from monitor.decode.spec import MapError
 from monitor.decode.time import Reader, is_number, parsed, reader
 from monitor.errors import USAGE, MonitorError
-from monitor.files.input_file import AmbiguousError, Opening, number, seconds
+from monitor.files.input_file import MINUS, AmbiguousError, Opening, number, seconds
 from monitor.files.pair_fields import COLUMNS_HELP, USUAL, listed_parts, parse_columns, unquoted
 
 _BLANKS: Final = " \u00a0\u202f\u2009'\u2019"  # that separate thousands
@@ -176,6 +176,7 @@ class FileLayout(NamedTuple):
 
         Raises AmbiguousError where all cells may mean something else.
         """
+        text = text.replace(MINUS, "-")
         if text.lstrip().startswith(tuple("<>≤≥")):
             raise ValueError(f"{text.strip()[:40]!r} is a limit, not a value")
         if self.decimal_point and _POINT_NUMBER.fullmatch(text.strip()):
@@ -415,14 +416,15 @@ def typed_number(text: str, *, decimal_comma: bool) -> float:
     Blanks and apostrophes separate thousands. A single comma without a point is a decimal comma;
     with ``decimal_comma`` every comma is, and points separate thousands. Raises ValueError.
     """
-    match = (_COMMA_NUMBER if decimal_comma else _NUMBER).fullmatch(text.strip())
+    text = text.strip().replace(MINUS, "-")
+    match = (_COMMA_NUMBER if decimal_comma else _NUMBER).fullmatch(text)
     stated = math.nan
     if match is not None:
         whole = match["whole"].replace(match["separator"] or " ", "")
         stated = float(f"{whole}.{match['rest'] or '0'}{match['exponent'] or ''}")
     if not math.isfinite(stated):
         write = "1.021,5" if decimal_comma else "21.5 or 21,5"
-        if not decimal_comma and _COMMA_NUMBER.fullmatch(text.strip()):
+        if not decimal_comma and _COMMA_NUMBER.fullmatch(text):
             write += ", or give --decimal-comma"
         raise ValueError(f"{text[:40]!r}: is not a number; write {write}")
     return stated

@@ -63,8 +63,9 @@ _KINDS: Final = ("variable", "parameter", "metric", "measure", "output_type_id",
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
 _LISTED: Final = re.compile(r'(?:[^,"]|"[^"]*"|")+')
 _UNIT: Final = re.compile(r"(.*\S)\s*[\[(]([^\[\]()]*)[\])]")
+_K: Final = re.compile(r"\s*[\[(]\s*k\s*=\s*(\d+(?:[.,]\d+)?)[^\])]*[\])]", re.IGNORECASE)
 # Fields of distributions: several columns, a level each in per cent or as a share.
-_IN_UNIT: Final = ("value", "reference", "u", "lower", "upper", "u_reference")
+_IN_UNIT: Final = ("value", "reference", "u", EXPANDED, "lower", "upper", "u_reference")
 MEMBERS: Final = "members"
 QUANTILES: Final = "quantiles"
 _LEVEL: Final = re.compile(r"q?_?(0?\.\d+)")
@@ -134,15 +135,21 @@ def fields_of(
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a column without the unit in brackets after it."""
-    match = _UNIT.fullmatch(name)
-    return match[1] if match else name
+    """Return the name of a column without the unit and the k in brackets after it."""
+    match = _UNIT.fullmatch(_K.sub("", name))
+    return match[1] if match else _K.sub("", name)
 
 
 def unit_in(name: str) -> str:
     """Return the unit in brackets after the name of a column, empty if there is none."""
-    match = _UNIT.fullmatch(name)
+    match = _UNIT.fullmatch(_K.sub("", name))
     return match[2].strip() if match else ""
+
+
+def k_in(name: str) -> str:
+    """Return the k in brackets after the name of a column such as ``U (k=2)``, by default 2."""
+    match = _K.search(name)
+    return match[1].replace(",", ".") if match else "2"
 
 
 def level_in(name: str) -> float:
@@ -214,11 +221,11 @@ def check_fields(
     if ("lower" in chosen) != ("upper" in chosen):
         raise FileError(f"{path}:1: lower and upper must be given together")
     if "u" not in chosen and not bare and not stated:
-        if EXPANDED in names:
+        if column := next((name for name in names if plain_name(name) == EXPANDED), ""):
+            k = "k" if "k" in names else k_in(column)
             raise FileError(
-                f"{path}:1:{EXPANDED}: {NOT_STANDARD}: --columns u={EXPANDED}/"
-                f"{'k' if 'k' in names else '2'}, or say --columns u={EXPANDED} if it is a "
-                "standard uncertainty"
+                f"{path}:1:{column}: {NOT_STANDARD}: --columns u={EXPANDED}/{k}, or say --columns "
+                f"u={EXPANDED} if it is a standard uncertainty"
             )
         raise FileError(
             f"{path}:1: no uncertainty is stated: add a column u, or lower and upper (and p or "

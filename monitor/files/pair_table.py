@@ -19,6 +19,7 @@ import numpy as np
 
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX, Rejected, check_name
+from monitor.decode.paths import says_no_value
 from monitor.files.arrow_csv import ArrowTexts
 from monitor.files.cells import Chunk, Coded, as_texts, encoded_column, table_chunks
 from monitor.files.distributions import CRPS, Claims, level_between
@@ -33,7 +34,6 @@ from monitor.files.input_file import (
     listing,
     logger_notes,
     refuse_doubled,
-    says_nothing,
     unused_columns,
 )
 from monitor.files.layout import AS_USUAL, FileLayout, are_days, early_times
@@ -326,14 +326,14 @@ class _Gathered:
         if isinstance(cells, np.ndarray):
             return cells if self._places.get(name) else self._column(name, chunk)
         if name not in self._places:
-            first = next((text for text in cells if not says_nothing(text)), "")
+            first = next((text for text in cells if not says_no_value(text)), "")
             if first:
                 self._places[name] = None if self._is_number(first) else {}
         places = self._places.get(name)
         if places is None:
             return self._column(name, chunk)
         texts = [text.strip() for text in cells]
-        numbers = [NAN if says_nothing(text) else place_in(places, text) for text in texts]
+        numbers = [NAN if says_no_value(text) else place_in(places, text) for text in texts]
         if len(places) > CATEGORIES_MOST:
             raise FileError(f"{self._path}:1:{name}: {too_many_categories()}")
         return np.array(numbers)
@@ -348,7 +348,7 @@ class _Gathered:
         return True
 
     def _number(self, name: str, text: str) -> float:
-        if says_nothing(text):
+        if says_no_value(text):
             return NAN
         if text.rstrip().endswith("%"):
             self._percent.add(name)

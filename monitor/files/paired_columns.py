@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monitor.core.model import NAN, Float, Int
-from monitor.files.input_file import says_nothing
+from monitor.decode.paths import says_no_value
 
 NameNumbers = npt.NDArray[np.uint64]
 _WHOLE_MAX: Final = 2**64 - 1
@@ -71,7 +71,7 @@ def _number_of(text: str, numbers: dict[str, int]) -> int:
     if number is None:
         if text.isdecimal() and int(text) <= _WHOLE_MAX:
             number = int(text)
-        elif says_nothing(text):
+        elif says_no_value(text):
             number = 0
         else:
             digest = hashlib.blake2b(text.encode(), digest_size=8).digest()

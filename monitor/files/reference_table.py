@@ -25,9 +25,11 @@ from monitor.decode.checks import (
     check_u,
     latest_time,
 )
+from monitor.decode.paths import says_no_value
 from monitor.decode.units import is_understood
 from monitor.files.cells import Chunks, as_texts, table_chunks
 from monitor.files.input_file import (
+    EXPANDED,
     AmbiguousError,
     FileError,
     Mistakes,
@@ -37,7 +39,6 @@ from monitor.files.input_file import (
     listing,
     logger_notes,
     refuse_doubled,
-    says_nothing,
 )
 from monitor.files.json_records import is_json, json_table
 from monitor.files.layout import (
@@ -48,7 +49,7 @@ from monitor.files.layout import (
     is_thousands,
     typed_number,
 )
-from monitor.files.pair_fields import unit_in
+from monitor.files.pair_fields import common_unit, k_in, unit_in
 from monitor.files.repeated_hour import RepeatedHours
 from monitor.files.shapes import ShapedTable, shaped
 from monitor.files.time_layouts import found_format
@@ -60,7 +61,6 @@ REFERENCE_FIELDS: Final = (
 STATUSES: Final = ("prelim", "final", "void")  # their place is the rank in a revision
 _USUAL: Final = {field: (field,) for field in REFERENCE_FIELDS}
 _NEEDED: Final = ("subject", "quantity", "value", "time")
-_USUAL_K: Final = 2.0  # JCGM 100 section 6.3.1: about 95 %
 _LIMITS: Final = tuple("<>≤≥")
 _NO_VALUE: Final = "without a value"
 _LIMIT: Final = "with a limit in place of a value"
@@ -173,13 +173,12 @@ class _Reader:
         self._limits: Final = Mistakes(table.path)
         self._hours: Final = RepeatedHours()
         self._is_status_used = True
-        unit = unit_in(table.mistakes.written_name(fields.get("value", "")))
-        self._unit = unit if is_understood(unit) else ""
-        zone = unit_in(table.mistakes.written_name(fields.get("time", ""))).upper()
-        layout = how.written
-        self._layout = layout._replace(
-            time_zone=layout.time_zone or ("UTC" if zone in _UTC else "")
-        )
+        written = {name: table.mistakes.written_name(of) for name, of in fields.items()}
+        in_units = {name: of for name, of in written.items() if is_understood(unit_in(of))}
+        self._unit = common_unit(table.path, in_units)
+        self._usual_k: Final = float(k_in(written.get(EXPANDED, "")))
+        zone = "UTC" if unit_in(written.get("time", "")).upper() in _UTC else ""
+        self._layout = how.written._replace(time_zone=how.written.time_zone or zone)
         self._seconds = self._layout.seconds_of()
 
     def read(self, rows: Sequence[_Row]) -> ReferenceRows:
@@ -226,7 +225,7 @@ class _Reader:
         texts = [
             (line, self._time_text(cells))
             for line, cells in rows
-            if not says_nothing(self._cell(cells, "value"))
+            if not says_no_value(self._cell(cells, "value"))
         ]
         if self._layout.time_format == AUTO:
             form = found_format(texts, self._mistakes, column)
@@ -257,7 +256,7 @@ class _Reader:
         """Return what a row states, None if it has no value; raises RowError."""
         status, value = self._status(cells), self._cell(cells, "value")
         is_void = status == "void"
-        if says_nothing(value) and not is_void:
+        if says_no_value(value) and not is_void:
             self._left_out[_NO_VALUE] += 1
             return None
         if value.startswith(_LIMITS):
@@ -344,9 +343,9 @@ class _Reader:
         numbers = {
             name: self._number(name, text)
             for name, text in stated.items()
-            if not says_nothing(text)
+            if not says_no_value(text)
         }
-        factor = numbers.get("k", _USUAL_K)
+        factor = numbers.get("k", self._usual_k)
         if not factor > 0.0:
             raise RowError(self._column("k"), "is not above 0")
         name = "u" if "u" in numbers else "U"

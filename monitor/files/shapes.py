@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import NAN, Float, Int
+from monitor.decode.paths import says_no_value
 from monitor.decode.time import is_number
 from monitor.files.cells import Chunk, Chunks, Coded, as_texts, encoded_column, taken
-from monitor.files.input_file import FileError, Mistakes, column_name, listing, says_nothing
+from monitor.files.input_file import FileError, Mistakes, column_name, listing
 from monitor.files.layout import FileLayout
 from monitor.files.pair_fields import USUAL, fields_of, known_column, matching, plain_name, unit_in
 
@@ -156,7 +157,7 @@ def _numbers(table: ShapedTable, layout: FileLayout, chunk: Chunk, name: str) ->
         return cells
     numbers = np.full(len(chunk.lines), NAN)
     for row, text in enumerate(as_texts(cells)):
-        if says_nothing(text):
+        if says_no_value(text):
             continue
         try:
             numbers[row] = layout.number(text)

@@ -24,6 +24,7 @@ from monitor.decode.checks import (
     check_u,
 )
 from monitor.decode.formats.mapped_json import json_fault
+from monitor.decode.paths import says_no_value
 from monitor.files.input_file import (
     EXPANDED,
     AmbiguousError,
@@ -32,13 +33,12 @@ from monitor.files.input_file import (
     RowError,
     cell_text,
     file_label,
+    first_json_line,
     header,
-    is_json_lines,
     listing,
     opened,
     refuse_doubled,
     rows,
-    says_nothing,
     unused_columns,
 )
 from monitor.files.layout import AS_USUAL, FileLayout
@@ -145,7 +145,7 @@ class Stream(Iterator[Reading | Reference]):
     def _read(self) -> Iterator[Reading | Reference]:
         mistakes, good = Mistakes(self.path), 0
         how = self._layout.opening
-        json_lines = is_json_lines(self.path, how)
+        json_lines = bool(first_json_line(self.path, how))
         with opened(self.path, how) as text:
             source = self._json_source(text) if json_lines else self._csv_source(text)
             for line, content in source.lines:
@@ -270,7 +270,7 @@ def _of_cells(
         raise RowError("", f"has {len(cells)} cells, the header has {width}; make them equal")
     stated: dict[str, Any] = {name: cells[at] for at, name in texts}
     for at, name in numbers:
-        if not says_nothing(cells[at]):
+        if not says_no_value(cells[at]):
             try:
                 stated[name] = number(cells[at])
             except ValueError as error:

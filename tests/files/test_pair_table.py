@@ -450,6 +450,47 @@ def test_an_expanded_uncertainty_is_never_taken_for_a_standard_one(tmp_path, wri
     assert np.isnan(read_pairs(written_as(tmp_path, {**alone, **interval})).u).all()
 
 
+@pytest.mark.parametrize(
+    ("header", "k", "unit"),
+    [
+        ("U [kg]", "2", "kg"),
+        ("U (k=3)", "3", ""),
+        ('"U (k = 1,96) [kg]"', "1.96", "kg"),
+        ("U [kg] (k=2; p=95 %)", "2", "kg"),
+        ("u (k=2)", "2", ""),
+    ],
+)
+def test_an_expanded_uncertainty_is_told_by_its_header_with_unit_and_k(header, k, unit, written):
+    path = written(f"value,{header},reference\n1,3,1.5\n")
+    (refused,) = mistakes_of(lambda: read_pairs(path))
+    assert f"{EXPANDED.replace('U/2', f'U/{k}')}" in refused
+
+    read = read_pairs(path, FileLayout(columns={"u": f"U/{k}"}))
+
+    assert read.u.tolist() == [3.0 / float(k)]
+    assert read.units == (unit,)
+
+
+def test_a_standard_uncertainty_may_say_that_its_k_is_1(written):
+    read = read_pairs(written("value [kg],u (k=1),reference\n1,3,1.5\n"))
+
+    assert (read.u.tolist(), read.units) == ([3.0], ("kg",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "value,u,reference\n\N{MINUS SIGN}3.5,0.5,\N{MINUS SIGN}1021.25\n",
+        "value;u;reference\n\N{MINUS SIGN}3,5;0,5;\N{MINUS SIGN}1021,25\n",
+        "value;u;reference\n\N{MINUS SIGN}3,5;0,5;\N{MINUS SIGN}1 021,25\n",
+    ],
+)
+def test_a_minus_sign_of_a_typesetter_is_a_minus(text, written):
+    read = read_pairs(written(text))
+
+    assert (read.value.tolist(), read.reference.tolist()) == ([-3.5], [-1021.25])
+
+
 def test_blank_rows_empty_names_and_doubled_columns_that_nothing_uses_are_dropped(written):
     path = written(
         ";value;u;reference;;note;note\n0;1;1;2;;a;b\n;;;;;;\n ; ;\n1;2;1;2;;a;b\n;;;;;;\n"

@@ -38,3 +38,22 @@ def test_an_expanded_uncertainty_with_decimal_commas_is_divided_by_its_k(written
     (row,) = read_references(written(raw, "lab.csv"), how, NOW).references
     assert row.reference.value == 0.84123
     assert row.reference.u == pytest.approx(0.00005, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("header", "u"), [("U [kg]", 0.3), ("U (k=3) [kg]", 0.2), ("u (k=2)", 0.3), ("u (lab)", 0.6)]
+)
+def test_the_header_of_an_uncertainty_says_its_k_and_unit(header, u, written):
+    raw = f"time,subject,quantity,value [kg],{header}\n2026-03-01T10:00Z,tank,mass,503.5,0.6\n"
+
+    (row,) = read_references(written(raw, "lab.csv"), TableLayout(), NOW).references
+
+    assert row.reference.u == pytest.approx(u, rel=1e-12)
+    assert row.unit == "kg"
+
+
+def test_an_uncertainty_in_another_unit_than_its_value_is_refused(written):
+    raw = "time,subject,quantity,value [kg],u [g]\n2026-03-01T10:00Z,tank,mass,503.5,600\n"
+
+    with pytest.raises(FileError, match=r"lab\.csv:1:u \[g\]: is in 'g', value \[kg\] in 'kg'"):
+        read_references(written(raw, "lab.csv"), TableLayout(), NOW)
