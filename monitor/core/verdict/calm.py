@@ -22,15 +22,13 @@ from monitor.core.verdict.pairs import (
     inflation_of_squares,
     long_inflations,
 )
-from monitor.core.verdict.relations import SlopeColumns, closed_up, gain_by, slope_columns
+from monitor.core.verdict.relations import SlopeColumns, closed_up, slope_columns
 from monitor.core.verdict.rivals import stuck_for
 from monitor.core.verdict.rows import FAR, dots, medians, quotients, robust_scales, sums
 from monitor.core.verdict.verdict import (
     FINER,
     LEVEL,
-    NO_SLOPES,
     BoundsColumns,
-    Slopes,
 )
 
 FEWEST: Final = 8
@@ -48,7 +46,6 @@ _PRIOR_PAIRS: Final = 4.0
 _NORMAL: Final = 3.0  # kurtosis; errors with less are not taken to say more of their spread
 _WILD: Final = 5.0  # times as far as an error that is far
 _NEARLY: Final = 1e-9  # more than rounding may change a factor by
-_FLIPPED: Final = -1.3  # slope of the error on the reference; a wrong sign has -2
 
 
 class Fits(NamedTuple):
@@ -162,8 +159,7 @@ def _suspicious(p: Side, fits: Fits, beside: Float) -> Bool:
     suspicious = (fits.level[1] > most) | (fits.level[2] < -most)
     suspicious |= (fits.factor[1] > SCALE[1]) | (fits.factor[2] < SCALE[0])
     suspicious |= np.abs(fits.steep) > _SUSPICIOUS
-    for row in fits.slopes.large(T).tolist():
-        suspicious[row] |= _is_related(fits.slopes.at(row))
+    suspicious |= fits.slopes.are_related(T)
     suspicious |= np.abs(_t_of_lag(p, fits.used, beside)) > _SUSPICIOUS
     suspicious |= newest_differs(p, fits)
     far = np.count_nonzero(p.live & ~fits.used, axis=1)
@@ -206,15 +202,6 @@ def _correlations(z: Float, squares: Float, level: Float, live: Bool) -> Float:
     level -= (sums(level) / np.maximum(np.count_nonzero(live, axis=1), 1))[:, None]
     level *= live
     return quotients(dots(level, z), np.sqrt(dots(level, level) * squares))
-
-
-def _is_related(slopes: Slopes) -> bool:
-    """Whether the error moves with the level as one of a gain or of a wrong sign does."""
-    by_reference, by_value = slopes.on_reference.t, slopes.on_value.t
-    if max(abs(by_reference), abs(by_value)) <= T:
-        return False
-    is_flipped = slopes.on_reference.value < _FLIPPED and by_reference < -T
-    return is_flipped or abs(gain_by(slopes, NO_SLOPES).t) > T
 
 
 def _t_of_lag(p: Side, used: Bool, beside: Float) -> Float:

@@ -39,6 +39,7 @@ from monitor.core.verdict.verdict import (
 FEWEST: Final = 10
 _FAR: Final = 5.0
 _CHOSEN: Final = 1.15  # factor by which choosing its beginning widens a gain's standard error
+_FLIPPED: Final = -1.3  # slope of the error on the reference; a wrong sign has -2
 _APART: Final = 2.0  # standard errors from which weighted and plain mean differ
 _TESTED: Final = 3.0  # standard errors of that difference that the interval then holds as well
 
@@ -65,11 +66,15 @@ class SlopeColumns(NamedTuple):
         one = slice(row, row + 1)
         return SlopeColumns(self.columns[:, one], self.pairs[one], self.few[one])
 
-    def large(self, t: float) -> Int:
-        """Return the series of which a slope may be more than ``t`` standard errors from 0."""
+    def are_related(self, t: float) -> Bool:
+        """Return whether errors move with levels as those of a gain or of a wrong sign do.
+
+        A gain shows by ``t`` standard errors in both slopes, see :func:`gain_by`.
+        """
         value, se = self.columns[::2], self.columns[1::2]
-        small = np.abs(np.divide(value, se, out=np.zeros_like(se), where=se > 0.0)) <= t
-        return np.flatnonzero(~(self.few | small.all(axis=0)))
+        ts = np.divide(value, se, out=np.zeros_like(se), where=se > 0.0)
+        is_gain = (ts > t).all(axis=0) | (ts < -t).all(axis=0)
+        return np.asarray(~self.few & (is_gain | ((value[0] < _FLIPPED) & (ts[0] < -t))))
 
 
 def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
