@@ -24,6 +24,7 @@ from harness.publishing import Said, round_of
 from harness.scraping import Scraper, SlowClients
 
 from monitor.config import parse
+from monitor.config.sections import Series
 from monitor.core.formatting import instant
 from monitor.daemon.assembly import assemble, notices_of
 
@@ -44,7 +45,6 @@ class Load(NamedTuple):
     before: float
     after: float
     highest: float
-    counted: float
 
     def __str__(self) -> str:
         return (
@@ -58,14 +58,19 @@ def flood(field: Field, seconds: float) -> Load:
     field.publishing.besides = _FLOOD_ROUNDS
     said = itertools.cycle([each for number in range(_FLOOD_ROUNDS) for each in round_of(number)])
     ends = time.monotonic() + seconds
-    return _load(field, said, lambda: time.monotonic() < ends, "received")
+    return _load(field, said, lambda: time.monotonic() < ends)
 
 
 def invented(field: Field, names: int) -> Load:
-    """Send readings of sensors that nobody has heard of, each once."""
+    """Send readings of sensors that nobody has heard of, each once.
+
+    As many of them as there may be begin before memory is looked at.
+    """
     body = json.dumps({"time": "2026-01-01T00:00:00Z", "value": 1.0, "u": 1.0}).encode()
-    said = (Said(f"monitor/invented-{at}/x/reading", body) for at in range(names))
-    return _load(field, said, lambda: True, "rejected")
+    most = Series().max
+    said = (Said(f"monitor/invented-{at}/x/reading", body) for at in range(most + names))
+    _load(field, itertools.islice(said, most), lambda: True)
+    return _load(field, said, lambda: True)
 
 
 def rubbish(field: Field, messages: int) -> Load:
@@ -73,36 +78,34 @@ def rubbish(field: Field, messages: int) -> Load:
     said = (
         Said(f"monitor/r{at % 50}/x/reading", b"{" * (at * 131 % 60_000)) for at in range(messages)
     )
-    return _load(field, said, lambda: True, "rejected")
+    return _load(field, said, lambda: True)
 
 
-def _load(field: Field, said: Iterator[Said], going, what: str) -> Load:
+def _load(field: Field, said: Iterator[Said], going) -> Load:
     process = field.daemon.process
     assert process is not None
     before = _resident(process.pid, "VmRSS")
-    start = _counted(field, what)
+    received = _received(field)
     sent = pour(field.broker.port, said, going)
-    _settle(field, what)
-    return Load(
-        sent, before, _resident(process.pid, "VmRSS"), _resident(process.pid, "VmHWM"),
-        _counted(field, what) - start,
-    )  # fmt: skip
+    _settle(field, received + sent)
+    after, highest = (_resident(process.pid, each) for each in ("VmRSS", "VmHWM"))
+    return Load(sent, before, after, highest)
 
 
-def _settle(field: Field, what: str) -> None:
-    """Wait until what was poured has been worked off and only the steady publisher is heard."""
+def _settle(field: Field, received: float) -> None:
+    """Wait until so many messages were received, and only the steady publisher is heard."""
 
     def calm() -> bool:
-        before = _counted(field, what)
+        before = _received(field)
         time.sleep(1.0)
-        return before <= _counted(field, what) <= before + _STEADY_A_SECOND
+        return received <= before <= _received(field) <= before + _STEADY_A_SECOND
 
     until("the flood is worked off", calm)
 
 
-def _counted(field: Field, what: str) -> float:
+def _received(field: Field) -> float:
     samples = field.daemon.metrics()
-    name = f"monitor_messages_{what}_total"
+    name = "monitor_messages_received_total"
     return sum(value for sample, value in samples.items() if sample.partition("{")[0] == name)
 
 

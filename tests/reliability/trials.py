@@ -187,7 +187,11 @@ def too_much(share: Share, folder: Path) -> Iterator[Found]:
         scraper.finish()
         slow = loads.scrapes_with_slow_clients(made, share.slow_clients, share.slow_seconds)
         left = made.end()
-    for what, load in (("flood", flood), ("invented sensors", invented), ("rubbish", rubbish)):
+    for what, load in (
+        ("flood", flood),
+        ("invented sensors beyond the most there may be", invented),
+        ("rubbish", rubbish),
+    ):
         bounded = load.highest - load.before <= FLAT_MIB
         yield Found("R7", what, int(bounded), 1, str(load))
     yield Found("R1", "flood", left.promised - left.lost - left.doubled, left.promised, str(left))
