@@ -85,7 +85,7 @@ class DaemonClient(NamedTuple):
         except (ValueError, RecursionError):
             answer = None
         if status != HTTPStatus.OK or not isinstance(answer, dict):
-            raise ClientError(f"{self.url}: {_refusal(status, answer, body)}")
+            raise ClientError(f"{self.url}: {_refusal(path, status, answer, body)}")
         return answer
 
     def asked(self, path: str) -> dict[str, Any]:
@@ -138,11 +138,16 @@ class DaemonClient(NamedTuple):
         )
 
 
-def _refusal(status: int, answer: object, body: bytes) -> str:
+def _refusal(path: str, status: int, answer: object, body: bytes) -> str:
     """Return what an answer says that is not the document."""
     if status == HTTPStatus.OK:
         return "the server there is not a monitor daemon; give the daemon's address with --url"
     detail = answer.get("detail") if isinstance(answer, dict) else body.decode("utf-8", "replace")
+    if status == HTTPStatus.NOT_FOUND and detail == "Not Found":
+        return (
+            f"has no /api/v1/{path.partition('?')[0]}; turn on the extension that serves it in the "
+            "settings of the daemon (docs/settings.md), and start it again"
+        )
     return f"answers {status}: {' '.join(str(detail).split())[:_SAID_CHARACTERS_MAX]}"
 
 

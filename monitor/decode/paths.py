@@ -326,7 +326,7 @@ def to_number(label: str, value: object, *, texts: bool) -> float:
             raise Rejected("bad_field", f"{label} is {value[:60]!r}, which is not a number{hint}")
         value = float(plain)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        hint = _text_hint(value) if isinstance(value, str) else ""
+        hint = _text_hint(label, value) if isinstance(value, str) else ""
         raise Rejected("bad_field", f"{label} is {type_of(value)}, not a number{hint}")
     try:
         number = float(value)
@@ -361,11 +361,19 @@ def is_decimal_comma(text: str) -> bool:
     return _DECIMAL_COMMA.match(text.strip()) is not None
 
 
-def _text_hint(text: str) -> str:
+def _text_hint(label: str, text: str) -> str:
     """Return what to do about a text in place of a number."""
-    plain = _DECIMAL_COMMA.sub(r"\1.\2", number_and_unit(text)[0].strip())
+    number, unit = number_and_unit(text)
+    plain = _DECIMAL_COMMA.sub(r"\1.\2", number.strip())
     if _NUMBER.match(plain) is None:
         return ""
+    field = label.partition(" ")[0]
+    if unit == "%" and field in ("u", "U"):
+        k = "k: 1" if field == "u" else "its k"
+        return (
+            f"; send {plain} without quotes and %, and map it as percent with {k} in place of "
+            f"{field} (decoder json)"
+        )
     return (
         f"; send {plain} without quotes, or read it with decoder json and number_texts: true in "
         "its map"

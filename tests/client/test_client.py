@@ -225,6 +225,7 @@ def answering(status: int, body: bytes) -> Iterator[DaemonClient]:
         (503, b'{"detail": "the daemon is still starting"}', "answers 503: the daemon is still"),
         (421, b"the name in this address\nis not known\n", "421: the name in this address is not"),
         (404, b'{"detail": "there is no such series"}', "answers 404: there is no such series"),
+        (404, b'{"detail": "Not Found"}', "turn on the extension that serves it in the settings"),
         (500, b"[1]", r"answers 500: \[1\]"),
         (200, b"<html>", "not a monitor daemon; give the daemon's"),
     ],

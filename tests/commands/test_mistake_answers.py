@@ -78,6 +78,11 @@ def test_settings(settings, place, words, told, tmp_path):
         ('{"time":"1767225600","value":1,"u":1}', "$.time", ("it is a number", "decoder json")),
         (f'{{{TIME},"value":"21.5","u":1}}', "$.value", ("send 21.5 without quotes",)),
         (f'{{{TIME},"value":"21,5","u":1}}', "$.value", ("21.5", "number_texts: true")),
+        (
+            f'{{{TIME},"value":50,"u":"2%"}}',
+            "$.u",
+            ("send 2 without quotes and %", "percent with k: 1"),
+        ),
         (f'{{{TIME},"value":NaN,"u":1}}', "byte 39", ("NaN is not a number", "send null")),
         (f'{{{TIME},"value":1}}', "$", ("state u, U with k", "`assumed`")),
         (f'{{{TIME},"value":5,"lower":1,"upper":9,"p":95}}', "$.p", ("95 % is 0.95",)),
