@@ -172,7 +172,7 @@ CATALOGUE: Final = (
     ),
     Row(
         "invented sensors",
-        "at most `series.max` series; beyond it one counter, no memory",
+        "at most `series.max` series; beyond it a counter, and names of 65 536 topics at most",
         (
             "acceptance/test_bad_input.py::test_invented_sensors_cost_a_counter_and_no_series",
             "trial too much",
