@@ -94,6 +94,7 @@ _REPAIRS_AT_ONCE: Final = 16  # series
 _CALM_MEAN: Final = 0.25  # of a piece that is right, or nearly
 _CALM_SPREAD: Final = (0.75, 1.33)
 _BY_CHANCE: Final = 3.0  # standard errors of the mean of a calm piece
+_LEAST_SPREAD: Final = 0.01  # u, of wrong pairs: those of coarse values may all have one error
 _CELLS: Final = 12_288  # numbers a column of series at once: all columns fit in a cache
 
 
@@ -332,21 +333,42 @@ def repairs(pairs: Sequence[Pairs] | ManyPairs, clear: Sequence[int]) -> list[in
 
 
 def _calm_from(z: Float, starts: list[int], clear: int) -> int:
-    """Return where the calm pieces begin that reach to ``clear``, or ``clear``."""
-    first = clear
-    for start, end in reversed([*zip(starts, [*starts[1:], z.size], strict=True)]):
-        if start <= clear:
-            if not _is_calm(z[start:end]):
-                break
-            first = start
+    """Return where the calm pieces begin that reach to ``clear``, or ``clear``.
+
+    A piece that is not calm may begin with the last pairs of the fault: only these are left out.
+    """
+    first, pieces = clear, [*zip(starts, [*starts[1:], z.size], strict=True)]
+    while pieces:
+        start, end = pieces.pop()
+        if start > clear or _is_calm(z[start:end]):
+            first = min(start, first)
+            continue
+        before = (z[a:b] for a, b in reversed(pieces) if not _is_calm(z[a:b]))
+        began = start + _still_wrong(z[start:first], next(before, z[start:first]))
+        if began == first or not _is_calm(z[began:end], nearly=True):
+            break
+        first = began
+        if began > start:
+            break
     return first
 
 
-def _is_calm(z: Float) -> bool:
+def _still_wrong(z: Float, wrong: Float) -> int:
+    """Return how many of the first pairs are rather like those of ``wrong`` than right.
+
+    The likelihood of that number is largest, where errors are normal on both sides of it.
+    """
+    mean, spread = float(wrong.mean()), max(float(wrong.std()), _LEAST_SPREAD)
+    as_wrong = -0.5 * ((z - mean) / spread) ** 2 - math.log(spread)
+    return int(np.argmax(np.append(0.0, np.cumsum(as_wrong + 0.5 * z * z))))
+
+
+def _is_calm(z: Float, *, nearly: bool = False) -> bool:
     """Whether a piece is right, or so nearly that chance or nobody minds."""
     low, high = _CALM_SPREAD
     small = max(_CALM_MEAN, _BY_CHANCE / math.sqrt(z.size))
-    return abs(float(z.mean())) <= small and low <= float(z.std()) <= high
+    power = 2 if nearly else 1
+    return abs(float(z.mean())) <= small and low**power <= float(z.std()) <= high**power
 
 
 class _Suspect(NamedTuple):
