@@ -167,7 +167,8 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
 def text(report: Report) -> str:
     """Return a report as text."""
     received = f"{count_of(report.received, 'message')} received, {report.committed} in the journal"
-    lines = [f"{received}; waiting: {_held(report.readings_held, report.references_held)}"]
+    held = _held(report.readings_held, report.references_held)
+    lines = [f"{received}; {held} may still pair"]
     if report.expired_unpaired:
         lines.append(f"{count_of(report.expired_unpaired, 'reading')} expired without a reference")
     if report.limited_references:
@@ -287,11 +288,13 @@ def _page(refusal: Refusal) -> str:
 
 
 def _of_quantity(unpaired: Unpaired) -> str:
-    looked = "examined part of what is waiting:" if unpaired.partly else "waiting:"
-    held = f"{unpaired.quantity}: {looked} {_held(unpaired.readings, unpaired.references)}"
+    held = _held(unpaired.readings, unpaired.references)
+    looked = f"part of what may still pair ({held})" if unpaired.partly else held
     if unpaired.cause == "paired":
-        return f"{held}; {count_of(unpaired.paired, 'pair')} made from these references"
-    return f"{held}, without a pair: {_CAUSES[unpaired.cause](unpaired)}; see {NO_PAIRS}"
+        made = count_of(unpaired.paired, "pair")
+        return f"{unpaired.quantity}: {made} of {looked}, which may make further ones"
+    why = _CAUSES[unpaired.cause](unpaired)
+    return f"{unpaired.quantity}: {looked}, no pair: {why}; see {NO_PAIRS}"
 
 
 def _of_missing_side(unpaired: Unpaired) -> str:

@@ -362,8 +362,8 @@ class _Gathered:
         if bare and len(bare) < len(named):
             signed = next(name for name in named if name in self._percent)
             raise FileError(
-                f"{self._path}:1:{signed}: is in % and {bare[0]} is not; write both alike (a u in "
-                "% of the value is --assume-u 5%)"
+                f"{self._path}:1:{signed}: is in % and {bare[0]} is not; write both alike (for a "
+                "u in % of the value, delete its column and give --assume-u 5%)"
             )
 
     def _times(self, chunk: Chunk) -> Float:

@@ -59,7 +59,7 @@ def test_a_watch_says_what_a_frame_says_at_every_length(fault, n):
     series, live = series_of(pairs, time), watch.verdict()
     file = series["verdict"]
 
-    for name in (*SAID, "estimate", "lower", "upper", "pairs", "first_pair"):
+    for name in (*SAID, "error_model", "estimate", "lower", "upper", "pairs", "first_pair"):
         if name == "advice" and "; or adjust it anew" in str(file[name]):
             continue  # which only files try
         assert live[name] == file[name], name

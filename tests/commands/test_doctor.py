@@ -54,7 +54,7 @@ def test_it_names_the_cause_while_the_daemon_runs_and_after(daemon, mosquitto, c
 
     publish(mosquitto.port, "reading", "982 000412345678")
     publish(mosquitto.port, "reading", "982 000412345679", u=-1.0)
-    until("readings came", lambda: "waiting: 1 reading and" in asked(daemon, capsys)[1])
+    until("readings came", lambda: "; 1 reading and" in asked(daemon, capsys)[1])
     _, told = asked(daemon, capsys)
     assert "no reference has been received on monitor/+/+/reference, though" in told
     assert "no reference of this quantity was received" in told
@@ -114,7 +114,7 @@ def test_one_sensor_that_does_not_pair_is_named_though_others_do(daemon, mosquit
     until("it is named", lambda: "'Boiler north' has no pair" in asked(daemon, capsys)[1])
     code, told = asked(daemon, capsys)
     assert "('Boiler north' and 'boiler-north' nearly agree)" in told
-    assert "2 pairs made" in told
+    assert "2 pairs of 3 readings and 3 references, which may make further ones" in told
     assert code == 0  # every quantity pairs
     _, printed = asked(daemon, capsys, "--json")
     (member,) = json.loads(printed)["members"]

@@ -24,7 +24,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
 from monitor.core.scores.statistics import ASSUMED, AVAILABILITY, compute, live_statistics
 from monitor.core.steps import Steps
-from monitor.core.verdict import screened
+from monitor.core.verdict import UNDECIDED, screened
 from monitor.core.windows.windows import Windows
 
 DENSITIES: Final[tuple[Density, ...]] = ("normal", "tophat")
@@ -118,6 +118,7 @@ class SnapshotColumns(NamedTuple):
     last ``window_pairs`` of the window, from ``first_pair`` (event time, s UTC) on. ``calm`` says
     within what a series is right while no alert of it fires or is pending, ``right`` whether that
     is enough to call it right; ``right_since`` is when it was repaired, NaN without a repair.
+    ``calm`` and ``error_model`` are texts.
     """
 
     statistics: Mapping[str, Float]
@@ -133,6 +134,7 @@ class SnapshotColumns(NamedTuple):
     recent_z: Float
     intervals_only: Bool
     calm: Any
+    error_model: Any
     right: Bool
     right_since: Float
     first_pair: Float
@@ -159,6 +161,7 @@ class SeriesStats:
         self._recent_z: Any = np.zeros((capacity, RECENT), dtype=np.float32)
         self._intervals_only = np.zeros(capacity, dtype=np.bool_)
         self._calm: Any = np.full(capacity, "", dtype=np.object_)
+        self._error_model: Any = np.full(capacity, UNDECIDED, dtype=np.object_)
         self._right, self._suspicious = np.zeros((2, capacity), dtype=np.bool_)
         self._right_since, self._first_pair = np.full((2, capacity), np.nan)
         self._known = 0
@@ -266,6 +269,7 @@ class SeriesStats:
                 recent_z=self._recent_z[:count].copy(),
                 intervals_only=self._intervals_only[:count].copy(),
                 calm=self._calm[:count].copy(),
+                error_model=self._error_model[:count].copy(),
                 right=self._right[:count].copy(),
                 right_since=self._right_since[:count].copy(),
                 first_pair=self._first_pair[:count].copy(),
@@ -312,7 +316,7 @@ class SeriesStats:
         Return the place of the first pair in each window that shows it.
         """
         self._calm[series], self._right[series], self._suspicious[series] = "", False, False
-        self._right_since[series] = np.nan
+        self._right_since[series], self._error_model[series] = np.nan, UNDECIDED
         begins = np.zeros(series.size, dtype=np.int64)
         places = np.flatnonzero(self._states[series] == OK)
         calm = series[places]
@@ -325,6 +329,7 @@ class SeriesStats:
         shown = screened(pairs, unit=[each.unit for each in of_calm], is_part=is_part)
         self._calm[calm], self._right[calm] = shown.sentence, shown.is_right
         self._right_since[calm], self._suspicious[calm] = shown.right_since, shown.is_suspicious
+        self._error_model[calm] = shown.error_model
         begins[places] = part.counts - pairs.n
         return begins
 

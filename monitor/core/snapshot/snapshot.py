@@ -19,7 +19,7 @@ from monitor.core.model import NAN, Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.verdict import FAULT, FAULTS, IS_RIGHT, REFERENCE_SUSPECT, UNDECIDED, Verdict
 from monitor.core.verdict.pairs import Spread
-from monitor.core.verdict.verdict import State
+from monitor.core.verdict.verdict import ErrorModel, State
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Snapshot:
     u; ``profiles`` say what counts, balanced where there are none; ``gone`` are the rows of evicted
     series, of which nothing is shown. ``lasting`` is the discounted evidence: it goes on while an
     alert fires, and falls again after a false alarm. ``window_pairs``, ``first_pair``, ``calm``,
-    ``right`` and ``right_since`` are those of :class:`.series_stats.SnapshotColumns`.
+    ``error_model``, ``right`` and ``right_since`` are as in :class:`.series_stats.SnapshotColumns`.
     ``additions`` are what extensions say of the series, by their names
     (:class:`monitor.core.snapshot.additions.OwnFindings`), ``helps`` the meaning of the statistics
     that they add.
@@ -65,6 +65,7 @@ class Snapshot:
     gone: frozenset[int] = frozenset()
     lasting: Float | None = None
     calm: Any = None  # an array of texts, of which most are the same object
+    error_model: Any = None  # the same
     right: Bool | None = None
     right_since: Float | None = None
     first_pair: Float | None = None
@@ -102,7 +103,8 @@ class Snapshot:
         )
         words, advice, pairs = self.sentences[row], self.advice[row], int(self.window_pairs[row])
         calm = Verdict(state, sentence=words, pairs=pairs, first=first, right_since=since)
-        return calm._replace(advice=advice)
+        model: ErrorModel = UNDECIDED if self.error_model is None else self.error_model[row]
+        return calm._replace(advice=advice, error_model=model)
 
 
 # -- the states of series -------------------------------------------------------------------------

@@ -178,6 +178,7 @@ class SeriesStates:
             profiles=self._profiles,
             lasting=shown.discounted,
             calm=shown.calm,
+            error_model=shown.error_model,
             right=shown.right,
             right_since=shown.right_since,
             first_pair=shown.first_pair,

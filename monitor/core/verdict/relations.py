@@ -8,7 +8,7 @@ a posterior) of its own value. The verdict is a gain only where both regressions
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from monitor.core.verdict.verdict import (
     NO_SLOPES,
     NOTHING,
     PREDICTIVE,
+    T_MODEL,
+    UNDECIDED,
     UNKNOWN,
     Estimate,
     Slope,
@@ -71,10 +73,21 @@ class SlopeColumns(NamedTuple):
 
         A gain shows by ``t`` standard errors in both slopes, see :func:`gain_by`.
         """
-        value, se = self.columns[::2], self.columns[1::2]
-        ts = np.divide(value, se, out=np.zeros_like(se), where=se > 0.0)
+        value, ts = self.columns[::2], self._ts()
         is_gain = (ts > t).all(axis=0) | (ts < -t).all(axis=0)
         return np.asarray(~self.few & (is_gain | ((value[0] < _FLIPPED) & (ts[0] < -t))))
+
+    def models(self) -> Any:  # noqa: ANN401 - an array of texts
+        """Return the error model of each series, as :attr:`Slopes.model` does."""
+        by_reference, by_value = self._ts()
+        models = np.full(self.few.size, UNDECIDED, dtype=np.object_)
+        models[~self.few & (by_value > T_MODEL) & (abs(by_reference) < T_MODEL)] = CLASSICAL
+        models[~self.few & (by_reference < -T_MODEL) & (abs(by_value) < T_MODEL)] = PREDICTIVE
+        return models
+
+    def _ts(self) -> Float:
+        value, se = self.columns[::2], self.columns[1::2]
+        return np.divide(value, se, out=np.zeros_like(se), where=se > 0.0)
 
 
 def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:

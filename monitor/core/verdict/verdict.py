@@ -173,7 +173,7 @@ RemedyKind = Literal["add", "linear", "scale_u", "add_and_scale_u", "none"]
 UNDECIDED: Final = "undecided"
 CLASSICAL: Final = "classical"  # errors independent of what is measured
 PREDICTIVE: Final = "predictive"  # errors independent of its own value
-_T_MODEL: Final = 2.6
+T_MODEL: Final = 2.6
 
 
 class Slope(NamedTuple):
@@ -202,9 +202,9 @@ class Slopes(NamedTuple):
     def model(self) -> ErrorModel:
         """Error model: classical, predictive or undecided."""
         by_value, by_reference = self.on_value.t, self.on_reference.t
-        if by_value > _T_MODEL and abs(by_reference) < _T_MODEL:
+        if by_value > T_MODEL and abs(by_reference) < T_MODEL:
             return CLASSICAL
-        if by_reference < -_T_MODEL and abs(by_value) < _T_MODEL:
+        if by_reference < -T_MODEL and abs(by_value) < T_MODEL:
             return PREDICTIVE
         return UNDECIDED
 
@@ -216,7 +216,7 @@ class Slopes(NamedTuple):
         slope on the value never below.
         """
         by_value, by_reference = self.on_value.t, self.on_reference.t
-        return by_reference > _T_MODEL or by_value < -_T_MODEL
+        return by_reference > T_MODEL or by_value < -T_MODEL
 
 
 NO_SLOPES: Final = Slopes(UNKNOWN, UNKNOWN, 0)

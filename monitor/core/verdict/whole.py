@@ -127,11 +127,12 @@ def judge_whole(
 class Screened(NamedTuple):
     """Within what series are right if they have no fault, and whether to examine them for one.
 
-    Each has an entry a series; ``sentence`` is a text. ``right_since`` is the time of the first
-    pair where others are left out (s UTC), else NaN.
+    Each has an entry a series; ``sentence`` and ``error_model`` are texts. ``right_since`` is the
+    time of the first pair where others are left out (s UTC), else NaN.
     """
 
     sentence: Any
+    error_model: Any
     is_right: Bool
     right_since: Float
     is_suspicious: Bool
@@ -139,6 +140,7 @@ class Screened(NamedTuple):
     def put(self, at: int, calm: Verdict) -> None:
         """Store what the calm verdict on a series says."""
         self.sentence[at], self.right_since[at] = calm.sentence, calm.right_since
+        self.error_model[at] = calm.error_model
         self.is_right[at] = calm.state == IS_RIGHT
 
 
@@ -149,7 +151,11 @@ def screened(pairs: ManyPairs, *, unit: Sequence[str], is_part: Bool) -> Screene
     """
     right, suspicious = np.zeros((2, len(pairs)), dtype=np.bool_)
     calm = Screened(
-        *(np.empty(len(pairs), np.object_), right, np.full(len(pairs), NAN), suspicious)
+        np.empty(len(pairs), np.object_),
+        np.full(len(pairs), UNDECIDED, np.object_),
+        right,
+        np.full(len(pairs), NAN),
+        suspicious,
     )
     few = np.flatnonzero(pairs.n < FEWEST)
     short = pairs.some(few.tolist())
@@ -160,6 +166,7 @@ def screened(pairs: ManyPairs, *, unit: Sequence[str], is_part: Bool) -> Screene
         calm.is_suspicious[some] = fitted.fits.suspicious
         calm.is_right[some] = fitted.bounds.is_right
         calm.sentence[some] = each_right_within(fitted.bounds)
+        calm.error_model[some] = fitted.fits.slopes.models()
         more = ~bounds_say_all(fitted.side, fitted.fits) | np.isfinite(fitted.constants)
         others = np.flatnonzero(more | is_part[some]).tolist()
         for row, parts in zip(others, _parts(fitted.side.some(others)), strict=True):

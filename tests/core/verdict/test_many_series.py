@@ -108,7 +108,9 @@ def test_a_calm_series_has_the_words_of_its_verdict(seed):
 
     for one, verdict in calm:
         assert one.sentence == verdict.sentence
+        assert one.error_model == verdict.error_model
         assert one.is_right == (verdict.state == "right")
         assert repr(float(one.right_since)) == repr(verdict.right_since)
     assert len(calm) > 100
+    assert {one.error_model for one, _ in calm} >= {"classical", "undecided"}
     assert all(any(word in one.sentence for one, _ in calm) for word in words)

@@ -7,6 +7,7 @@ import pytest
 from harness.verdict_sensors import HOUR, START, autoregressive, sensor, whole
 
 from monitor.core.verdict import Pairs, judge
+from monitor.core.verdict.relations import SlopeColumns
 from tests.core.verdict.test_judge import ALARM, FAULTS, N
 
 
@@ -98,3 +99,14 @@ def test_a_sensor_that_follows_its_references_badly_is_not_unrelated(changes):
     found = [judge(sensor(seed, N, **changes), alarm=30).fault for seed in range(20)]
 
     assert found.count("unrelated") <= 1, found
+
+
+def test_columns_have_the_error_model_of_each_series():
+    random = np.random.default_rng(3)
+    columns = random.normal(0.0, 5.0, (4, 500))
+    columns[1::2] = random.choice([0.0, 1.0, 2.0], (2, 500), p=[0.05, 0.5, 0.45])
+    slopes = SlopeColumns(columns, np.full(500, 50), random.random(500) < 0.1)
+
+    models = slopes.models().tolist()
+    assert models == [slopes.at(row).model for row in range(500)]
+    assert {*models} == {"classical", "predictive", "undecided"}
