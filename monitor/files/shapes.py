@@ -27,6 +27,9 @@ _KEYS: Final = (
     *("subject", "key", "id", "start", "end"),
 )
 
+_STATED: Final = frozenset({"u", "lower", "upper"})
+_BESIDE: Final = ("{0}_{1}", "{1}_{0}", "{0}_*")  # what stands beside columns of a pattern
+
 
 class ShapedTable(NamedTuple):
     """The names of a table's columns, its rows, the columns that are given, and what to say.
@@ -245,8 +248,9 @@ def _filled(
 def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
     """Return a table with a row for each of the columns that stand for sensors.
 
-    In the names of other columns, ``*`` stands for what it stands for in the sensor's. Where the
-    table has a column of sensors, the columns are quantities.
+    In the names of other columns, ``*`` stands for what it stands for in the sensor's. What sensors
+    ``s*`` state is also found in columns such as u_s1, s1_u or u_1. Where the table has a column of
+    sensors, the columns are quantities.
     """
     if not layout.wide:
         return table
@@ -264,6 +268,9 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
             f"{table.path}:1: no column is one of --wide {','.join(layout.wide)}; there are "
             f"{listing(table.names)}"
         )
+    for field in sorted((_STATED & table.usual.keys()) - fields.keys() - starred.keys()):
+        starred |= _beside(field, layout.wide[0], columns, table.names)
+    beside = {each.replace("*", star) for each in starred.values() for star in columns.values()}
     sources = {
         name: {"value": name}
         | {
@@ -271,6 +278,7 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
             for field, pattern in starred.items()
         }
         for name, star in columns.items()
+        if name not in beside
     }
     taken_up = {source for each in sources.values() for source in each.values()}
     label = table.wide or ("quantity" if "sensor" in fields else "sensor")
@@ -293,6 +301,16 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
                 yield Chunk(chunk.lines, cells)
 
     return table._replace(names=[*others, *sorted(made)], chunks=chunks, columns=plain)
+
+
+def _beside(
+    field: str, wide: str, columns: Mapping[str, str], names: Sequence[str]
+) -> dict[str, str]:
+    """Return the pattern of the columns that state a field of those that ``wide`` fits, if any."""
+    for pattern in (form.format(field, wide) for form in _BESIDE):
+        if not {pattern.replace("*", star) for star in columns.values()}.isdisjoint(names):
+            return {field: pattern}
+    return {}
 
 
 # In this order: rows are chosen before columns are made of them.

@@ -69,8 +69,22 @@ def test_a_column_for_each_sensor(file_of):
 
     assert pairs_of(table) == plain(file_of)
     assert table.names == (("Node_A", "value"), ("Node_B", "value"))
+    assert pairs_of(read_pairs(file_of(wide), layout(wide="node_*"))) == plain(file_of)
     in_unit = wide.rename(columns={"reference": "reference [kg]"})
     assert read_pairs(file_of(in_unit), layout("u=u_*", wide="node_*")).units == ("kg", "kg")
+
+
+@pytest.mark.parametrize("beside", ["u_{}", "{}_u"])
+def test_what_a_sensor_states_stands_beside_its_column(beside, file_of):
+    wide = PLAIN[:12][["time", "reference"]].copy()
+    for name in ("Node_A", "Node_B"):
+        rows = PLAIN[PLAIN["sensor"] == name]
+        wide[name] = rows["value"].to_numpy()
+        wide[beside.format(name)] = rows["u"].to_numpy()
+
+    assert pairs_of(read_pairs(file_of(wide), layout(wide="node_*"))) == plain(file_of)
+    with pytest.raises(FileError, match="there is no such column"):
+        read_pairs(file_of(wide.drop(columns=beside.format("Node_B"))), layout(wide="node_*"))
 
 
 def test_a_column_for_each_quantity_of_each_sensor(file_of):
