@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple, cast
 
 import numpy as np
@@ -296,22 +297,18 @@ class Router:
             more = [(each.way, each.which, 0) for each in self._known[len(self._ways) - 1 :]]
             self._ways = np.concatenate((self._ways[:-1], more, _UNKNOWN))
         table = self._ways[np.maximum(numbers, -1)]
-        left = np.flatnonzero(table[:, 0] == DECODED).tolist()
+        read_by = np.where(payloads.sizes() <= self._payload_bytes_max, table[:, 0], DECODED)
+        left = np.flatnonzero(read_by == DECODED).tolist()
         if len(left) == numbers.size:
             return left
         for way in range(_NATIVE, _RECORD_REFERENCES + 1):
-            places = np.flatnonzero(table[:, 0] == way)
+            places = np.flatnonzero(read_by == way)
             if places.size:
-                some = payloads.part(places)
-                if max(map(len, some)) > self._payload_bytes_max:
-                    is_short = np.array([len(each) <= self._payload_bytes_max for each in some])
-                    left += places[~is_short].tolist()
-                    places, some = places[is_short], payloads.part(places[is_short])
-                known = [self._known[number] for number in numbers[places].tolist()]
+                some = numbers[places]
                 batch = MessageBatch(
-                    [each.stream for each in known],
+                    partial(self._streams, some),
                     table[places, 1],
-                    some,
+                    payloads.part(places),
                     places,
                     now,
                     way in (_NATIVE_REFERENCES, _RECORD_REFERENCES),
@@ -319,11 +316,14 @@ class Router:
                 if way in (_NATIVE, _NATIVE_REFERENCES):
                     back = batch_native.read_native(batch, gathered)
                 else:
-                    readers = [cast("Arrays", each.arrays) for each in known]
+                    readers = [cast("Arrays", self._known[each].arrays) for each in some.tolist()]
                     back = batch_records.read_records(batch, gathered, readers)
                 left += back
                 self._ways[numbers[np.setdiff1d(places, back) if back else places], 2] = 1
         return sorted(left)
+
+    def _streams(self, numbers: Int) -> list[TopicSeries]:
+        return [self._known[number].stream for number in numbers.tolist()]
 
     # -- topics -----------------------------------------------------------------------------
 

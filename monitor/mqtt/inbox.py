@@ -65,6 +65,11 @@ class Payloads(Sequence[bytes]):
             return self.packed().part(np.asarray(places, dtype=np.int64))
         return [self.loose[at] for at in places]
 
+    def sizes(self) -> Places:
+        """Return how many bytes each has."""
+        packed = self.packed()
+        return packed.stops - packed.starts
+
     def __len__(self) -> int:
         return self._size + len(self.loose)
 

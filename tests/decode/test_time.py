@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
+from msgspec import ValidationError
 
 from monitor.decode import Rejected
 from monitor.decode.records import Arrival
-from monitor.decode.time import reader
+from monitor.decode.time import reader, second_of, seconds_of
 from tests.decode.test_mapping import mapped, observe
 
 
@@ -157,3 +159,76 @@ def test_a_local_time_at_the_ends_of_the_calendar_is_refused_and_no_fault_of_the
     (refused,) = observe({"t": stated, "v": 1, "u": 1}, time_zone="Pacific/Auckland")
 
     assert refused.reason in ("past", "out_of_range", "future")
+
+
+# -- many at once ---------------------------------------------------------------------------------
+
+ALIKE = 100
+CHARACTERS = "0123456789-:.TtZz+ /;é"
+
+
+def stamps(random: Random, fraction: int) -> list[str]:
+    made = []
+    for _ in range(ALIKE):
+        at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=random.randrange(4_102_444_800))
+        digits = f".{random.randrange(10**fraction):0{fraction}}" if fraction else ""
+        made.append(f"{at:%Y-%m-%dT%H:%M:%S}{digits}Z")
+    return made
+
+
+def one_by_one(texts: list[str]) -> list[float] | None:
+    try:
+        return [second_of(each) for each in texts]
+    except ValidationError:
+        return None
+
+
+@pytest.mark.parametrize("fraction", range(10))
+def test_times_written_alike_are_to_the_bit_those_read_one_by_one(fraction):
+    texts = stamps(Random(fraction), fraction)
+
+    assert seconds_of(texts).tolist() == one_by_one(texts)
+    assert seconds_of(texts[:3]).tolist() == one_by_one(texts[:3])
+    if fraction <= 6:
+        parsed = [datetime.fromisoformat(each) for each in texts]
+        assert seconds_of(texts).tolist() == [each.timestamp() for each in parsed]
+
+
+@pytest.mark.parametrize("fraction", [0, 1, 3, 6])
+def test_a_time_that_is_unlike_the_others_is_read_or_refused_as_alone(fraction):
+    random, outcomes = Random(fraction), set()
+    for _ in range(2000):
+        texts = stamps(random, fraction)
+        at, place = random.randrange(ALIKE), random.randrange(len(texts[0]))
+        texts[at] = texts[at][:place] + random.choice(CHARACTERS) + texts[at][place + 1 :]
+        if random.random() < 0.1:  # so that all of it is as long as before
+            texts[at], texts[at - 1] = texts[at] + texts[at - 1][:2], texts[at - 1][2:]
+        wanted = one_by_one(texts)
+        outcomes.add(wanted is None)
+        if wanted is None:
+            with pytest.raises(ValidationError):
+                seconds_of(texts)
+        else:
+            assert seconds_of(texts).tolist() == wanted
+    assert outcomes == {False, True}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *("2026-02-29T00:00:00Z", "2026-00-10T00:00:00Z", "2026-13-10T00:00:00Z"),
+        *("2026-04-31T00:00:00Z", "2026-04-00T00:00:00Z", "2026-01-01T24:00:00Z"),
+        *("2026-01-01T23:60:00Z", "2026-06-30T23:59:60Z", "1969-12-31T23:59:59Z"),
+        *("2024-02-29T23:59:59Z", "2099-12-31T23:59:59Z", "2100-01-01T00:00:00Z"),
+        *("0000-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2000-02-29T00:00:00Z"),
+    ],
+)
+def test_the_ends_of_months_days_and_years_are_as_alone(odd):
+    texts = ["2026-01-01T00:00:00Z"] * ALIKE + [odd]
+
+    wanted = one_by_one(texts)
+    if wanted is None:
+        with pytest.raises(ValidationError):
+            seconds_of(texts)
+    else:
+        assert seconds_of(texts).tolist() == wanted

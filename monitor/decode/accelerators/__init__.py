@@ -54,11 +54,11 @@ class TopicSeries(NamedTuple):
 class MessageBatch(NamedTuple):
     """Messages of one kind that arrived together; their times may not be ahead of ``now``.
 
-    ``streams`` and ``which``, the place of its name, say whom each is about; ``places`` are those
-    of the messages in their batch.
+    ``streams`` returns whom each is about, ``which`` the place of its name; ``places`` are those of
+    the messages in their batch.
     """
 
-    streams: Sequence[TopicSeries]
+    streams: Callable[[], Sequence[TopicSeries]]
     which: Int
     payloads: Sequence[bytes]
     places: Int

@@ -42,7 +42,7 @@ from monitor.decode.checks import (
     check_u,
     is_key,
 )
-from monitor.decode.time import Instant
+from monitor.decode.time import second_of, seconds_of
 
 _Value = Annotated[float, checks.VALUE.meta()]
 _U = Annotated[float, checks.U.meta()]
@@ -50,7 +50,7 @@ _P = Annotated[float, checks.P.meta()]
 
 
 class _Reading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    time: Instant
+    time: str
     value: _Value
     u: _U = NAN
     unit: str | None = None
@@ -62,7 +62,7 @@ class _Reading(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 
 class _Reference(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    time: Instant
+    time: str
     value: _Value
     u: Annotated[float, checks.U_OF_REFERENCE.meta()] = NAN
     unit: str | None = None
@@ -103,10 +103,10 @@ def _rows(batch: MessageBatch, bodies: Sequence[_Body]) -> Rows | None:
         return None
     if stated and any(
         unit is not None and unit != stream.unit
-        for unit, stream in zip(units, batch.streams, strict=True)
+        for unit, stream in zip(units, batch.streams(), strict=True)
     ):
         return None
-    times = np.array([body.time.timestamp() for body in bodies], dtype=np.float64)
+    times = seconds_of([body.time for body in bodies])
     return Rows(batch.which, times, np.array([body.value for body in bodies]), us)
 
 
@@ -115,7 +115,7 @@ def _read_each(
 ) -> list[int]:
     """Read the bodies message by message."""
     left = []
-    messages = zip(batch.places.tolist(), batch.streams, batch.payloads, strict=True)
+    messages = zip(batch.places.tolist(), batch.streams(), batch.payloads, strict=True)
     for place, stream, payload in messages:
         observation = None
         with suppress(*UNREADABLE, Rejected):
@@ -140,7 +140,7 @@ def _observation(
         return None
     if body.unit is not None and body.unit != stream.unit:
         return None
-    time, value, u = body.time.timestamp(), body.value + 0.0, body.u + 0.0
+    time, value, u = second_of(body.time), body.value + 0.0, body.u + 0.0
     if isinstance(body, _Reading):
         lower, upper, (key, sequence) = body.lower + 0.0, body.upper + 0.0, texts
         own = Reading(*stream.name, time, value, u, lower, upper, body.p, key, sequence)

@@ -34,7 +34,7 @@ from monitor.decode.checks import Rejected
 from monitor.decode.fields import ARRIVAL
 from monitor.decode.formats import mapped_json
 from monitor.decode.spec import MapSpec, SeriesSpec
-from monitor.decode.time import Instant, divisors
+from monitor.decode.time import divisors, seconds_of
 from monitor.decode.units import conversion
 
 _KEY: Final = re.compile(r"\A[A-Za-z_][A-Za-z0-9_-]*\Z")
@@ -57,7 +57,7 @@ class Arrays:
 
     def __init__(self, each: str, keys: dict[str, str], time_unit: str) -> None:
         self._numbered: Final = _decoder(each, keys, float)
-        self._written: Final = _decoder(each, keys, Instant)
+        self._written: Final = _decoder(each, keys, str)
         self._unit: Final = time_unit
         self._layout: Final = _layout(_record(keys, float))
         self._quotes: Final = 2 if each not in ("", "$") else 0
@@ -88,12 +88,13 @@ class Arrays:
         """Pack records whose times are texts, which become seconds."""
         try:
             records = self._written(payload)
+            times = seconds_of([each.time for each in records])
         except UNREADABLE:
             return None
         if not self._is_sound(payload, len(records), 8):
             return None
         rows = np.zeros(len(records), self._layout)
-        rows["time"] = [each.time.timestamp() for each in records]
+        rows["time"] = times
         rows["value"] = [each.value for each in records]
         rows["u"] = [each.u for each in records]
         return PackedRecords(rows.tobytes(), "s")
