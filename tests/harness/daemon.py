@@ -43,7 +43,9 @@ class Daemon:
     ) -> None:
         """Write the settings; ``mqtt`` and ``http`` are further keys, as ``key: value, ...``."""
         self._folder = folder
-        self._environment = {**os.environ, **(environment or {})}
+        # As an installed program it keeps its bytecode: without, each start compiles for seconds.
+        kept = {"PYTHONDONTWRITEBYTECODE": ""}
+        self._environment = {**os.environ, **kept, **(environment or {})}
         text = SETTINGS.format(
             folder=folder,
             port=port,
