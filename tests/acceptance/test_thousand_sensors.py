@@ -56,7 +56,7 @@ def test_every_message_of_a_thousand_new_sensors_counts(is_killed, mosquitto, tm
             assert daemon.value("monitor_messages_received_total") == MESSAGES
         assert main(["doctor", "--config", str(daemon.settings), "--url", daemon.url]) == 0
         told = capsys.readouterr().out
-        assert f"{SENSORS * ROUNDS} pairs made" in told
+        assert f"{SENSORS * ROUNDS} pairs of {SENSORS * ROUNDS} readings" in told
         assert "agree" not in told
         assert daemon.stop() == 0
     finally:
