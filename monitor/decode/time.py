@@ -117,7 +117,10 @@ def reader(unit: str = "auto", zone: str = "", layout: str = "") -> Reader:
 
 
 def seconds_of(texts: Sequence[str]) -> Float:
-    """Return times in RFC 3339 with a zone as s since 1970 UTC; raises msgspec.ValidationError."""
+    """Return times in RFC 3339 with a zone as s since 1970 UTC; raises msgspec.ValidationError.
+
+    Many texts that are written alike are read in columns, to the same bits as one by one.
+    """
     if len(texts) >= _ALIKE_LEAST and {*map(len, texts)} == {len(texts[0])}:
         seconds = _of_alike("".join(texts), len(texts[0]))
         if seconds is not None:

@@ -14,11 +14,11 @@ import zlib
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, datetime
+from datetime import date
 from io import BufferedIOBase, BufferedReader, TextIOWrapper
 from itertools import chain, islice, repeat
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, TextIO
+from typing import Any, Final, NamedTuple, TextIO
 
 import msgspec
 import numpy as np
@@ -26,7 +26,7 @@ import numpy as np
 from monitor.core.model import NAN, Float
 from monitor.decode.checks import VALUE_MAX
 from monitor.decode.formats import mapped_json
-from monitor.decode.time import parsed
+from monitor.decode.time import parsed, seconds_of
 from monitor.errors import BAD_INPUT, MonitorError
 
 Row = tuple[int, list[str]]
@@ -58,8 +58,6 @@ PARQUET_MAGIC: Final = b"PAR1"
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
 
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
-
-Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Opening(NamedTuple):
@@ -467,10 +465,9 @@ def seconds(text: str) -> float:
 def all_seconds(texts: Sequence[str]) -> list[float]:
     """Return :func:`seconds` of many texts at once; raises ValueError if any is wrong."""
     try:
-        times = msgspec.convert(texts, list[Instant])
+        return seconds_of(texts).tolist()
     except msgspec.ValidationError:
         return [seconds(text) for text in texts]
-    return [time.timestamp() for time in times]
 
 
 def number(text: str) -> float:

@@ -361,9 +361,9 @@ def _calm_from(z: Float, starts: list[int], clear: int) -> int:
 
 
 def _still_wrong(z: Float, wrong: Float) -> int:
-    """Return how many of the first pairs are rather like those of ``wrong`` than right.
+    """Return how many of the first pairs are like those of ``wrong``, the others being right.
 
-    The likelihood of that number is largest, where errors are normal on both sides of it.
+    It is the number of the greatest likelihood if the errors of both are normal.
     """
     mean, spread = float(wrong.mean()), max(float(wrong.std()), _LEAST_SPREAD)
     as_wrong = -0.5 * ((z - mean) / spread) ** 2 - math.log(spread)
