@@ -102,7 +102,7 @@ class Dispatch:
         active, since = {_alert(of) for of in firing}, snapshot.time - REPEATED_SECONDS
         ended = (of for of in self.history if of.before == FIRING and of.notified > since)
         recent = {_alert(of): of for of in ended if _alert(of) not in active}
-        return [*recent.values(), *reworded(snapshot, firing)]
+        return [*recent.values(), *reworded(snapshot, firing, self._ledger.sizes)]
 
     def flush(self) -> None:
         """Record how far the sinks are, and queue the transitions that had no room before."""

@@ -9,8 +9,9 @@ sentence of a transition is the snapshot's, so it is what the page shows at that
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -102,6 +103,7 @@ class Ledger:
         self._seen = self._looked_at = _Seen()
         self._other_names: dict[int, _OtherName] = {}
         self._names_looked_at: dict[int, _OtherName] = {}
+        self.sizes: Final = GroupSizes()
         self.last = last
         for each in active:
             self._active.setdefault(_key(each), {})[each.alert] = each
@@ -122,7 +124,8 @@ class Ledger:
                 active.setdefault(row, []).append(alert)
         pending = {row for row in others.tolist() if now.states[row] == PENDING}
         known = {row for row in others.tolist() if self._of(now.names[row])}
-        comparison = _Comparison(view, self.last)
+        self.sizes.follow(now)
+        comparison = _Comparison(view, self.last, self.sizes)
         self._names_looked_at = self._other_names.copy()
         for row in self._other_names.keys() - set(others.tolist()):
             active[row] = [a for a, of in now.alerts.items() if of[row] and a != REFERENCE_SUSPECT]
@@ -188,27 +191,40 @@ def _key(of: Transition) -> _Key:
     return (*name, of.unit) if of.alert == REFERENCE_SUSPECT else name
 
 
-def peers_of(snapshot: Snapshot) -> Counter[tuple[str, str]]:
-    """Return how many sensors there are by (group, site)."""
-    present = (of for row, of in enumerate(snapshot.names) if row not in snapshot.gone)
-    sensors = {(of.group, of.site, of.sensor) for of in present}
-    return Counter((group, site) for group, site, _ in sensors)
+class GroupSizes:
+    """State: the sensors by (group, site), kept up as series come and go: counting takes long."""
 
+    def __init__(self) -> None:
+        self._sensors: Final[defaultdict[tuple[str, str], Counter[str]]] = defaultdict(Counter)
+        self._counted = 0
+        self._gone: frozenset[int] = frozenset()
 
-def labels_of(name: SeriesName, peers: Mapping[tuple[str, str], int]) -> dict[str, Any]:
-    """Return what a transition says of a series' group."""
-    at = {"group": name.group, "site": name.site}
-    return {**at, "severity": name.severity, "peers": peers.get((name.group, name.site), 0)}
+    def follow(self, now: Snapshot) -> None:
+        """Count the series that are new or back, and no longer those that are gone."""
+        come = chain(range(self._counted, len(now.names)), self._gone - now.gone)
+        for rows, by in (come, 1), (now.gone - self._gone, -1):
+            for name in map(now.names.__getitem__, rows):
+                series_of = self._sensors[name.group, name.site]
+                series_of[name.sensor] += by
+                if not series_of[name.sensor]:
+                    del series_of[name.sensor]
+        self._counted, self._gone = len(now.names), now.gone
+
+    def labels_of(self, name: SeriesName) -> dict[str, Any]:
+        """Return what a transition says of a series' group; ``peers`` are all sensors of it."""
+        at = {"group": name.group, "site": name.site}
+        peers = len(self._sensors.get((name.group, name.site), ()))
+        return {**at, "severity": name.severity, "peers": peers}
 
 
 class _Comparison:
     """Collects the transitions of one comparison."""
 
-    def __init__(self, view: View, last: int) -> None:
+    def __init__(self, view: View, last: int, sizes: GroupSizes) -> None:
         self._view: Final = view
+        self._sizes: Final = sizes
         self._seq = last
         self._latest: Final = {change.series: change.time for change in view.changes}
-        self._peers: Final[Counter[tuple[str, str]]] = Counter()
         self.found: Final[list[Transition]] = []
 
     def compare(
@@ -289,7 +305,7 @@ class _Comparison:
             sensor=name.sensor,
             quantity=name.quantity,
             unit=name.unit,
-            **self._labels(row),
+            **self._sizes.labels_of(name),
             alert=alert,
             advice="" if own is None else now.advice[row],
             since=None if own is None else finite(own.verdict.began),
@@ -311,7 +327,7 @@ class _Comparison:
         after = over if of.after == FIRING else "ok"
         ended = msgspec.structs.replace(
             of,
-            **self._labels(row),
+            **self._sizes.labels_of(now.names[row]),
             corrected=corrected,
             advice="",
             estimate=None,
@@ -321,12 +337,6 @@ class _Comparison:
         )
         sentence = now.sentences[row]
         self._write(ended, self._time(row), before=of.after, after=after, sentence=sentence)
-
-    def _labels(self, row: int) -> dict[str, Any]:
-        """Return what groups a series' alerts."""
-        if not self._peers:
-            self._peers.update(peers_of(self._view.snapshot))
-        return labels_of(self._view.snapshot.names[row], self._peers)
 
     def _write(
         self, of: Transition, time: float, *, before: str, after: str, sentence: str
@@ -354,9 +364,11 @@ class _Comparison:
         return last if math.isfinite(last) else self._view.snapshot.time
 
 
-def reworded(snapshot: Snapshot, firing: Collection[Transition]) -> Iterator[Transition]:
+def reworded(
+    snapshot: Snapshot, firing: Collection[Transition], sizes: GroupSizes
+) -> Iterator[Transition]:
     """Yield firing alerts with the snapshot's words and labels, and the ends of former labels."""
-    wanted, peers = {_key(of) for of in firing}, peers_of(snapshot)
+    wanted = {_key(of) for of in firing}
     keys: Iterator[_Key] = ((of.sensor, of.quantity) for of in snapshot.names)
     rows = {key: row for row, key in enumerate(keys) if key in wanted}
     for of in firing:
@@ -364,7 +376,7 @@ def reworded(snapshot: Snapshot, firing: Collection[Transition]) -> Iterator[Tra
         if row is None or of.alert == REFERENCE_SUSPECT:
             yield of
             continue
-        labels = labels_of(snapshot.names[row], peers)
+        labels = sizes.labels_of(snapshot.names[row])
         texts = {"sentence": snapshot.sentences[row], "advice": snapshot.advice[row]}
         now = msgspec.structs.replace(of, **labels, **texts)
         yield now

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from harness.yard import fleet
 
-from monitor.alerts.ledger import LOOKS, Ledger, View
+from monitor.alerts.ledger import LOOKS, GroupSizes, Ledger, View
 from monitor.alerts.transition import Transition
 from monitor.core.detector.replay import AlertChange
 from monitor.core.diagnosis.fault_reports import FaultReport
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
-from monitor.core.registry import Limits
+from monitor.core.registry import Limits, SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.state.core_settings import CoreSettings
 from monitor.core.state.network import Network
@@ -348,3 +348,19 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_once():
     (over,) = take(*[reference(at, 10.0, revision=1) for at in range(60, 75)])
     assert (over.after, over.corrected, over.incident) == ("resolved", True, begun.id)
     assert take(reading(75), reference(75, 10.0)) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_sensors_of_a_group_are_counted_whatever_comes_goes_and_comes_back(seed):
+    chance, sizes, names = random.Random(seed), GroupSizes(), []
+    for _ in range(30):
+        names += [
+            SeriesName(f"s{chance.randrange(9)}", chance.choice("ab"), group=chance.choice("gh"))
+            for _ in range(chance.randrange(3))
+        ]
+        gone = frozenset(chance.sample(range(len(names)), chance.randrange(len(names) + 1)))
+        sizes.follow(replace(fleet(1), names=tuple(names), gone=gone))
+        present = [name for row, name in enumerate(names) if row not in gone]
+        for name in names:
+            alike = {each.sensor for each in present if each.group == name.group}
+            assert sizes.labels_of(name)["peers"] == len(alike)

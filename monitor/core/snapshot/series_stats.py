@@ -96,7 +96,7 @@ class StatisticColumns:
 # How many of the last z of each series a snapshot carries, for its line on the fleet's page.
 RECENT: Final = 20
 RECENT_GAPS: Final = 20
-_COLUMNS_AT_ONCE: Final = 8
+_COLUMNS_AT_ONCE: Final = 4
 
 
 class StatsSources(NamedTuple):
@@ -250,30 +250,9 @@ class SeriesStats:
         Nothing may be refreshed between the steps.
         """
         if self._shown is None or self._shown.states.size != count:
-            statistics: dict[str, Float] = {}
-            for at, (name, column) in enumerate(self._columns.columns()):
-                statistics[name] = column[:count].copy()
-                if at % _COLUMNS_AT_ONCE == 0:
-                    yield
-            self._shown = SnapshotColumns(
-                statistics=statistics,
-                states=self._states[:count].copy(),
-                evidence=self._evidence[:count].copy(),
-                discounted=self._discounted[:count].copy(),
-                pairs=self._pairs[:count].copy(),
-                window_pairs=self._window_pairs[:count].copy(),
-                gap=self._gap[:count].copy(),
-                heard=self._heard[:count].copy(),
-                last_reading=self._last_reading[:count].copy(),
-                last_pair=self._last_pair[:count].copy(),
-                recent_z=self._recent_z[:count].copy(),
-                intervals_only=self._intervals_only[:count].copy(),
-                calm=self._calm[:count].copy(),
-                error_model=self._error_model[:count].copy(),
-                right=self._right[:count].copy(),
-                right_since=self._right_since[:count].copy(),
-                first_pair=self._first_pair[:count].copy(),
-            )
+            statistics = yield from _copies(self._columns.columns(), count)
+            own = ((name, getattr(self, f"_{name}")) for name in SnapshotColumns._fields[1:])
+            self._shown = SnapshotColumns(statistics, **(yield from _copies(own, count)))
             return self._shown
         return self._shown._replace(
             heard=self._heard[:count].copy(), last_reading=self._last_reading[:count].copy()
@@ -355,3 +334,13 @@ def usual_gap(windows: Columns) -> Float:
     known = np.isfinite(gaps).sum(axis=1)
     middle = gaps[np.arange(known.size), np.maximum(known - 1, 0) // 2]
     return np.where(known >= 2, middle, np.nan)
+
+
+def _copies(columns: Iterable[tuple[str, Any]], count: int) -> Steps[dict[str, Any]]:
+    """Copy the first ``count`` entries of columns, a few columns a step."""
+    copies = {}
+    for at, (name, column) in enumerate(columns):
+        copies[name] = column[:count].copy()
+        if at % _COLUMNS_AT_ONCE == 0:
+            yield
+    return copies
