@@ -139,11 +139,11 @@ class Mapped:
         return error.at(self._paths.get(field, "")).bare()
 
     def _observe(self, root: object, record: object, arrival: Arrival, into: list[Found]) -> None:
-        if not self._filters.selects(root, record):
+        if not self._filters.selects(root, record) or self._is_beside_the_point(root, record):
             return
         self._filters.check(root, record)
         self._check_agreement(root, record, arrival.fields)
-        voided = self._filters.voids(root, record) or self._status(root, record) == "void"
+        voided = self._is_void(root, record)
         if self._splits:
             fields = dict(arrival.fields)
             if not (voided and self._kind == "reference"):
@@ -160,6 +160,18 @@ class Mapped:
             into.extend(self._voids(root, record, arrival))
         else:
             self._measure(root, record, arrival, into)
+
+    def _is_beside_the_point(self, root: object, record: object) -> bool:
+        """Return whether ``optional`` skips a record, of any quality: it states no value."""
+        if not self.spec.optional or not self._series:
+            return False
+        for quantity in (one.quantity for one in self._series):
+            if quantity.present(root, record) is not MISSING or quantity.is_null(root, record):
+                return False
+        return self._kind == "reading" or not self._is_void(root, record)
+
+    def _is_void(self, root: object, record: object) -> bool:
+        return self._filters.voids(root, record) or self._status(root, record) == "void"
 
     def _split_if_there(self, root: object, record: object, fields: Fields) -> None:
         """Split names if present: a void may omit its subject, which its identity implies."""
@@ -184,8 +196,6 @@ class Mapped:
                 if one.quantity.is_null(root, record):
                     name = one.quantity.name
                     raise Rejected("no_reading", f"value at `{name}` is null", name)
-            if self.spec.optional:
-                return
             names = ", ".join(f"`{one.quantity.name}`" for one in self._series)
             detail = f"value is missing: none of {names} is present"
             raise Rejected("missing_field", detail, self._series[0].quantity.name)

@@ -42,6 +42,45 @@ def test_quality_filters_refuse_and_selections_pass_over():
     assert observe(payload, select={"f": ("GOOD",)}) == []
 
 
+def test_a_record_without_the_optional_value_is_skipped_whatever_its_quality():
+    """It is about something else: neither its quality nor a missing one is that of the value."""
+    states = {"g": ("GOOD",)}
+
+    assert observe({"t": T, "temp": 21}, where=states, optional=True) == []
+    assert observe({"t": T, "temp": 21, "g": "BAD"}, where=states, optional=True) == []
+    for stated in ({"v": 1, "u": 1}, {"v": 1, "u": 1, "g": "BAD"}, {"v": None, "g": "BAD"}):
+        (refused,) = observe({"t": T, **stated}, where=states, optional=True)
+        assert refused.reason == "quality"
+    (null,) = observe({"t": T, "v": None, "g": "GOOD"}, where=states, optional=True)
+    assert null.reason == "no_reading"
+    (mistaken,) = observe({"t": T, "temp": 21}, where=states)
+    assert mistaken.reason == "quality"
+
+
+def test_a_void_without_the_optional_value_still_withdraws():
+    spec = MapSpec(
+        series=(SeriesSpec(quantity="m", value="v"),),
+        time="t",
+        sensor="s",
+        identity="id",
+        status="st",
+        where={"g": ("GOOD",)},
+        optional=True,
+    )
+
+    def found(**record):
+        (seen,) = Mapped(spec, "reference").observe(
+            {"t": T, "id": "7", **record}, Arrival({"subject": "s"}, T)
+        )
+        return seen.found
+
+    (void,) = found(st="void", g="GOOD")
+    (refused,) = found(st="void")
+    assert void.void
+    assert refused.reason == "quality"
+    assert found(st="final") == []
+
+
 def test_a_text_is_split_into_names():
     spec = MapSpec(
         series=(SeriesSpec(quantity="{what}", value="v", u="u"),),
