@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from monitor.config.settings import Settings
 from monitor.config.sources import ByHand
 from monitor.core.formatting import count_of, duration
-from monitor.core.pairing.unpaired import Unpaired, examine, half_hours
+from monitor.core.pairing.unpaired import Unpaired, examine
 from monitor.core.pairing.unpaired_members import Member, examine_members
 from monitor.core.state.limit_notices import is_refusing
 from monitor.core.state.network import Network
@@ -26,6 +26,7 @@ from monitor.errors import (
     REFUSALS,
 )
 from monitor.explain.doctor_members import (
+    apart,
     member_findings,
     nearly,
     shared_findings,
@@ -153,7 +154,7 @@ def doctor_report(examined: Examined, connection: Connection | None) -> Report:
         counts.received,
         counts.committed,
         held.readings + examined.network.waiting.readings,
-        len(held.references),
+        sum(len(each.times) for each in held.reference_buffers.values()),
         held.expired_unpaired,
         held.limited_references,
         filters,
@@ -300,6 +301,8 @@ def _of_quantity(unpaired: Unpaired) -> str:
 def _of_missing_side(unpaired: Unpaired) -> str:
     missing = "reference" if unpaired.cause == "no_references" else "reading"
     hint = f"; there are some of {unpaired.nearest[1]!r}" if unpaired.nearest else ""
+    if unpaired.voided:
+        return f"no reference of this quantity is left (withdrawn: {unpaired.voided}){hint}"
     return f"no {missing} of this quantity was received, or it has expired{hint}"
 
 
@@ -320,14 +323,21 @@ def _of_keys(unpaired: Unpaired) -> str:
     )
 
 
-def _of_times(unpaired: Unpaired) -> str:
-    side = "after" if unpaired.gap_seconds > 0 else "before"
-    zone = half_hours(unpaired.gap_seconds)
-    hint = f"; that is {abs(zone):g} h, is a time zone wrong?" if zone else ""
+def _of_collocations(unpaired: Unpaired) -> str:
     return (
-        f"the nearest reading is {duration(abs(unpaired.gap_seconds))} {side} its reference "
-        f"(median), the tolerance is {duration(unpaired.tolerance_seconds)}{hint}"
+        "no reference is of a time when its subject stood beside the sensor. Sensors: "
+        f"{_listed(unpaired.on_readings)}; the references are about "
+        f"{_listed(unpaired.on_references)}. Correct the collocation's start and end"
     )
+
+
+def _of_times(unpaired: Unpaired) -> str:
+    hours = unpaired.zone_hours
+    hint = (
+        f"; {abs(hours):g} h {'earlier' if hours > 0.0 else 'later'}, the readings would meet "
+        "their references: is a time zone wrong?"
+    )
+    return f"the nearest reading is {apart(unpaired)}{hint if hours else ''}"
 
 
 _CAUSES: Final = {
@@ -335,6 +345,7 @@ _CAUSES: Final = {
     "no_references": _of_missing_side,
     "subject": _of_subjects,
     "key": _of_keys,
+    "collocation": _of_collocations,
     "tolerance": _of_times,
     "interval": unmet,
     "side": unmet,

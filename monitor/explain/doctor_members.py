@@ -119,14 +119,19 @@ def _why(member: Member) -> str:
                 f"{nearly(member)}"
             )
         case "tolerance":
-            side = "after" if member.gap_seconds > 0 else "before"
-            return (
-                f"its nearest reading is {duration(abs(member.gap_seconds))} {side} its reference "
-                f"(median), the tolerance is {duration(member.tolerance_seconds)}: is its clock "
-                "right?"
-            )
+            return f"its nearest reading is {apart(member)}: is its clock right?"
+        case "collocation":
+            return "no reference is of a time when its subject stood beside it"
         case _:
             return unmet(member)
+
+
+def apart(case: Member | Unpaired) -> str:
+    """Return how far the nearest reading is from its reference, and how far it may be."""
+    return (
+        f"{duration(abs(case.gap_seconds))} {case.gap_side} its reference (median), "
+        f"the tolerance is {duration(case.tolerance_seconds)}"
+    )
 
 
 def unmet(case: Member | Unpaired) -> str:

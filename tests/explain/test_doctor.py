@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from monitor.daemon.examination import examined
@@ -35,6 +37,44 @@ def test_a_misspelt_subject_is_named_where_no_limit_is_reached(tmp_path):
 
     assert "('cart-4' and 'Cart 4' nearly agree)" in told
     assert "series.max" not in told
+
+
+def test_a_wrong_time_zone_and_a_median_gap_are_told_as_they_are(tmp_path):
+    with opened(tmp_path) as parts:
+        for minute in range(60):
+            time = START + 60.0 * minute
+            take(parts, [message("reading", "s", time + 46_800.0, 9.0, u=1.0)], START + 50_400.0)
+            if minute % 5 == 0:
+                take(parts, [message("reference", "s", time, 8.0)], START + 50_400.0)
+        told = text(doctor_report(examined(parts, START), None))
+
+    assert "the nearest reading is 12 h 32 min after its reference (median), the tolerance" in told
+    assert "; 13 h earlier, the readings would meet their references: is a time zone wrong?" in told
+
+
+def test_references_of_another_time_than_the_collocation_and_withdrawn_ones_are_told(tmp_path):
+    window = {"subject": "S3", "start": "2025-12-01T00:00:00Z", "end": "2025-12-02T00:00:00Z"}
+    more = """
+sources:
+  - {topic: "monitor/{sensor}/{quantity}/reading", kind: reading}
+  - {topic: "monitor/{subject}/{quantity}/reference", kind: reference}
+  - {topic: "monitor/{sensor}/collocation", kind: collocation}
+"""
+    with opened(tmp_path, more) as parts:
+        take(parts, [Message("monitor/n1/collocation", json.dumps(window).encode())], START)
+        take(parts, [message("reading", "n1", START, 9.0, u=1.0)], START)
+        voids = [message("reference", "n1", START, 8.0, id=f"{n}", status="void") for n in range(3)]
+        take(parts, voids, START)
+        withdrawn = text(doctor_report(examined(parts, START), None))
+        take(parts, [message("reference", "S3", START, 8.0)], START)
+        elsewhere = text(doctor_report(examined(parts, START), None))
+
+    assert "1 reading and 0 references may still pair" in withdrawn
+    assert "no reference of this quantity is left (withdrawn: 3)" in withdrawn
+    assert (
+        "its subject stood beside the sensor. Sensors: 'n1'; the references are about 'S3'. Corr"
+        in (elsewhere)
+    )
 
 
 FLOORS = """

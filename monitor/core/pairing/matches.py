@@ -61,7 +61,14 @@ class Matches:
         self._several: dict[Identity, bytes] = {}
 
     def __len__(self) -> int:
+        """How many references have pairs."""
         return len(self._times)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs all references made."""
+        several = sum(map(len, self._several.values())) // _SIZE
+        return len(self._times) - len(self._several) + several
 
     def get(self, time: float, identity: Identity) -> Match | None:
         """Return the pairs of a reference, None if it has none."""

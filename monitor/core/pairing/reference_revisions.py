@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -158,6 +158,11 @@ class ReferenceStore:
 
     def __iter__(self) -> Iterator[tuple[Identity, HeldReference]]:
         return iter(list(self._held.items()))
+
+    def voids_of(self, quantity: str, most: int) -> int:
+        """Return how many of the last ``most`` references held as a whole are voids of it."""
+        last = islice(reversed(self._held.values()), most)
+        return sum(each.reference.void and each.reference.quantity == quantity for each in last)
 
     def expire(self, received_before: float) -> None:
         """Evict what arrived before a time, except what is in a column alone."""

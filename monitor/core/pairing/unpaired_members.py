@@ -15,13 +15,14 @@ from typing import Final, NamedTuple
 from monitor.core.model import NAN
 from monitor.core.pairing.buffers import ReadingBuffer, ReferenceBuffer
 from monitor.core.pairing.engine import Pairing
-from monitor.core.pairing.unpaired import cause_by_times, gap_seconds, nearly_agreeing
+from monitor.core.pairing.unpaired import cause_by_times, nearly_agreeing, times_of
 
 MEMBER_CAUSES: Final[Mapping[str, str]] = {
     "clock": "the times it states are far from when its readings come, those of others are not",
     "no_sensor": "the references are about no sensor that sends readings",
     "subject": "no reference is about it",
     "key": "it has no key in common with the references about it",
+    "collocation": "no reference is of a time when its subject stood beside it",
     "tolerance": "its readings and references are too far apart in time",
     "interval": "its references state no interval, or too little of it is covered by readings",
     "side": "its readings are on the wrong side of the references in time",
@@ -39,8 +40,8 @@ class Member(NamedTuple):
     """A sensor (or, for the cause ``no_sensor``, a subject) that stands out; see MEMBER_CAUSES.
 
     ``readings``, ``references`` and ``paired`` count what is held of it. ``nearest`` is a pair of
-    names or keys that nearly agree. ``gap_seconds`` is the median time from a reference to its
-    nearest reading; ``late_seconds`` the least time from a reading's stated time to its arrival,
+    names or keys that nearly agree. ``gap_seconds`` and ``gap_side`` are as in Unpaired;
+    ``late_seconds`` is the least time from a reading's stated time to its arrival,
     ``usual_seconds`` the median of that over the other sensors; NaN where none was compared.
     """
 
@@ -52,6 +53,7 @@ class Member(NamedTuple):
     paired: int = 0
     nearest: tuple[str, str] | None = None
     gap_seconds: float = NAN
+    gap_side: str = ""
     tolerance_seconds: float = NAN
     late_seconds: float = NAN
     usual_seconds: float = NAN
@@ -140,7 +142,7 @@ def _clocks(quantity: str, held: _Held, late: Mapping[str, float]) -> dict[str, 
             sensor,
             "clock",
             readings=_count(held.sensors[sensor]),
-            paired=sum(len(each.matches) for each in held.sensors[sensor]),
+            paired=sum(each.matches.pairs for each in held.sensors[sensor]),
             late_seconds=seconds,
             usual_seconds=usual,
         )
@@ -159,6 +161,7 @@ def _without_pair(
     buffers: Sequence[ReadingBuffer],
     orphans: Mapping[str, object],
 ) -> Member:
+    buffers = [readings for readings in buffers if readings.times]
     joins = [join.references for readings in buffers for join in readings.joins]
     scopes = {id(each.scope): each.scope for each in joins}
     about = sum(len(scope.times) for scope in scopes.values())
@@ -168,15 +171,7 @@ def _without_pair(
     if not any(each.times for each in joins):
         near = nearly_agreeing(_keys(pairing, buffers), _reference_keys(pairing, scopes))
         return known._replace(cause="key", nearest=near)
-    gaps = [
-        gap_seconds(readings.times, join.references.times)
-        for readings in buffers
-        for join in readings.joins
-        if readings.times and join.references.times
-    ]
-    if not gaps:
-        return known._replace(cause="key")
-    return known._replace(**cause_by_times(gaps, buffers[0].rules))
+    return known._replace(**cause_by_times(times_of(buffers), buffers[0].rules))
 
 
 def _keys(pairing: Pairing, buffers: Sequence[ReadingBuffer]) -> list[str]:

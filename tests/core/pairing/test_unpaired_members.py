@@ -128,6 +128,24 @@ def test_readings_too_far_from_their_references_without_a_clock_to_blame():
     assert (told.cause, told.gap_seconds, told.tolerance_seconds) == ("tolerance", -605.0, 60.0)
 
 
+def test_references_of_a_time_when_their_subject_stood_elsewhere():
+    yard = Yard(concerns=[Concern("S3", -2.0 * HOUR, -HOUR)]).honest()
+    yard.reads("s4")
+    yard.refers("S3")
+    (told,) = yard.found()
+
+    assert (told.name, told.cause, told.references) == ("s4", "collocation", 10)
+
+
+def test_each_pair_of_a_slow_clock_is_counted():
+    yard = Yard(rules=Rules("all", tolerance_seconds=10.0 * HOUR)).honest()
+    yard.reads("s4", off=-600.0)
+    yard.pairing.add_reference(Reference("s4", "mass", 5.0 * HOUR, 1.0), 5.0 * HOUR)
+    (told,) = yard.found()
+
+    assert (told.cause, told.paired) == ("clock", 10)
+
+
 def test_keys_of_one_sensor_that_nearly_agree():
     yard = Yard()
     for sensor in HONEST:
