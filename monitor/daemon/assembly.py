@@ -31,6 +31,7 @@ from monitor.daemon.intake import UNITS, Intake, recover
 from monitor.daemon.listeners import Listener, ListenerContext, MakeListener, OpenBroker, Taken
 from monitor.daemon.made_with import NOTE as MADE_WITH
 from monitor.daemon.made_with import MadeWith, OtherPairs
+from monitor.daemon.newest_letters import LETTERS_MOST, NewestLetters
 from monitor.daemon.self_check import SelfCheck
 from monitor.decode.checks import FUTURE_SECONDS
 from monitor.decode.formats.sparkplug_births import Births
@@ -119,7 +120,8 @@ def assemble(
     births.load_notes(journal.note)
     clock = ClockGuard(newest)
     router = router_of(settings, births, units)
-    intake = Intake(router, network, journal, births, clock, listeners)
+    letters = NewestLetters(journal.dead_letters(LETTERS_MOST))
+    intake = Intake(router, network, journal, births, clock, listeners, letters)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
     others = OtherPairs(made_with, network, journal)
     made = made_with, others, remade

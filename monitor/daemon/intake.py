@@ -22,6 +22,7 @@ from monitor.core.state.network import Network, Outcome
 from monitor.daemon.checkpoints import Checkpoints
 from monitor.daemon.clock_guard import ClockGuard, Delays, decode_guarded, stamps_of
 from monitor.daemon.listeners import NOTHING, Addendum, Listener, Taken
+from monitor.daemon.newest_letters import NewestLetters
 from monitor.daemon.redeliveries import Redeliveries
 from monitor.decode.checks import NO_FAULT, REASONS, RETAINED, Rejected, refusal
 from monitor.decode.formats.sparkplug_births import Births
@@ -83,7 +84,8 @@ class Intake:
 
     ``births`` is what ``router`` knows of Sparkplug births; they are stored in the journal, and so
     are the units that it learned, and the caller loads both. ``clock`` says whether the time can be
-    believed; ``listeners`` of extensions see each batch and add to it.
+    believed; ``listeners`` of extensions see each batch and add to it. ``letters`` gets the dead
+    letters that are durable.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Intake:
         births: Births | None = None,
         clock: ClockGuard | None = None,
         listeners: Sequence[Listener] = (),
+        letters: NewestLetters | None = None,
     ) -> None:
         self.listeners: Final = listeners
         self._router: Final = router
@@ -109,6 +112,7 @@ class Intake:
         self.redeliveries: Final = Redeliveries(router, store.note)
         self._network: Final = network
         self._store: Final = store
+        self.letters: Final = letters
         self.counts: Final = Counts(store.totals())
         self.commits = 0
         self.commit_seconds = 0.0
@@ -183,6 +187,8 @@ class Intake:
         self.commit_seconds += time.perf_counter() - began
         self.commits += 1
         self._network.apply(batch.pairs)
+        if self.letters is not None:
+            self.letters.add(batch.dead_letters)
         for each in self.listeners:
             each.committed()
 

@@ -34,7 +34,6 @@ from monitor.http.telemetry import Figures
 from monitor.journal.store import DeadLetter
 from monitor.mqtt.topic_templates import Template
 
-DEAD_LETTERS_SHOWN: Final = 100
 DOCTOR_SECONDS: Final = 2.0
 # Series judged per publication; the first one judges all, so that a restart notifies nothing twice.
 JUDGED_MOST: Final = 128
@@ -106,7 +105,7 @@ class Publisher:
         self._full_reads = 0
         self._letters: tuple[DeadLetter, ...] = ()
         self._refused_sensors: dict[str, DeadLetter] = {}
-        self._letters_read = -1
+        self._letters_seen = 0
         self._doctor: dict[str, Any] = {}
         self._doctor_due = -float("inf")
         self._answered = 0
@@ -250,16 +249,12 @@ class Publisher:
         return f"catching up: messages wait at the broker, and those of the last {late} are missing"
 
     def _refused(self) -> tuple[DeadLetter, ...]:
-        """Return the newest dead letters, read again only if another message was rejected."""
-        counts = self._parts.intake.counts
-        refused = sum(counts.rejected.values()) + sum(counts.records_rejected.values())
-        if refused != self._letters_read:
-            self._letters = tuple(self._parts.journal.dead_letters(DEAD_LETTERS_SHOWN))
-            sensor_of = self._parts.intake.sensor_of
-            by_sensor = {sensor_of(each.topic): each for each in reversed(self._letters)}
-            self._refused_sensors = {name: each for name, each in by_sensor.items() if name}
-            # While the journal is full, a rejected message is counted but not in it yet.
-            self._letters_read = -1 if self._trouble else refused
+        """Return the newest dead letters of each topic, put in order only if there are new ones."""
+        letters = self._parts.intake.letters
+        if letters is not None and letters.changes != self._letters_seen:
+            self._letters_seen = letters.changes
+            self._letters = letters.newest()
+            self._refused_sensors = letters.by_sensor(self._parts.intake.sensor_of)
         return self._letters
 
     def _is_doctor_behind(self) -> bool:

@@ -6,6 +6,7 @@ No route changes anything, and none reads from a path that a client names.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request
@@ -34,6 +35,7 @@ from monitor.http.rankings import Comparison, RankingCache, RankingTable, usual_
 from monitor.http.selection import SeriesQuery, select
 
 ROWS_MAX: Final = 10_000
+LETTERS_SHOWN: Final = 100
 
 GroupText = Annotated[str | None, Query(max_length=128, description="Name of a group.")]
 QuantityText = Annotated[
@@ -247,12 +249,13 @@ def _add_troubles(router: APIRouter, shared: Published) -> None:
         reason: Annotated[str, Query(max_length=64, description="Why they were rejected.")] = "",
     ) -> Response:
         """The newest messages that could not be used, with the reason."""
-        letters = [
+        letters = (
             documents.dead_letter(letter)
             for letter in shown_page(shared).dead_letters
             if documents.concerns(letter, sensor) and reason in ("", letter.reason)
-        ]
-        return json_answer(request, models.DeadLetters(deadletters=letters))
+        )
+        shown = list(islice(letters, LETTERS_SHOWN))
+        return json_answer(request, models.DeadLetters(deadletters=shown))
 
     @router.get("/doctor", responses=described(models.Doctor))
     async def get_doctor(request: Request) -> Response:

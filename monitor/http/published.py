@@ -36,7 +36,8 @@ class Page:
     """One publication. ``not_ready`` is a sentence on why the daemon cannot work, if it cannot.
 
     ``catching_up`` is one on what is missing while more waits at the broker than a read takes.
-    ``refused`` are the newest of ``dead_letters`` by the sensor that their topic names.
+    ``dead_letters`` are the newest of each topic, the newest of all first; ``refused`` the last of
+    each sensor that a topic names.
 
     ``figures`` are the daemon's own; their text and that of the snapshot, the page of metrics, is
     written on request (:mod:`monitor.http.application`). ``details``, ``occasions`` and

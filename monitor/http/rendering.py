@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
@@ -210,8 +210,8 @@ def dead_letters(shared: Published, sensor: str) -> list[dict[str, Any]]:
     """Return the newest dead letters, of one sensor or (if empty) of all."""
     page = shared.page()
     letters = () if page is None else page.dead_letters
-    matched = [each for each in letters if documents.concerns(each, sensor)]
-    return [{**documents.dead_letter(letter)} for letter in matched[:PAIRS_SHOWN]]
+    matched = (each for each in letters if documents.concerns(each, sensor))
+    return [{**documents.dead_letter(letter)} for letter in islice(matched, PAIRS_SHOWN)]
 
 
 class HistoryFilter(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
+from collections import Counter
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from monitor.daemon.assembly import assemble
 from monitor.daemon.checkpoints import save_all_evidence
 from monitor.daemon.listeners import Listener
 from monitor.daemon.loop import Daemon
+from monitor.daemon.newest_letters import LETTERS_A_TOPIC
 from monitor.daemon.publisher import Publisher
 from monitor.explain import doctor
 from monitor.http.metrics import Exposition
@@ -187,10 +189,11 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_after_a_kill(tmp_path,
 
 
 def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
-    """No text of metrics, no report of the doctor; dead letters are read where there are new."""
+    """No text of metrics, no report of the doctor; dead letters are ordered where there are new."""
     asked: list[str] = []
-    letters = parts.journal.dead_letters
-    parts.journal.dead_letters = lambda limit: (asked.append("letters"), letters(limit))[1]
+    letters = parts.intake.letters
+    newest = letters.newest
+    monkeypatch.setattr(letters, "newest", lambda: (asked.append("letters"), newest())[1])
     report = doctor.doctor_report
     monkeypatch.setattr(
         doctor, "doctor_report", lambda *those: (asked.append("doctor"), report(*those))[1]
@@ -201,11 +204,11 @@ def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
     for second in range(3):
         take(parts, said(second, 2))
         publisher.publish(NOW, connection)
-    assert asked == ["letters"]
+    assert asked == []
 
     take(parts, said(0, 1, b"no JSON"))
     publisher.publish(NOW, connection)
-    assert asked == ["letters", "letters"]
+    assert asked == ["letters"]
     assert [each.reason for each in screen.pages[-1].dead_letters] == ["bad_payload"] * 2
 
     screen.requests.request_doctor()
@@ -213,6 +216,25 @@ def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
     publisher.publish(NOW, connection)
     assert asked.count("doctor") == 1
     assert screen.pages[-1].doctor["received"] == 14
+
+
+def test_no_sensor_is_lost_among_the_refused_messages_of_another(parts):
+    take(parts, said(0, 2))
+    take(parts, [InboxMessage("monitor/uzero/mass/reading", b"no", 0, b"", 0)] * 60)
+    for _ in range(20):
+        take(parts, [InboxMessage("monitor/s0/mass/reading", b"no", 0, b"", 0)] * 60)
+    screen, connection = Screen(), SimpleNamespace(**CONNECTED)
+    Publisher(parts, screen).publish(NOW, connection)
+    again = assemble(parts.settings, NOW, parts.journal)
+    Publisher(again, screen).publish(NOW, connection)
+
+    for page in screen.pages:
+        assert Counter(each.topic.split("/")[1] for each in page.dead_letters) == {
+            "s0": LETTERS_A_TOPIC,
+            "uzero": LETTERS_A_TOPIC,
+        }
+        assert page.refused.keys() == {"s0", "uzero"}
+        assert page.invisible.keys() == {"uzero"}
 
 
 class Crowd:
