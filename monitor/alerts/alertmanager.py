@@ -138,7 +138,7 @@ def alert_of(of: Transition, now: float, public_url: str = "") -> dict[str, Any]
         "summary": f"{of.sensor} ({of.quantity}) {of.sentence}",
         "sentence": of.sentence,
         "advice": of.advice,
-        "many": many_of(of.alert, of.estimate, of.unit),
+        "many": many_of(of.looks_like or of.alert, of.estimate, of.unit),
         "of": str(of.peers or ""),
         **links(of, public_url),
     }

@@ -24,11 +24,13 @@ from monitor.alerts.transition import (
     transition_id,
 )
 from monitor.core.detector.replay import AlertChange
+from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.formatting import finite
 from monitor.core.model import Bool
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import (
+    FAULT,
     FAULTS,
     REFERENCE_STALE,
     REFERENCE_SUSPECT,
@@ -36,7 +38,7 @@ from monitor.core.verdict import (
     fault_estimate,
     fault_estimate_unit,
 )
-from monitor.core.verdict.verdict import NOTHING
+from monitor.core.verdict.verdict import NOTHING, Estimate, Verdict
 
 UNCLEAR: Final = "unclear"
 LOOKS: Final = 10  # comparisons with new pairs before an alert takes a fault's other name
@@ -279,10 +281,7 @@ class _Comparison:
                         group="",
                         alert=REFERENCE_SUSPECT,
                         since=finite(each.since),
-                        estimate=finite(each.estimate.value),
-                        lower=finite(each.estimate.lower),
-                        upper=finite(each.estimate.upper),
-                        estimate_unit=each.unit,
+                        **_numbers(each.estimate, each.unit),
                     ),
                     now.time,
                     before="ok",
@@ -299,7 +298,6 @@ class _Comparison:
         name, judged = now.names[row], self._view.snapshot.reports.get(row)
         own = judged if judged is not None and judged.alert == alert else None
         stated = None if own is None or own.verdict.fault != alert else own.verdict
-        size = NOTHING if stated is None else fault_estimate(stated)
         transition = Transition(
             **_NEW,
             sensor=name.sensor,
@@ -309,10 +307,7 @@ class _Comparison:
             alert=alert,
             advice="" if own is None else now.advice[row],
             since=None if own is None else finite(own.verdict.began),
-            estimate=finite(size.value),
-            lower=finite(size.lower),
-            upper=finite(size.upper),
-            estimate_unit="" if stated is None else fault_estimate_unit(stated, name.unit),
+            **_size_of(stated, name.unit),
             evidence=finite(float(now.evidence[row])),
         )
         transition = msgspec.structs.replace(transition, incident=incident)
@@ -364,20 +359,48 @@ class _Comparison:
         return last if math.isfinite(last) else self._view.snapshot.time
 
 
+def _size_of(verdict: Verdict | None, unit: str) -> dict[str, Any]:
+    """Return the fields for the size of the fault that a verdict states, if it states one."""
+    if verdict is None:
+        return _numbers(NOTHING, "")
+    return _numbers(fault_estimate(verdict), fault_estimate_unit(verdict, unit))
+
+
+def _numbers(size: Estimate, unit: str) -> dict[str, Any]:
+    value, lower, upper = finite(size.value), finite(size.lower), finite(size.upper)
+    return {"estimate": value, "lower": lower, "upper": upper, "estimate_unit": unit}
+
+
 def reworded(
     snapshot: Snapshot, firing: Collection[Transition], sizes: GroupSizes
 ) -> Iterator[Transition]:
-    """Yield firing alerts with the snapshot's words and labels, and the ends of former labels."""
+    """Yield firing alerts with the snapshot's words and labels, and the ends of former labels.
+
+    The words of a fault may be those of another than its alert is named after (see ``LOOKS``).
+    """
     wanted = {_key(of) for of in firing}
     keys: Iterator[_Key] = ((of.sensor, of.quantity) for of in snapshot.names)
     rows = {key: row for row, key in enumerate(keys) if key in wanted}
+    suspects: dict[_Key, Suspect] = {
+        (each.reference, each.quantity, each.unit): each for each in snapshot.suspects
+    }
     for of in firing:
-        row = rows.get(_key(of))
-        if row is None or of.alert == REFERENCE_SUSPECT:
+        if of.alert == REFERENCE_SUSPECT and (suspect := suspects.get(_key(of))) is not None:
+            size = _numbers(suspect.estimate, suspect.unit)
+            yield msgspec.structs.replace(of, sentence=suspect.words, **size)
+            continue
+        row = None if of.alert == REFERENCE_SUSPECT else rows.get(_key(of))
+        if row is None:
             yield of
             continue
         labels = sizes.labels_of(snapshot.names[row])
-        texts = {"sentence": snapshot.sentences[row], "advice": snapshot.advice[row]}
+        texts: dict[str, Any] = {"sentence": snapshot.sentences[row]}
+        texts["advice"] = snapshot.advice[row]
+        judged = snapshot.reports.get(row) if of.alert in FAULTS else None
+        if judged is not None:
+            verdict = judged.verdict
+            texts |= _size_of(verdict, of.unit)
+            texts["looks_like"] = verdict.fault if verdict.state == FAULT else ""
         now = msgspec.structs.replace(of, **labels, **texts)
         yield now
         if (now.group, now.site, now.severity) != (of.group, of.site, of.severity):

@@ -45,7 +45,8 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     the fault did; all in s since 1970 UTC. ``incident`` is the id of the transition that began the
     alert. ``corrected`` marks the end of an alert that should never have fired: a late or revised
     reference changed the past. ``severity`` is what settings mark, and ``peers`` is how many
-    sensors the group has at the site, 0 if unknown.
+    sensors the group has at the site, 0 if unknown. ``looks_like`` is the fault of the sentence and
+    the estimate, where an alert that is said again keeps the name of another.
     """
 
     seq: int
@@ -73,6 +74,7 @@ class Transition(msgspec.Struct, frozen=True, kw_only=True):
     site: str = ""
     severity: str = ""
     peers: int = 0
+    looks_like: str = ""
 
     @property
     def fires(self) -> bool:
@@ -117,7 +119,7 @@ def links(of: Transition, public_url: str) -> dict[str, str]:
         return {}
     is_reference = of.alert == REFERENCE_SUSPECT
     page = "/alerts" if is_reference else series_path(of.sensor, of.quantity)
-    section = rule_name(of.alert).lower()
+    section = rule_name(of.looks_like or of.alert).lower()
     return {"page_url": public_url + page, "runbook_url": f"{public_url}/docs/alerts#{section}"}
 
 

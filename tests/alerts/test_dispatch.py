@@ -6,14 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from harness.programs import until
 from harness.transitions import CALM
 
+from monitor.alerts.alertmanager import alert_of
 from monitor.alerts.dispatch import REPEATED_SECONDS, Dispatch
+from monitor.alerts.ledger import View
 from monitor.alerts.outlet import LaterError, Outlet
 from monitor.alerts.transition import Transition, severity_of
 from monitor.core.detector.replay import AlertChange
+from monitor.core.diagnosis.fault_reports import FaultReport
+from monitor.core.fleet.suspect_references import Suspect
+from monitor.core.verdict import Estimate, Verdict, many_of
 from monitor.journal import Journal, JournalAlerts, JournalFullError
 from tests.alerts.test_ledger import seen, view
 
@@ -173,6 +179,47 @@ def test_what_is_said_again_has_the_words_of_the_newest_page_and_the_ends_of_lat
     assert [of.after for of in dispatch.current()] == ["firing"]
     dispatch.close()
     assert [of.after for of in Dispatch(alerts).current()] == ["firing"]  # after a restart
+
+
+def test_while_an_alert_keeps_another_faults_name_all_its_words_are_of_one_fault(alerts):
+    """Name, time and labels stay; sentence, size, "many" and runbook are of the same verdict."""
+    first = seen(["firing"], {"offset": [0]})
+    swing = Verdict(
+        "fault", "daily", size=Estimate(2.0, 1.5, 2.5), sentence="swings", advice="look"
+    )
+    other = FaultReport("daily", swing)
+    dispatch = Dispatch(alerts)
+    dispatch.notify(view(first))
+    (begun,) = dispatch.current()
+    later = replace(seen(["firing"], {}), sentences=("swings",), advice=("look",))
+    later.alerts["daily"] = np.array([True])
+    dispatch.notify(View(replace(later, reports={0: other})))
+    (now,) = dispatch.current()
+    dispatch.close()
+
+    assert (now.alert, now.began, now.id, now.sentence) == (
+        "offset",
+        begun.began,
+        begun.id,
+        "swings",
+    )
+    assert (now.estimate, now.lower, now.upper) == (2.0, 1.5, 2.5)
+    alert = alert_of(now, 2000.0, "https://monitor.example")
+    assert (alert["labels"]["alertname"], alert["labels"]["fault"]) == ("SensorOffset", "offset")
+    assert alert["annotations"]["many"] == many_of("daily", 2.0, "")
+    assert alert["annotations"]["runbook_url"].endswith("#sensordaily")
+
+
+def test_what_is_said_again_of_a_reference_is_what_the_page_says_of_it_now(alerts):
+    suspect = Suspect("S3", "pm25", "ug/m3", Estimate(1.4, 1.0, 1.8), 800.0, 9, 8, (0, 1, 2))
+    grown = suspect._replace(estimate=Estimate(2.9, 2.5, 3.3), sensors=12, agree=12)
+    dispatch = Dispatch(alerts)
+    for each in (suspect, grown):
+        dispatch.notify(view(seen(["ok"] * 3, {}, suspects=(each,))))
+    (now,) = dispatch.current()
+    dispatch.close()
+
+    assert (now.sentence, now.estimate, now.upper) == (grown.words, 2.9, 3.3)
 
 
 def test_an_alert_whose_labels_change_ends_under_its_old_ones(alerts):
