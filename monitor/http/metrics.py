@@ -21,7 +21,7 @@ from monitor.core.model import Bool, Int
 from monitor.core.registry import SeriesName
 from monitor.core.scores.statistics import live_metrics
 from monitor.core.snapshot.snapshot import STATE_MEANINGS, Snapshot
-from monitor.core.verdict import FAULT, FAULTS, REFERENCE_STALE, REJECTED_SHARE, fault_estimate
+from monitor.core.verdict import FAULT, FAULTS, fault_estimate
 from monitor.http.text_format import Family, escape, family_header, labelled, render
 
 
@@ -240,10 +240,10 @@ def _families(
         values = snapshot.statistics.get(metric.statistic)
         if values is not None:
             yield name, metric.help, [_Column(values, shown)]
-    # A series that is no longer compared loses its numbers and keeps its alerts.
-    reported, paged = shown | snapshot.alerts.get(REFERENCE_STALE, shown), snapshot.paged
-    # One that is silent because its messages are refused keeps the alert that says so.
-    refused = reported | (every & snapshot.alerts.get(REJECTED_SHARE, reported))
+    # A series that stopped, or is no longer compared, loses its numbers and keeps its alerts.
+    reported, paged = shown.copy(), snapshot.paged
+    for active in snapshot.alerts.values():
+        reported |= every & active
     others: dict[str, Iterable[_Column]] = {
         "monitor_window_pairs": [_Column(snapshot.window_pairs, shown)],
         "monitor_alert_evidence": [_Column(snapshot.evidence, shown)],
@@ -253,7 +253,7 @@ def _families(
         "monitor_alert_active": (
             _Column(
                 active.view(np.uint8),
-                refused if alert == REJECTED_SHARE else reported,
+                reported,
                 b',alert="%b"' % escape(alert).encode(),
             )
             for alert, active in snapshot.alerts.items()

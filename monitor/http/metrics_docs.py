@@ -32,10 +32,10 @@ that accept gzip. Labels have the values listed here, `sensor` and `quantity` th
 `series.max` series.
 
 * A number that is undefined is an **absent sample**, never NaN or infinity.
-* A series that **stopped** keeps `monitor_series_state` (`stale` is 1), `monitor_series_info`, the
-  times of its last reading and pair, and an alert `rejected_share` that fires; everything else
-  comes back with its next reading. A series that is no longer compared (`reference_stale` fires)
-  keeps its alerts and `monitor_alert_page` too, and comes back with its next pair.
+* A series that **stopped** keeps `monitor_series_state` (`stale` is 1), `monitor_series_info`, and
+  the times of its last reading and pair; while an alert fires, its alerts too, `monitor_alert_page`
+  and `monitor_fault_estimate`. Everything else comes back with its next reading, and of a series
+  that is no longer compared (`reference_stale` fires) with its next pair.
 * With `http.metrics: essential` a series has only the metrics marked *essential*, and only the
   state it is in: what the shipped alerting rules need. Dashboards then have gaps.
 * Where nobody can scrape, `otlp.endpoint` pushes the same numbers under the same names over HTTP

@@ -149,8 +149,8 @@ def test_a_number_that_is_undefined_is_absent():
 
 
 def test_a_series_that_stopped_keeps_its_state_and_times_only():
-    page = Exposition().render(snapshot(values=(1.0, 2.0), withdrawn=(True, False)))
-    kept = {name for (name, labels) in samples(page) if ("sensor", "a") in labels}
+    page = Exposition().render(snapshot(values=(1.0, 2.0), withdrawn=(False, True)))
+    kept = {name for (name, labels) in samples(page) if ("sensor", "b") in labels}
 
     assert kept == {
         "monitor_series_state",
@@ -160,15 +160,17 @@ def test_a_series_that_stopped_keeps_its_state_and_times_only():
     }
 
 
-def test_a_series_that_is_silent_because_it_is_refused_keeps_that_alert():
+@pytest.mark.parametrize("alert", ["offset", "reference_stale", "rejected_share", "crps_high"])
+def test_a_series_that_stopped_keeps_its_alerts_until_it_is_forgotten(alert):
+    """Else Prometheus would announce that a fault is over because its sensor is silent."""
     stopped = snapshot(values=(1.0, 2.0), withdrawn=(True, True))
-    alerts = {"offset": np.array([True, True]), "rejected_share": np.array([True, False])}
+    alerts = {"understated": np.array([False, False]), alert: np.array([True, False])}
     page = Exposition().render(replace(stopped, alerts=alerts))
     gone = Exposition().render(replace(stopped, alerts=alerts, gone=frozenset({0})))
 
     told = [(dict(labels), each) for (name, labels), each in samples(page).items()]
-    active = [each for each in told if "alert" in each[0]]
-    assert active == [({"sensor": "a", "quantity": "x", "alert": "rejected_share"}, 1.0)]
+    active = {(of["sensor"], of["alert"]): each for of, each in told if "alert" in of}
+    assert active == {("a", "understated"): 0.0, ("a", alert): 1.0}
     assert b"monitor_alert_active" not in gone
 
 
@@ -229,7 +231,7 @@ def test_a_fault_is_published_with_its_own_size_as_the_verdict_of_the_interface_
 
 
 def test_a_fault_keeps_its_size_as_long_as_its_alert():
-    alerts = {"offset": np.array([True, True]), "reference_stale": np.array([True, False])}
+    alerts = {"offset": np.array([True, False])}
     stopped = replace(snapshot(withdrawn=(True, True)), alerts=alerts)
     page = Exposition().render(
         replace(stopped, reports=dict.fromkeys((0, 1), judged("offset", size=SIZE)))

@@ -73,7 +73,8 @@ def _of_series(
         text = f"has had no reference for {since}, so it is not known whether it is right"
         return text if fault_report is None else f"{text}; before: {fault_report.verdict.sentence}"
     if state == "stale":
-        return "has stopped sending usable readings"
+        text = "has stopped sending usable readings"
+        return text if fault_report is None else f"{text}; before: {fault_report.verdict.sentence}"
     text = _told(state, fault_report, pairs, about)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:

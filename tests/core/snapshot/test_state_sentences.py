@@ -182,6 +182,14 @@ def test_the_reference_is_named_where_it_blurs_the_verdict():
     assert state_sentence("ok", None, 80, {"calibration_u_ref_ratio": math.nan}, calm) == calm.calm
 
 
+def test_what_was_wrong_before_a_sensor_fell_silent_stands_beside_its_advice():
+    found = judged(since_onset(lambda error: error - 6.2), unit="ppb")
+
+    assert state_sentence("stale", found, 50, {}) == (
+        f"has stopped sending usable readings; before: {found.verdict.sentence}"
+    )
+
+
 def test_the_page_of_concepts_quotes_what_is_told_of_an_uncertain_reference():
     page = (Path(__file__).parents[3] / "docs" / "concepts.md").read_text(encoding="utf-8")
     told = state_sentence("ok", None, 50, {"calibration_u_ref_ratio": 0.6})
