@@ -420,14 +420,16 @@ class Renderer:
         above["changes"] = self._changes
         rows = self._invisible(page, query)
         chosen.shown["stale"] += len(rows)
+        if query.shown not in ("", "stale") or query.page > 1:
+            rows.clear()
         rows |= {each.key: template.render(each=each, figures=query.figures) for each in listed}
         mark = hashlib.blake2b("".join(rows.values()).encode(), digest_size=12).hexdigest()
         summary = self._templates.get_template("summary.html").render(above)
         return Rendered(rows, summary, chosen, mark, self._table)
 
     def _invisible(self, page: Page, query: SeriesQuery) -> dict[str, str]:
-        """Return a line for each sensor none of whose messages could be used, if asked for."""
-        if query.shown not in ("", "stale") or query.fault or query.group or query.page > 1:
+        """Return a line for each sensor none of whose messages could be used, of any state."""
+        if query.fault or query.group:
             return {}
         template, words = self._templates.get_template("refused.html"), query.text.casefold()
         return {

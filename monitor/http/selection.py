@@ -17,7 +17,7 @@ from monitor.core.analysis.ranking import PROFILES, score_of
 from monitor.core.model import Bool, Float, Int
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.snapshot import Snapshot
-from monitor.core.verdict import FAULTS, IS_RIGHT, UNDECIDED
+from monitor.core.verdict import FAULTS, IS_RIGHT, REFERENCE_SUSPECT, UNDECIDED
 
 STATES: Final = ("firing", "pending", "stale", "unknown", "ok")  # the most urgent first
 STATE_WORDS: Final = {  # the states that pages show: of a calm series that of its verdict
@@ -94,8 +94,9 @@ def select(now: Snapshot, query: SeriesQuery) -> Selection:
 def shown_states(now: Snapshot) -> npt.NDArray[np.object_]:
     """Return the states of series as pages show them, a column of ``STATE_WORDS``.
 
-    A series without a reference for too long is silent; another calm one may be wrong if there is
-    advice on it, and is right if that is shown.
+    A series without a reference for too long is silent. Another needs work while an alert fires,
+    whatever raised it, but may only be wrong while a suspect reference explains its errors. Of calm
+    ones one may be wrong if there is advice on it, and is right if that is shown.
     """
     states = np.array(now.states, dtype=object)
     right = np.zeros(states.size, dtype=np.bool_) if now.right is None else now.right
@@ -104,6 +105,11 @@ def shown_states(now: Snapshot) -> npt.NDArray[np.object_]:
     shown[(states == "unknown") & now.withdrawn] = "stale"
     shown[(states == "ok") & right] = IS_RIGHT
     shown[_is_advised(now)] = "pending"
+    wrong = np.zeros(states.size, dtype=np.bool_)
+    for alert, active in now.alerts.items():
+        wrong |= active & (alert != REFERENCE_SUSPECT)
+    shown[_with_fault(now, REFERENCE_SUSPECT, states == "firing")] = "pending"
+    shown[wrong & (shown != "stale")] = "firing"
     return shown
 
 
@@ -126,11 +132,12 @@ class FaultTable(NamedTuple):
 
 
 def fault_table(now: Snapshot) -> FaultTable:
-    """Return the faults of all series present by their groups."""
+    """Return the faults of all series present that need work, by their groups."""
+    working = now.present() & (shown_states(now) == "firing")
     counts = Counter(
         (fault, now.names[row].group)
         for fault in FAULTS
-        for row in _with_fault(now, fault, now.present()).nonzero()[0].tolist()
+        for row in _with_fault(now, fault, working).nonzero()[0].tolist()
     )
     by_fault, by_group = Counter[str](), Counter[str]()
     for (fault, group), count in counts.items():
@@ -207,10 +214,12 @@ def _magnitude(now: Snapshot) -> Float:
 
 def _severity(now: Snapshot) -> Float:
     """Return how urgent each series is, 0 first: an overstated u after all else that fires."""
-    severity = np.array([_SEVERITY.get(state, len(STATES)) for state in now.states])
+    states, shown = np.array(now.states, dtype=object), shown_states(now)
+    ranked = np.where((shown == "firing") | (shown == "pending"), shown, states)
+    severity = np.array([_SEVERITY.get(state, len(STATES)) for state in ranked])
     mild = [row for row, each in now.reports.items() if each.verdict.fault == "overstated"]
     severity[mild] = np.maximum(severity[mild], 0.5)
-    return np.where(_is_advised(now), _SEVERITY["pending"], severity)
+    return severity
 
 
 def error_shown(now: Snapshot) -> Float:

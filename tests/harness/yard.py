@@ -162,7 +162,7 @@ def fleet(series: int, seed: int = 1) -> Snapshot:
     offset = np.sqrt(statistics["calibration_zms"]) * random.uniform(-1.0, 1.0, series)
     statistics["calibration_z_mean"] = offset
     states = random.choice(STATES, size=series, p=[0.1, 0.7, 0.1, 0.05, 0.05]).tolist()
-    firing = np.array([state == "firing" for state in states])
+    firing = np.array([state == "firing" for state in states], dtype=np.bool_)
     return Snapshot(
         time=START,
         names=tuple(

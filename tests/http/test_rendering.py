@@ -10,6 +10,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pytest
 from harness.http_service import HOSTILE, SPREADS, document, get, page, published, stream
 from harness.transitions import transition
 from harness.yard import DOCTOR, START, fleet
@@ -214,7 +215,41 @@ def test_faults_are_counted_by_group_and_each_count_leads_to_its_sensors(service
         assert counts[fault, group] == int(count)
         shown = get(service, link)[1].decode()
         assert shown.count("data-key=") == int(count)
-        assert shown.count('aria-current="true"') == 1
+        assert shown.count('aria-current="true"') == 2  # the fault in the group, and its state
+
+
+def test_the_table_of_what_needs_work_counts_what_its_links_say_needs_work(service):
+    """A silent sensor keeps its alert and is silent: no group is there for it alone."""
+    now = fleet(100)
+    firing = np.flatnonzero(now.alerts["offset"]).tolist()
+    quiet = firing[:2]
+    names = (
+        replace(each, group="quiet") if row in quiet else each for row, each in enumerate(now.names)
+    )
+    states = ("stale" if row in quiet else state for row, state in enumerate(now.states))
+    published(service, replace(now, names=tuple(names), states=tuple(states)))
+    body = get(service, "/")[1].decode()
+    table = body.partition('<table class="tally">')[2].partition("</table>")[0]
+
+    assert "quiet" not in table
+    assert sum(map(int, re.findall(r">(\d+)</a>", table))) == len(firing) - 2
+    shown = get(service, "/?fault=offset&state=firing")[1].decode()
+    assert shown.count("data-key=") == len(firing) - 2
+    assert f">{len(firing) - 2} need work<" in shown
+
+
+@pytest.mark.parametrize("query", ["", "?state=firing", "?state=stale", "?page=2"])
+def test_counts_of_states_do_not_depend_on_the_state_that_is_shown(service, query):
+    letter = DeadLetter(START, "a/new/b", "missing_field", "has no u", "u", b"{}")
+    published(service, fleet(200), refused={"new": letter})
+    body, every = (get(service, f"/{each}")[1].decode() for each in (query, ""))
+
+    def told(text: str) -> tuple[str, dict[str, str]]:
+        chips = re.findall(r'<a class="chip (\w+)"[^>]*>(\d+) ', text)
+        return text.partition("<title>")[2].partition("<")[0], dict(chips)
+
+    assert told(body) == told(every)
+    assert " of 201 need" in told(body)[0]
 
 
 def test_fine_is_only_what_is_shown_to_be_right(service):

@@ -121,6 +121,33 @@ def test_what_has_no_number_comes_last_in_every_order(order, turned):
         assert (np.diff(known) <= 0).all() if turned else (np.diff(known) >= 0).all()
 
 
+@pytest.mark.parametrize(
+    ("state", "alerts", "shown"),
+    [
+        ("ok", {"crps_high"}, "firing"),
+        ("pending", {"rejected_share"}, "firing"),
+        ("firing", {"offset"}, "firing"),
+        ("firing", {"reference_suspect"}, "pending"),
+        ("firing", {"reference_suspect", "rejected_share"}, "firing"),
+        ("ok", {"reference_suspect"}, "right"),
+        ("stale", {"offset", "rejected_share"}, "stale"),
+        ("stale", {"reference_stale"}, "stale"),
+        ("unknown", set(), "undecided"),
+    ],
+)
+def test_a_sensor_needs_work_while_an_alert_accuses_it_whatever_raised_it(state, alerts, shown):
+    names = ("offset", "crps_high", "rejected_share", "reference_suspect", "reference_stale")
+    active = {name: np.array([name in alerts, False]) for name in names}
+    now = replace(
+        fleet(2), states=(state, "ok"), alerts=active, advice=("", ""), right=np.ones(2, np.bool_)
+    )
+    counts = select(now, SeriesQuery()).shown
+
+    assert counts[shown] == 1 + (shown == "right")
+    assert 0 in select(now, SeriesQuery(shown=shown)).rows.tolist()
+    assert select(now, SeriesQuery()).rows.tolist()[0] == 0 or shown == "right"
+
+
 def test_a_calm_sensor_with_advice_may_be_wrong_and_comes_after_the_alerts():
     now = fleet(60)
     calm = [row for row, state in enumerate(now.states) if state == "ok"]

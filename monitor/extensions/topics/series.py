@@ -20,6 +20,7 @@ from monitor.core.model import Bool
 from monitor.core.registry import SeriesName
 from monitor.core.snapshot.additions import Press
 from monitor.core.snapshot.snapshot import Snapshot
+from monitor.core.verdict import REFERENCE_SUSPECT
 from monitor.http.selection import error_shown, statistic
 from monitor.mqtt.publish import Retained
 from monitor.mqtt.topic_templates import level_name, topic_level
@@ -60,7 +61,7 @@ class _Documents:
             "unit": fields["unit"],
             "group": fields["group"],
             "state": fields["state"],
-            "problem": bool(fields["alerts"]),
+            "problem": bool({*fields["alerts"]} - {REFERENCE_SUSPECT}),
             "alerts": fields["alerts"],
             "sentence": fields["sentence"],
             "advice": fields["advice"],

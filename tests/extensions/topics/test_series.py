@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
 from harness.programs import until
+from harness.yard import fleet
 
 from monitor.core.registry import SeriesName
 from monitor.extensions.topics.home_assistant import HomeAssistantDevices
@@ -94,3 +100,16 @@ def test_most_names_are_their_own_levels():
     for name in ("cart-03", "Küche (Süd)", "n.4:1", "温度"):
         assert topic_level(name) == name
     assert verdict_topic("p", "a/b", "50%") == "p/verdict/a%2Fb/50%25"
+
+
+@pytest.mark.parametrize(
+    ("alert", "is_problem"),
+    [("offset", True), ("crps_high", True), ("rejected_share", True), ("reference_suspect", False)],
+)
+def test_a_sensor_is_a_problem_unless_its_reference_explains_it(alert, is_problem):
+    now = fleet(1)
+    topics = SeriesTopics("site/m")
+    topics.update(replace(now, states=("firing",), alerts={alert: np.array([True])}))
+    (message,) = topics.messages(1)
+
+    assert json.loads(message.payload)["problem"] is is_problem
