@@ -39,6 +39,8 @@ from monitor.decode.spec import MapError, SeriesSpec
 
 _U_FORMS: Final = ("u", "U", "percent", "samples")
 _INTERVAL_FORMS: Final = ("lower", "plus_minus", "quantiles")
+# What a coverage factor and a probability are of; without it they mean nothing.
+_WHOLES: Final = {"k": ("U", "percent"), "p": ("U", "percent", "lower", "plus_minus")}
 _SAMPLES_MAX: Final = 100_000
 _FORMULA_CHARACTERS_MAX: Final = 200
 _SHOWN: Final = 40
@@ -80,6 +82,7 @@ def forms(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> list[Form]:
     """Return the functions that add to a value its stated uncertainty; raises MapError."""
     if spec.stated:
         return [_as_stated(spec, fetchers, place)]
+    _check_whole(spec, place)
     if isinstance(spec.p, float):
         try:
             check_p(spec.p)
@@ -91,10 +94,17 @@ def forms(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> list[Form]:
         if len(given) > 1:
             raise MapError((*place, given[1]), f"conflicts with {given[0]}; give one of the two")
         stated += [_FORMS[name](spec, fetchers, place) for name in given]
+    return stated
+
+
+def _check_whole(spec: SeriesSpec, place: Place) -> None:
+    """Raise MapError for a limit without the other, and for a factor or probability of nothing."""
     if bool(spec.lower) != bool(spec.upper):
         lone = "lower" if spec.lower else "upper"
         raise MapError((*place, lone), "needs the other limit; give lower and upper")
-    return stated
+    for name, wholes in _WHOLES.items():
+        if _is_given(getattr(spec, name)) and not any(_is_given(getattr(spec, x)) for x in wholes):
+            raise MapError((*place, name), f"has no effect without {' or '.join(wholes)}")
 
 
 def _is_given(setting: object) -> bool:
@@ -139,10 +149,7 @@ def _expanded(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
 def _percent(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
     percent = fetchers.number(spec.percent, (*place, "percent"))
     return _by_factor(
-        spec,
-        fetchers,
-        place,
-        lambda root, record, value: percent(root, record) / 100.0 * abs(value),
+        spec, fetchers, place, lambda root, record, x: percent(root, record) / 100.0 * abs(x)
     )
 
 
@@ -194,8 +201,6 @@ def _samples(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
 
 
 def _limits(spec: SeriesSpec, fetchers: Fetchers, place: Place) -> Form:
-    if not spec.upper:
-        raise MapError((*place, "lower"), "needs the other limit; give lower and upper")
     lower = fetchers.number(spec.lower, (*place, "lower"))
     upper = fetchers.number(spec.upper, (*place, "upper"))
     p = _optional(spec.p, fetchers, (*place, "p"))

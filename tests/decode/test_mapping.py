@@ -185,6 +185,34 @@ def test_a_mistake_in_a_map_is_told_with_its_place():
     assert second.startswith("f:9:49: sources[2].decoder: csv needs a mapping")
 
 
+@pytest.mark.parametrize(
+    ("series", "told"),
+    [
+        ("u: u, k: 2", "k: has no effect without U or percent"),
+        ("u: u, p: 0.95", "p: has no effect without U or percent or lower or plus_minus"),
+        ("lower: a, upper: b, k: k", "k: has no effect without U or percent"),
+        ("upper: b", "upper: needs the other limit"),
+        ("lower: a", "lower: needs the other limit"),
+        ("U: U, k: k, lower: a, upper: b, p: 0.9", ""),
+        ("percent: 2, p: p", ""),
+        ("plus_minus: e, p: p", ""),
+    ],
+)
+def test_a_factor_or_a_level_of_nothing_is_a_mistake(series, told):
+    text = f"""sources:
+- {{topic: "a/{{sensor}}", kind: reading, decoder: json,
+   map: {{time: t, series: [{{quantity: q, value: v, {series}}}]}}}}
+"""
+    if not told:
+        parse(text.encode(), "f")
+        return
+    with pytest.raises(SettingsError) as caught:
+        parse(text.encode(), "f")
+
+    (mistake,) = map(str, caught.value.mistakes)
+    assert f"sources[0].map.series[0].{told}" in mistake
+
+
 # -- references and events ------------------------------------------------------------------------
 
 
