@@ -7,7 +7,7 @@ the sentence that explains it. A field that is not understood is left out.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
@@ -30,8 +30,10 @@ from monitor.extensions.discover.vocabulary import (
     UNITS,
     UNKNOWN,
     UPPER,
+    USUAL_LEVELS,
     VALUES,
     Known,
+    is_any_uncertainty,
     is_housekeeping,
     is_one_of,
     normal,
@@ -55,6 +57,8 @@ _FORMS: Final = {
     "plus_minus": AROUND,
 }
 _INTERVALS: Final = frozenset(("lower", "plus_minus"))
+# What a factor or a level is of; u alone needs neither.
+_OF_WHOLE: Final = {"k": {"U"}, "p": {"U", *_INTERVALS}}
 _ASSUMED_P: Final = 0.9
 _STATED: Final = {
     "u": "is its standard uncertainty",
@@ -121,7 +125,7 @@ def guessed_series(fields: Fields) -> list[Series]:
     named = [path for path in numeric if path not in companion_paths]
     values = [path for path in named if _known(fields, path, companions[path]) is not None]
     if not values:
-        plain = [path for path in named if _is_measured(fields, path)]
+        plain = [path for path in named if companions[path] or _is_measured(fields, path)]
         values = plain if len(plain) == 1 else []
     guesses: list[Series] = []
     bare = [path for path in values if not companions[path]]
@@ -167,7 +171,7 @@ def _is_in_other_unit(path: str, other: str) -> bool:
 
 def _alone(fields: Fields, path: str, values: Sequence[str]) -> dict[str, str]:
     """Return the fields named u, lo, hi, p beside the only value."""
-    bare = _bare(fields, path)
+    bare = common_companions(fields, path)
     others = [each for each in values if each != path and each not in bare.values()]
     return {} if others else bare
 
@@ -246,17 +250,16 @@ def quantity_path(fields: Fields) -> str | None:
 
 
 def _companions(fields: Fields, path: str) -> dict[str, str]:
-    """Return the paths of a value's uncertainty by its name: x_u, u_x, or v with u."""
+    """Return the paths of a value's uncertainty by its name: x_u, u_x, or v with u.
+
+    Several values may share the factor or the level of theirs.
+    """
     name = name_at(path)
     if is_one_of(name, VALUES):
-        return _bare(fields, path)
-    paths: dict[str, str] = {}
-    for beside in _siblings(fields, path):
-        for key, words in (*_FORMS.items(), ("p", LEVELS), ("k", FACTORS)):
-            is_named = key not in paths and _joins(name_at(beside), name, words)
-            if is_named and (key != "p" or _are_levels(fields.paths[beside])):
-                paths[key] = beside
-    return _whole(paths)
+        return common_companions(fields, path)
+    own = _named(fields, path, lambda beside, words: _joins(beside, name, words))
+    shared = _named(fields, path, is_one_of).items()
+    return _whole(own | {key: each for key, each in shared if key in _OF_WHOLE and key not in own})
 
 
 def _siblings(fields: Fields, path: str) -> Iterator[str]:
@@ -290,25 +293,50 @@ def claim_of(path: str) -> str:
     return next(keys, "")
 
 
-def _bare(fields: Fields, path: str) -> dict[str, str]:
+def common_companions(fields: Fields, path: str) -> dict[str, str]:
     """Return the paths beside a value that are named u, lo, hi and so on."""
+    return _whole(_named(fields, path, is_one_of))
+
+
+def _named(
+    fields: Fields, path: str, is_name: Callable[[str, tuple[str, ...]], bool]
+) -> dict[str, str]:
+    """Return the first path beside a value for each key that its name may state."""
     paths: dict[str, str] = {}
     for beside in _siblings(fields, path):
         for key, words in (*_FORMS.items(), ("p", LEVELS), ("k", FACTORS)):
-            is_named = key not in paths and is_one_of(name_at(beside), words)
-            if is_named and (key != "p" or _are_levels(fields.paths[beside])):
+            is_named = key not in paths and is_name(name_at(beside), words)
+            if is_named and (key != "p" or _are_levels(name_at(beside), fields.paths[beside])):
                 paths[key] = beside
-    return _whole(paths)
+    return paths
 
 
-def _are_levels(values: Sequence[object]) -> bool:
-    return all((number := number_of(each)) is not None and 0.0 < number < 1.0 for each in values)
+def _are_levels(name: str, values: Sequence[object]) -> bool:
+    """Return whether numbers are coverage probabilities: shares, or one level in percent.
+
+    What may be a quantity by its name, such as the level of a tank, has to be a usual one.
+    """
+    levels = {number_of(each) or 0.0 for each in values}
+    are_shares = all(0.0 < each < 1.0 for each in levels)
+    if not are_shares and not (len(levels) == 1 and 50.0 <= min(levels) < 100.0):
+        return False
+    percents = {round(100.0 * each if are_shares else each, 2) for each in levels}
+    return quantity_of(name) is None or percents <= USUAL_LEVELS
 
 
 def _whole(paths: dict[str, str]) -> dict[str, str]:
-    """Return what can be combined: both limits or none, one form for u, one for the interval."""
+    """Return what can be combined: both limits or none, one form for u, one for the interval.
+
+    An uncertainty beside a coverage factor or level of its own is an expanded one, unless its name
+    says that it is a standard uncertainty.
+    """
     if ("lower" in paths) != ("upper" in paths):
         paths = {key: path for key, path in paths.items() if key not in ("lower", "upper")}
+    if quantity_of(name_at(paths.get("p", ""))) and not paths.keys() & {"lower", "U"}:
+        paths = {key: path for key, path in paths.items() if key != "p"}
+    is_covered = "k" in paths or ("p" in paths and not paths.keys() & _INTERVALS)
+    if is_covered and "U" not in paths and is_any_uncertainty(name_at(paths.get("u", ""))):
+        paths = {"U" if key == "u" else key: path for key, path in paths.items()}
     if "u" in paths:
         paths.pop("U", None)
     if "lower" in paths:
@@ -329,16 +357,11 @@ def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
         keys["error_values"] = errors
         why.append(f"{', '.join(f'{each:g}' for each in errors)} say that there is no value")
     why += _unit(fields, path, known, keys)
-    for key, beside in stated.items():
-        keys[key] = beside
-        why.append(f"{beside} {_STATED[key]}")
-    if "95" in name_at(stated.get("U", "")) and not stated.keys() & {"k", "p"}:
-        keys["p"] = 0.95
-        why.append("of 95 %, as it is called")
+    why += _statement(fields, stated, keys)
     is_bare = bool(stated.keys() & _INTERVALS) and not stated.keys() & {"p", "U"}
     if is_bare and not fields.family.is_reference:
-        keys["p"], reason = _level(fields, path)
-        why.append(reason)
+        keys["p"] = _ASSUMED_P
+        why.append(f"ASSUMED p = {_ASSUMED_P}, because no level is stated: put yours here")
     is_stated = bool(stated.keys() & _FORMS.keys())
     assumed = assumed_u(known, values)
     if is_stated and not fields.family.is_reference and _is_missing(fields, path, stated):
@@ -352,6 +375,25 @@ def _series(fields: Fields, path: str, stated: Mapping[str, str]) -> Series:
     if not is_stated and fields.family.is_reference:
         why.append("no uncertainty is stated: it is taken as negligible beside the sensors'")
     return Series(known.name, keys, why, known)
+
+
+def _statement(
+    fields: Fields, stated: Mapping[str, str], keys: dict[str, str | float | list[float]]
+) -> Iterator[str]:
+    """Set what is stated about a value's uncertainty, and yield the reasons."""
+    for key, beside in stated.items():
+        level = (number_of(fields.paths[beside][0]) or 0.0) if key == "p" else 0.0
+        if key in _OF_WHOLE and not stated.keys() & _OF_WHOLE[key]:
+            yield f"{beside} is left out: it would belong to an expanded uncertainty"
+        elif level > 1.0:
+            keys[key] = round(level / 100.0, 6)
+            yield f"{beside} says {level:g} %"
+        else:
+            keys[key] = beside
+            yield f"{beside} {_STATED[key]}"
+    if "95" in name_at(stated.get("U", "")) and not stated.keys() & {"k", "p"}:
+        keys["p"] = 0.95
+        yield "of 95 %, as it is called"
 
 
 def _errors_and_values(
@@ -371,17 +413,6 @@ def _errors_and_values(
         if (number := number_of(each)) in codes and not least - room <= number <= largest + room
     }
     return sorted(errors), others if errors else stated
-
-
-def _level(fields: Fields, path: str) -> tuple[float, str]:
-    """Return the probability of a stated interval, and why: in percent beside it, or assumed."""
-    for beside in _siblings(fields, path):
-        name, levels = name_at(beside), {number_of(each) for each in fields.paths[beside]}
-        is_level = is_one_of(name, LEVELS) or _joins(name, name_at(path), LEVELS)
-        if is_level and len(levels) == 1 and 50.0 <= (percent := levels.pop() or 0.0) < 100.0:
-            fields.used.add(beside)
-            return percent / 100.0, f"{beside} says {percent:g} %"
-    return _ASSUMED_P, f"ASSUMED p = {_ASSUMED_P}, because no level is stated: put yours here"
 
 
 def _basis(known: Known) -> str:

@@ -19,6 +19,7 @@ from monitor.extensions.discover.payload_fields import (
     Series,
     by_path,
     claim_of,
+    common_companions,
     guessed_series,
     is_of_device,
     plain_texts,
@@ -101,8 +102,9 @@ def _source_of(family: TopicFamily, facts: Facts, now: float) -> Source | None:
     if not series:
         return None
     mapping: dict[str, object] = {**names, **timed.keys, **beside}
-    if family.is_reference and "start" in mapping and "identity" not in mapping:
-        mapping["identity"] = mapping["start"]
+    start = str(mapping.get("start", ""))
+    if family.is_reference and start and _are_names(fields.paths[start]):
+        mapping.setdefault("identity", start)
     if _has_text_numbers(fields, series):
         mapping["number_texts"] = True
         why.append("numbers stand in texts")
@@ -119,14 +121,19 @@ def left_over(fields: Fields, series: Sequence[Series]) -> Iterator[str]:
     """Yield the numbers that the source does not read, those that may be of use as questions."""
     left = unused_numbers(fields)
     claims = {path: key for path in left if (key := claim_of(path))}
+    common = common_companions(fields, str(series[0].keys["value"])) if series else {}
+    whole = {each: key for key, each in common.items() if key in ("U", "k")}
     quantities = " or of ".join(each.quantity.strip("{}") for each in series[:_LISTED])
-    for path, key in claims.items():
+    for path, claimed in claims.items():
+        key = whole.get(path, claimed)
+        both = whole if path in whole else {path: key}
+        written = ", ".join(f"{each}: {beside}" for beside, each in both.items())
         yield (
-            f"QUESTION: is {path} the {key} of {quantities}? Then write {key}: {path} into its "
+            f"QUESTION: is {path} the {key} of {quantities}? Then write {written} into its "
             "line in place of assumed"
         )
     own = [path for path in left if is_of_device(fields, path)]
-    if others := [path for path in left if path not in {*own, *claims}]:
+    if others := [path for path in left if path not in {*own, *claims, *whole}]:
         yield (
             f"QUESTION: is a measurement among {first_of(others, _LISTED)}? Then give it a line of "
             "its own in series"
@@ -235,9 +242,14 @@ def _of_reference(fields: Fields) -> dict[str, object]:
             mapped["status"] = path
         elif name in ("rev", "revision") and all(isinstance(each, int) for each in values):
             mapped["revision"] = path
-        elif name in IDENTITIES and plain_texts(values):
+        elif name in IDENTITIES and _are_names(values):
             mapped.setdefault("identity", path)
     return mapped
+
+
+def _are_names(values: Sequence[object]) -> bool:
+    """Return whether all values may be identities: texts or whole numbers."""
+    return all(plain_texts([each]) for each in values)
 
 
 def _has_text_numbers(fields: Fields, series: Sequence[Series]) -> bool:

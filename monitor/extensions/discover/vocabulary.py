@@ -111,7 +111,11 @@ UPPER: Final = ("upper", "hi", "high", "upperlimit", "cihigh", "ciupper")
 AROUND: Final = ("plusminus", "accuracy", "margin", "errorbound")
 ERRORS: Final = ("err", "error", "e")  # or what went wrong: a question, never taken for u
 LEVELS: Final = ("p", "level", "prob", "coverageprobability", "confidence")
+USUAL_LEVELS: Final = frozenset(  # %
+    (50.0, 68.0, 68.27, 68.3, 80.0, 90.0, 95.0, 95.4, 95.45, 95.5, 98.0, 99.0, 99.7, 99.73, 99.9)
+)
 FACTORS: Final = ("k", "coveragefactor")
+_ANY_UNCERTAINTY: Final = ("uncertainty", "uncert", "unc")
 DEVICE_FIELDS: Final = (
     *("sensor", "sensorid", "device", "deviceid", "node", "nodeid", "serial", "serialno", "eui"),
     *("deveui", "station", "stationid", "mac"),
@@ -204,6 +208,13 @@ def is_plain_level(level: str) -> bool:
 def reference_words(level: str) -> set[str]:
     """Return the words in a level of a topic that suggest references."""
     return {each.lower() for each in _TOKENS.split(level)} & _REFERENCE
+
+
+def is_any_uncertainty(word: str) -> bool:
+    """Return whether a name says uncertainty, but not whether a standard or an expanded one."""
+    plain = normal(word)
+    is_named = plain.startswith(_ANY_UNCERTAINTY) or plain.endswith(_ANY_UNCERTAINTY)
+    return is_named and "standard" not in plain
 
 
 def is_one_of(word: str, words: tuple[str, ...]) -> bool:

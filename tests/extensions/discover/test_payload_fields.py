@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from harness.device_messages import sent
+from harness.device_messages import at, sent
 
 from monitor.config import parse
 from monitor.core.model import Reading
@@ -104,6 +104,8 @@ def test_an_uncertainty_may_be_a_text_too():
         ({"confidence": 95}, 0.95, "confidence says 95 %"),
         ({"kg_p": 95}, 0.95, "kg_p says 95 %"),
         ({"p": 0.8}, 0.8, "p the coverage probability"),
+        ({"level": 99}, 0.99, "level says 99 %"),
+        ({"level": 0.6827}, 0.6827, "level the coverage probability"),
     ],
 )
 def test_the_level_of_an_interval_is_that_stated_or_marked_as_assumed(level, p, told):
@@ -150,3 +152,68 @@ def test_an_uncertainty_is_joined_to_a_value_whose_name_has_its_unit():
     assert read["a1", "temperature"].u == pytest.approx(0.4 / 1.8)
     assert (read["a1", "pm25"].value, read["a1", "pm25"].u) == (12.5, 1.5)
     assert not any(each.assumed for each in read.values())
+
+
+@pytest.mark.parametrize(
+    ("beside", "u", "told"),
+    [
+        (
+            {"uncertainty": 0.4, "coverage_factor": 2},
+            0.2,
+            "uncertainty is its expanded uncertainty",
+        ),
+        ({"kg_unc": 0.6, "k": 3}, 0.2, "kg_unc is its expanded uncertainty"),
+        ({"U": 0.6, "confidence": 99.73}, 0.2, "confidence says 99.73 %"),
+        ({"U": 0.6, "level": 99.73}, 0.2, "level says 99.73 %"),
+        ({"uncertainty": 0.6, "p": 0.9973}, 0.2, "p the coverage probability"),
+        ({"u": 0.4, "k": 2}, 0.4, "k is left out: it would belong to an expanded uncertainty"),
+        ({"sigma": 0.4, "confidence": 95}, 0.4, "confidence is left out"),
+        ({"standard_uncertainty": 0.4, "k": 2}, 0.4, "is its standard uncertainty"),
+    ],
+)
+@pytest.mark.parametrize("topic", ["farm/scale-3/weighing", "ref/scale-3/weighing"])
+def test_an_uncertainty_beside_a_factor_or_a_level_is_expanded(topic, beside, u, told):
+    found = proposed(heard(sent(topic, {"ts": NOW, "kg": 512.5, **beside})))
+
+    content = found.trial.content
+    ((stated,),) = (*content.readings.values(), *content.references.values())
+    assert stated.u == pytest.approx(u, rel=1e-3)
+    text = " ".join(found.text.replace("#", " ").split())
+    assert told in text
+    assert "QUESTION" not in text
+
+
+def test_an_uncertainty_and_a_factor_beside_several_quantities_are_one_question():
+    body = {"temperature": 21.0, "humidity": 45.0, "uncertainty": 0.4, "coverage_factor": 2}
+    found = proposed(heard(sent("shed/a1/up", body)))
+
+    text = " ".join(found.text.replace("#", " ").split())
+    written = "U: uncertainty, k: coverage_factor"
+    assert (
+        f"QUESTION: is uncertainty the U of temperature or of humidity? Then write {written} "
+        in (text)
+    )
+    assert "1 question in the file, marked QUESTION" in found.findings
+    changed = re.sub(r', assumed: "0.5"', f", {written}", found.text)
+    (reading, *_) = readings_of(changed, body)
+    assert (reading.quantity, reading.u) == ("temperature", 0.2)
+
+
+@pytest.mark.parametrize("value", [21.25, 21])
+def test_a_level_beside_limits_is_theirs_and_the_value_is_the_measurement(value):
+    body = {"time": at(NOW), "value": value, "lower": 20, "upper": 23, "level": 95}
+    found = proposed(heard(*(sent(f"m/{name}/r", body) for name in "ab")))
+
+    assert set(found.trial.content.readings) == {("a", "value"), ("b", "value")}
+    reading = found.trial.content.readings["a", "value"][0]
+    assert (reading.value, reading.lower, reading.upper, reading.p) == (value, 20, 23, 0.95)
+    assert "QUESTION" not in found.text
+
+
+@pytest.mark.parametrize("levels", [(95.0, 12.5), (71.5, 71.5)], ids=["varies", "is unusual"])
+def test_a_level_that_is_no_usual_one_of_coverage_is_a_quantity(levels):
+    bodies = [{"ts": NOW, "level": each, "lower": 0.0, "upper": 100.0} for each in levels]
+    found = proposed(heard(*(sent("mill/tank-3/up", body) for body in bodies)))
+
+    readings = found.trial.content.readings["tank-3", "level"]
+    assert [each.value for each in readings] == list(levels)
