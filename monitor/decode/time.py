@@ -375,15 +375,20 @@ class _Text(NamedTuple):
             raise (self.refused() if error.reason == "bad_field" else error) from None
 
 
-def _layout_hint(text: str) -> str:
-    """Return how to name the layout of a text, as far as it can be told from one."""
-    zone = _ZONE_NAME.search(text)
-    name = "" if zone is None else zone[0]
+def layouts_of(text: str) -> list[str]:
+    """Return the usual layouts that read a text without the name of a zone."""
     layouts = []
     for layout in _LAYOUTS:
         with suppress(ValueError):
-            datetime.strptime(text.removesuffix(name), layout)  # noqa: DTZ007 - only tried
+            datetime.strptime(text, layout)  # noqa: DTZ007 - only tried
             layouts.append(layout)
+    return layouts
+
+
+def _layout_hint(text: str) -> str:
+    """Return how to name the layout of a text, as far as it can be told from one."""
+    name = zone[0] if (zone := _ZONE_NAME.search(text)) else ""
+    layouts = layouts_of(text.removesuffix(name))
     named = f"the layout {layouts[0]}{name}" if len(layouts) == 1 else "its layout"
     if not name:
         return f"name {named}"

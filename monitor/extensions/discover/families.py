@@ -222,22 +222,23 @@ def _generic(by_topic: dict[str, list[Said]]) -> Iterator[TopicFamily]:
     near: dict[tuple[str | None, ...], list[str]] = defaultdict(list)
     for topic, messages in by_topic.items():
         levels = topic.split("/")
-        is_named_reference = any(map(reference_words, levels))
-        shape = (len(levels), frozenset(messages[0].leaves), is_named_reference)
+        shape = (len(levels), frozenset(messages[0].leaves), _is_named_reference(topic))
         for places in _masks(levels):
             masked = tuple(None if at in places else each for at, each in enumerate(levels))
             joined.join(topic, shapes.setdefault((shape, masked), topic))
             if len(places) == 1:
                 near[masked].append(topic)
     merged: dict[tuple[str, bool], list[Said]] = defaultdict(list)
-    groups = (
+    groups = [
         each
         for group in joined.groups()
         for each in (_measured(group) if are_values(by_topic[group[0]][0]) else [group])
-    )
+    ]
+    varying = {topic: at for group in groups for at in [_varying(group)] for topic in group}
     for topics in groups:
         messages = [each for topic in topics for each in by_topic[topic]]
-        template, is_reference = _template(topics, messages, _differing(topics, near, by_topic))
+        differing = _differing(topics, near, by_topic, varying)
+        template, is_reference = _template(topics, messages, differing)
         merged[template, is_reference] += messages
     for (template, is_reference), messages in merged.items():
         yield TopicFamily("", template, is_reference, tuple(messages), sensor=_composed(template))
@@ -253,21 +254,35 @@ def _differing(
     topics: Sequence[str],
     near: Mapping[tuple[str | None, ...], Sequence[str]],
     by_topic: Mapping[str, Sequence[Said]],
+    varying: Mapping[str, Sequence[int]],
 ) -> list[int]:
     """Return the level in which another topic differs from the only one: payloads share half.
 
-    ``near`` has the topics that differ in one level, None, alone.
+    ``near`` has the topics that differ in one level, None, alone; ``varying`` the levels in which a
+    topic's own group differs. A level that tells readings from references names no device, but the
+    levels that vary on the other side do.
     """
     if len(topics) > 1:
         return []
-    levels, own = topics[0].split("/"), set(by_topic[topics[0]][0].leaves)
+    levels, own = topics[0].split("/"), by_topic[topics[0]]
+    beyond: list[int] = []
     for at, level in enumerate(levels):
-        others = {topic.split("/")[at] for topic in near[(*levels[:at], None, *levels[at + 1 :])]}
-        for other in others - {level}:
-            leaves = set(by_topic["/".join((*levels[:at], other, *levels[at + 1 :]))][0].leaves)
-            if 2 * len(own & leaves) >= min(len(own), len(leaves)) and not is_plain_level(level):
+        others = near[(*levels[:at], None, *levels[at + 1 :])]
+        for other in sorted({*others} - {topics[0]}):
+            mine, its = set(own[0].leaves), set(by_topic[other][0].leaves)
+            if 2 * len(mine & its) < min(len(mine), len(its)):
+                continue
+            if _is_reference(topics, own) != _is_reference([other], by_topic[other]):
+                beyond = beyond or [each for each in varying[other] if each != at]
+            elif not is_plain_level(level):
                 return [at]
-    return []
+    return beyond
+
+
+def _varying(topics: Sequence[str]) -> list[int]:
+    """Return the levels in which topics differ."""
+    columns = zip(*(topic.split("/") for topic in topics), strict=True)
+    return [at for at, column in enumerate(columns) if len(set(column)) > 1]
 
 
 class _Joined:
@@ -301,16 +316,14 @@ def _template(
 ) -> tuple[str, bool]:
     """Return the template of topics, and whether they look like references.
 
-    ``differing`` is the level in which another topic differs from the only one.
+    ``differing`` are levels in which other topics differ from the only one.
     """
     columns = list(zip(*(topic.split("/") for topic in topics), strict=True))
-    is_reference = any(
-        reference_words(level) for column in columns for level in set(column)
-    ) or _looks_like_reference(messages)
+    is_reference = _is_reference(topics, messages)
     quantity = _quantity_level(columns)
     varying = [at for at, column in enumerate(columns) if len(set(column)) > 1 and at != quantity]
     if not varying and not _tells_devices_apart(messages):
-        varying = [*differing] if {*differing} - {quantity} else _guessed(columns, quantity)
+        varying = [at for at in differing if at != quantity] or _guessed(columns, quantity)
     who = "subject" if is_reference else "sensor"
     names = {at: f"level{at + 1}" for at in varying[:-1]} | dict.fromkeys(varying[-1:], who)
     if quantity is not None:
@@ -392,6 +405,15 @@ def _is_template(text: str) -> bool:
 
 
 _STATUSES: Final = frozenset(("prelim", "preliminary", "final", "void"))
+
+
+def _is_reference(topics: Iterable[str], messages: Sequence[Said]) -> bool:
+    """Return whether topics or payloads are those of references."""
+    return any(map(_is_named_reference, topics)) or _looks_like_reference(messages)
+
+
+def _is_named_reference(topic: str) -> bool:
+    return any(map(reference_words, topic.split("/")))
 
 
 def _looks_like_reference(messages: Sequence[Said]) -> bool:

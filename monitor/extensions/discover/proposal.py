@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from math import isnan
 from typing import Final, NamedTuple, cast
 
 from monitor.core.formatting import duration, instant
@@ -147,12 +146,15 @@ def _named_streams(family: TopicFamily, named: Mapping[str, Fact]) -> Iterator[T
 def _in_order(sources: list[Source]) -> list[Source]:
     """Return sources in an order where none takes the messages of a narrower one after it.
 
-    The first that fits reads a message; of two with the same filter the first is kept.
+    The first that fits reads a message; of two with the same filter the first is kept. Of two with
+    as many fields the one that begins with plain words is narrower, such as ref/{subject}/state.
     """
     by_topic: dict[str, Source] = {}
     for each in sources:
         by_topic.setdefault(Template.parse(each.topic).filter, each)
-    return sorted(by_topic.values(), key=lambda each: each.topic.count("{"))
+    fields = ([level[:1] == "{" for level in each.topic.split("/")] for each in by_topic.values())
+    keyed = zip(fields, by_topic.values(), strict=True)
+    return [each for _, each in sorted(keyed, key=lambda pair: (sum(pair[0]), pair[0]))]
 
 
 # -- what would pair ------------------------------------------------------------------------------
@@ -251,13 +253,17 @@ def _missing(heard: Sequence[Heard], draft: Draft, trial: TrialRun) -> Iterator[
             "no reading was found: give a source by hand (docs/formats.md), and try a message with "
             "`monitor explain`"
         )
-    yield from _of_references(content, draft.joining)
+    yield from _of_references(content, draft)
     yield from _of_pairs(trial)
     yield from _of_refusals(content)
     yield from _of_topics(heard, content)
 
 
-def _of_references(content: Content, joining: Joining) -> Iterator[str]:
+def _of_references(content: Content, draft: Draft) -> Iterator[str]:
+    named = [each.topic for each in draft.sources if each.kind == "reference"]
+    if content.readings and named and not content.references:
+        yield f"no reference was read of those on {first_of(named)}"
+        return
     if content.readings and not content.references:
         yield (
             "no topic looks like a reference: publish better-known values, by hand with "
@@ -271,7 +277,7 @@ def _of_references(content: Content, joining: Joining) -> Iterator[str]:
         hint = f"; there are some of {close[0]}" if close else ""
         yield f"{quantity} has no reference{hint}"
     alone: dict[str, list[str]] = defaultdict(list)
-    for (subject, quantity), concerned in _concerned(joining, content).items():
+    for (subject, quantity), concerned in _concerned(draft.joining, content).items():
         if not concerned:
             alone[quantity].append(subject)
     for quantity, subjects in alone.items():
@@ -288,7 +294,7 @@ def _of_pairs(trial: TrialRun) -> Iterator[str]:
     for each in trial.unpaired:
         if each.cause in ("paired", "no_readings", "no_references"):
             continue
-        gap = "" if isnan(each.gap_seconds) else f", by {duration(abs(each.gap_seconds))}"
+        gap = f", by {duration(abs(each.gap_seconds))}" if each.cause == "tolerance" else ""
         last = ""
         if each.quantity in times:
             last = f"; the newest reference is of {instant(max(times[each.quantity]), 'seconds')}"

@@ -91,6 +91,38 @@ def test_topics_that_name_quantities_at_different_levels_are_all_read():
     assert set(found.trial.content.readings) == {("hall", "temperature"), ("door", "humidity")}
 
 
+@pytest.mark.parametrize(
+    ("readings", "reference", "sources"),
+    [
+        (["house/d1/state"], "ref/d1/state", ["house/{sensor}/state", "ref/{subject}/state"]),
+        (["m/d1/r", "m/d2/r"], "lab/d1/r", ["lab/{subject}/r", "m/{sensor}/r"]),
+        (
+            ["house/d1/state", "shed/d1/state"],
+            "ref/d1/state",
+            ["ref/{subject}/state", "{sensor}/d1/state"],
+        ),
+    ],
+)
+def test_the_level_that_tells_references_from_readings_stays_a_word(readings, reference, sources):
+    body = {"ts": at(NOW), "temperature": 21.0}
+    found = proposed(heard(sent(reference, {**body, "u": 0.1}), *(sent(x, body) for x in readings)))
+
+    assert topics_of(found) == sources
+    content = found.trial.content
+    assert set(content.references) == {("d1", "temperature")}
+    assert sum(map(len, content.readings.values())) == len(readings)
+    assert not any("no topic looks like a reference" in each for each in found.missing)
+
+
+def test_a_lone_result_of_a_station_does_not_open_the_level_of_its_reading():
+    body = {"ts": at(NOW), "temperature": 21.0}
+    result = {**body, "status": "final", "rev": 1}
+    found = proposed(heard(sent("house/d1/state", body), sent("post/d1/state", result)))
+
+    assert topics_of(found) == ["house/{sensor}/state", "post/{subject}/state"]
+    assert found.trial.pairs["d1", "temperature"] == 1
+
+
 def topics_of(found: Proposal) -> list[str]:
     """Return the topics of the proposed sources, without the project's own."""
     sources = parse(found.text.encode(), "proposal.yaml").sources

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 import pytest
-from harness.device_messages import FAMILIES, MORE_FAMILIES, Sent, references, sent
+from harness.device_messages import FAMILIES, MORE_FAMILIES, Sent, at, references, sent
 from harness.transitions import transition
 
 from monitor.alerts.mqtt_sink import MqttSink, MqttSinkSettings, discovery
@@ -284,6 +284,15 @@ def test_without_references_it_says_how_to_give_one():
     assert any("no topic looks like a reference" in each for each in found.missing)
     assert any("monitor reference" in each for each in found.missing)
     assert "MISSING: no topic looks like a reference" in " ".join(found.text.split("\n# "))
+
+
+def test_references_that_are_all_refused_are_not_said_to_be_missing():
+    body = {"time": at(NOW), "temperature": 21.0}
+    found = proposed(heard(sent("shed/a1/up", body), sent("lab/a1/up", {**body, "U": -1.0})))
+
+    assert "no reference was read of those on lab/{subject}/up" in found.missing
+    assert any("on lab/a1/up refused" in each for each in found.missing)
+    assert not any("no topic looks" in each for each in found.missing)
 
 
 def test_of_nothing_it_says_that_nothing_was_heard():

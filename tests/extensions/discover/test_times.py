@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from harness.device_messages import FAMILIES, at, sent
@@ -75,3 +76,50 @@ def test_a_counter_of_a_gateway_is_no_time():
     assert found.trial.content.readings["attic-1", "temperature"][0].time == pytest.approx(
         NOW, abs=1.0
     )
+
+
+@pytest.mark.parametrize("layout", ["%d.%m.%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M"])
+def test_a_date_and_clock_in_another_layout_is_the_time(layout):
+    moment = 1_799_366_400.0 + 7200.0  # 2027-01-08, in which day and month may be either
+    body = {"date": datetime.fromtimestamp(moment, UTC).strftime(layout), "temperature": 21.0}
+    found = proposed(heard(sent("garden/shed-1/weather", body), time=moment - 7200.0))
+
+    ((reading,),) = found.trial.content.readings.values()
+    assert reading.time == moment - 7200.0
+    assert f'time_layout: "{layout}"' in found.text
+    assert "Etc/GMT-2" in found.text
+
+
+@pytest.mark.parametrize(
+    ("stated", "told"),
+    [
+        ("14:00:00", "name its layout, as time_layout"),
+        ("03/04/2026 14:00", "name its layout, such as %d/%m/%Y %H:%M or %m/%d/%Y %H:%M, as"),
+    ],
+    ids=["no date", "long ago"],
+)
+def test_of_a_date_that_is_not_read_it_says_which_forms_are(stated, told):
+    body = {"date": stated, "temperature": 21.0}
+    found = proposed(heard(sent("garden/shed-1/weather", body)))
+
+    text = " ".join(found.text.replace("#", " ").split())
+    assert "date is in neither form that is read by itself, ISO 8601 or a number since 1970" in text
+    assert told in text
+    assert "states no time" not in text
+
+
+@pytest.mark.parametrize("number", [float, int])
+def test_means_whose_intervals_are_numbers_are_read_over_them(number):
+    hours = [
+        {"start": number(NOW - 3600.0 * ago), "end": number(NOW - 3600.0 * (ago - 1)), "pm25": 12.5}
+        for ago in (2, 1)
+    ]
+    body = {"t": NOW, "pm25": 13.5, "pm25_u": 3}
+    found = proposed(
+        heard(*(sent("ref/S1/hourly", each) for each in hours), sent("aq/n1/obs", body))
+    )
+
+    spans = [(x.start, x.end) for x in found.trial.content.references["S1", "pm25"]]
+    assert spans == [(NOW - 7200.0, NOW - 3600.0), (NOW - 3600.0, NOW)]
+    (missing,) = [each for each in found.missing if "no pair of pm25 yet" in each]
+    assert "too little of it is covered by readings; the newest reference is of" in missing
