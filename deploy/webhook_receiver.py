@@ -15,19 +15,20 @@ import time
 from email.message import Message
 from typing import Final
 
-KEY: Final = base64.b64decode(os.environ["SECRET"].removeprefix("whsec_"))
+SECRET: Final = os.environ["SECRET"]
+KEY: Final = base64.b64decode(SECRET[6:]) if SECRET.startswith("whsec_") else SECRET.encode()
 SEEN: Final[set[str]] = set()
 
 
 def is_verified(headers: Message, body: bytes) -> bool:
     """Return whether the daemon sent the message, lately."""
-    name, stamp = headers["webhook-id"], headers["webhook-timestamp"]
-    if abs(time.time() - int(stamp)) > 300:
-        return False  # somebody plays back an old message, or a clock is wrong
+    name, stamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not stamp.isdecimal() or abs(time.time() - int(stamp)) > 300:
+        return False  # not signed, an old message played back, or a clock is wrong
     proof = hmac.new(KEY, f"{name}.{stamp}.".encode() + body, hashlib.sha256).digest()
     wanted = "v1," + base64.b64encode(proof).decode()
     given = headers.get("webhook-signature", "").split()
-    return any(hmac.compare_digest(each, wanted) for each in given)
+    return any(hmac.compare_digest(each.encode(), wanted.encode()) for each in given)
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -35,7 +36,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Take one message."""
-        body = self.rfile.read(int(self.headers["content-length"]))
+        body = self.rfile.read(int(self.headers.get("content-length", "0")))
         is_ours = is_verified(self.headers, body)
         message = json.loads(body) if is_ours else {}
         if is_ours and message["id"] not in SEEN:

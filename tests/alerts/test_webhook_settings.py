@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -29,11 +30,16 @@ def block(language: str, at: int = 0) -> str:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[at]
 
 
+@pytest.fixture(params=[SECRET, "plain-secret", "abcdefgh"])
+def secret(request) -> str:
+    return request.param
+
+
 @pytest.fixture
-def port(tmp_path: Path):
+def port(tmp_path: Path, secret: str):
     """Return where the shipped receiver listens; what it prints is in ``told``."""
     program, found = PROJECT / "deploy" / "webhook_receiver.py", free_port()
-    environment = {**os.environ, "SECRET": SECRET, "PORT": str(found)}
+    environment = {**os.environ, "SECRET": secret, "PORT": str(found)}
     with (tmp_path / "told").open("wb") as told:
         process = subprocess.Popen(
             [sys.executable, program], stdout=told, stderr=subprocess.DEVNULL, env=environment
@@ -44,25 +50,31 @@ def port(tmp_path: Path):
     process.wait(WAIT_SECONDS)
 
 
-def test_the_receiver_takes_what_is_signed_once_and_nothing_else(port, tmp_path):
+def test_the_receiver_takes_what_is_signed_once_and_nothing_else(port, secret, tmp_path):
     address = f"http://127.0.0.1:{port}/"
     settings = parse(
         f'sinks: {{webhook: {{url: "{address}", secret_env: SECRET}}}}'.encode(), "settings"
     )
-    secrets = resolve_sink_secrets(settings, "", {"SECRET": SECRET})
+    secrets = resolve_sink_secrets(settings, "", {"SECRET": secret})
     sink = WebhookSink(Target(address, secrets["webhook"]["secret"].get_secret_value()))
     for each in (transition(1), transition(1), transition(2, id="b" * 32)):
         sink.deliver(each)
     sink.close()
-    forged = urllib.request.Request(address, body(transition(3)), method="POST")
-    forged.add_header("webhook-id", transition(3).id)
-    forged.add_header("webhook-timestamp", "1780000000")
-    forged.add_header("webhook-signature", "v1,AAAA")
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(forged, timeout=WAIT_SECONDS)
-    refused.value.close()
+    stamp = {"webhook-id": transition(3).id, "webhook-timestamp": str(int(time.time()))}
+    forged = (
+        {},
+        stamp,
+        {**stamp, "webhook-timestamp": "1780000000", "webhook-signature": "v1,AAAA"},
+        {**stamp, "webhook-timestamp": "now", "webhook-signature": "v1,AAAA"},
+        {**stamp, "webhook-signature": "v1,AAAA \u00e9"},
+    )
+    for headers in forged:
+        asked = urllib.request.Request(address, body(transition(3)), headers, method="POST")
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(asked, timeout=WAIT_SECONDS)
+        refused.value.close()
+        assert refused.value.code == 401
 
-    assert refused.value.code == 401
     assert (tmp_path / "told").read_text().splitlines() == ["firing s reads 3 kg heavy"] * 2
 
 
