@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -42,6 +43,7 @@ WAIT_SECONDS: Final = 5.0
 _GLANCE_SECONDS: Final = 0.3  # how long a page waits for optional content
 _LOOK_SECONDS: Final = 0.02
 _PACK_BYTES: Final = 1024
+_REFUSED: Final = re.compile(r";\s*q=0(\.0*)?\s*(;|$)", re.IGNORECASE)
 ROWS_SHOWN_MAX: Final = 1000
 
 T = TypeVar("T")
@@ -254,12 +256,18 @@ def json_answer(request: Request, content: Mapping[str, Any]) -> Response:
     return gzipped(request, msgspec.json.encode(content), JSON)
 
 
+def types_accepted(request: Request, header: str) -> str:
+    """Return what a header such as Accept names, without what it refuses by a weight of 0."""
+    named = request.headers.get(header, "").split(",")
+    return ",".join(each for each in named if not _REFUSED.search(each))
+
+
 def gzipped(
     request: Request, body: bytes, media_type: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return ``body``, gzipped if the reader accepts it and it is worthwhile."""
     fields = {"Vary": "Accept-Encoding", **(headers or {})}
-    if len(body) >= _PACK_BYTES and "gzip" in request.headers.get("accept-encoding", ""):
+    if len(body) >= _PACK_BYTES and "gzip" in types_accepted(request, "accept-encoding"):
         body = gzip.compress(body, compresslevel=1, mtime=0)
         fields["Content-Encoding"] = "gzip"
     return Response(body, headers=fields, media_type=media_type)

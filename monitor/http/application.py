@@ -18,6 +18,7 @@ import ipaddress
 import re
 import zlib
 from collections.abc import AsyncIterator, Iterable, Sequence
+from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, FastAPI, Request
@@ -166,8 +167,8 @@ def metrics_routes(shared: Published, *, essential: bool) -> APIRouter:
             return Response("nothing is published yet\n", 503, media_type="text/plain")
         if shared.stalled_seconds():  # what it says now may be wrong: a frozen page is no news
             return Response(f"{_STUCK}\n", 503, media_type="text/plain")
-        packed = "gzip" in request.headers.get("accept-encoding", "")
-        _, kind = choose_encoder(request.headers.get("accept", ""))
+        packed = "gzip" in answers.types_accepted(request, "accept-encoding")
+        _, kind = choose_encoder(answers.types_accepted(request, "accept"))
         return await scraping.answer(page, packed=packed, is_open="openmetrics" in kind)
 
     @router.get("/healthz")
@@ -199,6 +200,12 @@ SECURITY: Final = {
     "cache-control": "no-store",
 }
 _METHOD_NOT_ALLOWED: Final = 405
+_DETAILS: Final = {
+    404: "nothing is at this address; /api/v1/openapi.json lists the routes of the API, and the "
+    "menu of every page the pages",
+    405: "only GET and HEAD are answered; what changes a sensor is a message at the broker, which "
+    "monitor event sends",
+}
 _HEADINGS: Final = {404: "There is no such page", 405: "Nothing can be changed here"}
 
 
@@ -300,7 +307,9 @@ def _add_refusals(app: FastAPI, renderer: Renderer) -> None:
         headers = None if error.headers is None else dict(error.headers)
         if error.status_code == _METHOD_NOT_ALLOWED:
             headers = {"Allow": "GET, HEAD"}  # the framework names only GET of each route
-        return refused(request, error.status_code, error.detail, headers)
+        is_own = error.detail != HTTPStatus(error.status_code).phrase
+        detail = error.detail if is_own else _DETAILS.get(error.status_code, error.detail)
+        return refused(request, error.status_code, detail, headers)
 
     @app.exception_handler(RequestValidationError)
     async def mistake(request: Request, error: RequestValidationError) -> Response:

@@ -97,6 +97,26 @@ def test_every_answer_carries_the_policy_and_no_style_or_script_of_its_own(path,
     assert get(shown, path, "HEAD")[:2] == (status, b"")
 
 
+@pytest.mark.parametrize(
+    ("header", "value", "is_packed", "is_open"),
+    [
+        ("Accept-Encoding", "gzip;q=0, identity", False, False),
+        ("Accept-Encoding", "br, gzip ; q=0.000", False, False),
+        ("Accept-Encoding", "br;q=0, gzip;q=0.5", True, False),
+        ("Accept", "application/openmetrics-text;version=1.0.0;q=0, text/plain", False, False),
+        ("Accept", "application/openmetrics-text;q=0.01;version=1.0.0", False, True),
+    ],
+)
+def test_what_a_weight_of_zero_refuses_is_not_sent(header, value, is_packed, is_open, shown):
+    for path in ("/metrics", "/"):
+        headers = get(shown, path, **{header: value})[2]
+        assert (headers["Content-Encoding"] == "gzip") is is_packed
+        assert "openmetrics" not in headers["Content-Type"] or is_open
+    assert (
+        "openmetrics" in get(shown, "/metrics", **{header: value})[2]["Content-Type"]
+    ) is is_open
+
+
 OPEN = "application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.4,*/*;q=0.1"
 
 
