@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlencode
 
@@ -16,6 +16,7 @@ from pydantic import Field
 from monitor.client.client import DaemonClient
 from monitor.config import parse
 from monitor.core.formatting import series_path
+from monitor.core.verdict import REFERENCE_SUSPECT
 from monitor.errors import UsageError
 from monitor.explain import Message, explain
 from monitor.explain.text import explanation_lines
@@ -47,9 +48,13 @@ class DaemonAnswers:
         """
         if sensor and quantity:
             return "\n".join(_series_lines(self._client.asked(series_path(sensor, quantity)[1:])))
-        query = {"text": sensor} if sensor else {"state": "firing", "rows": str(_MOST)}
+        query = {"text": sensor} if sensor else {"rows": str(_MOST)}
         fleet = self._get("series", **query, sort="state")
-        series = [each for each in fleet["series"] if sensor in ("", each["sensor"])]
+        series = [
+            each
+            for each in fleet["series"]
+            if (each["sensor"] == sensor if sensor else _needs_work(each))
+        ]
         if sensor and not series:
             near = sorted({each["sensor"] for each in fleet["series"]})[:_MOST]
             hint = f"; there are {', '.join(near)}" if near else ""
@@ -90,6 +95,11 @@ class DaemonAnswers:
 
 def _name(series: dict[str, Any]) -> str:
     return f"{series['sensor']} {series['quantity']}"
+
+
+def _needs_work(of: Mapping[str, Any]) -> bool:
+    """Return whether the pages say so: an alert fires, and no suspect reference explains it."""
+    return not of["withdrawn"] and bool({*of["alerts"]} - {REFERENCE_SUSPECT})
 
 
 def _series_lines(series: dict[str, Any]) -> Iterator[str]:

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from harness.broker import Mosquitto
 from harness.daemon import Daemon
 from harness.programs import until
 
+from monitor.extensions.assistants.daemon_answers import DaemonAnswers
 from monitor.mqtt.publish import BrokerPublisher
 
 ROUNDS = 60
@@ -119,3 +121,22 @@ def test_a_message_is_explained_by_the_daemons_own_settings(answers):
     assert "51.5" in answers["used"][1]
     assert "unknown_topic" in answers["unread"][1]
     assert "missing_field" in answers["empty"][1]
+
+
+@pytest.mark.parametrize(
+    ("alerts", "withdrawn", "is_named"),
+    [
+        (["offset"], False, True),
+        (["crps_high"], False, True),
+        (["reference_suspect"], False, False),
+        (["offset"], True, False),
+        ([], False, False),
+    ],
+)
+def test_those_are_named_that_the_page_says_need_work(alerts, withdrawn, is_named, monkeypatch):
+    one = {"sensor": "a", "quantity": "x", "state": "ok", "sentence": "is so", "advice": ""}
+    fleet = {"states": {}, "series": [{**one, "alerts": alerts, "withdrawn": withdrawn}]}
+    answers = DaemonAnswers(SimpleNamespace(url="http://m"))
+    monkeypatch.setattr(answers, "_get", lambda *_, **__: fleet)
+
+    assert ("is so" in answers.why()) is is_named
