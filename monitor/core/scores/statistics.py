@@ -314,7 +314,7 @@ OF_VERDICTS: Final = (
     Live(
         "due_seconds",
         "Seconds until a drift leaves its tolerance, if it will; with `alerts.due`, until the "
-        "error of any series does; below 0 once it has.",
+        "error of any series does. Below 0 once it has, from its last pair on if it had by then.",
     ),
 )
 
