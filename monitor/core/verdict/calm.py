@@ -24,7 +24,7 @@ from monitor.core.verdict.pairs import (
 )
 from monitor.core.verdict.relations import SlopeColumns, closed_up, slope_columns
 from monitor.core.verdict.rivals import stuck_for
-from monitor.core.verdict.rows import FAR, dots, medians, quotients, robust_scales, sums
+from monitor.core.verdict.rows import FAR, dots, medians, quotients, resolved, robust_scales, sums
 from monitor.core.verdict.verdict import (
     FINER,
     LEVEL,
@@ -55,7 +55,8 @@ class Fits(NamedTuple):
     ends of its interval, ``steep`` is t of the slope, which turns the line at the time ``middle``.
     They come from the ``used`` pairs [series, pairs], which are not far off. ``inflation`` is that
     of the level's variance, ``of_line`` that of the line's, ``rho`` the largest autocorrelation
-    that so few errors may have. ``suspicious``: the pairs must be examined for a fault.
+    that so few errors may have, ``grain`` what rounding may leave of them.
+    ``suspicious``: the pairs must be examined for a fault.
     """
 
     used: Bool
@@ -68,20 +69,21 @@ class Fits(NamedTuple):
     inflation: Float
     of_line: Float
     rho: Float
+    grain: Float
     slopes: SlopeColumns
     suspicious: Bool
 
     def of(self, row: int) -> Fits:
         """Return the fits of one series."""
         one = slice(row, row + 1)
-        sizes = (each[..., one] for each in self[1:10])  # level to rho
+        sizes = (each[..., one] for each in self[1:11])  # level to grain
         return Fits._make([self.used[one], *sizes, self.slopes.of(row), self.suspicious[one]])
 
     def left(self, p: Side, row: int) -> Float:
         """Return what the line leaves of the errors of one series, over their uncertainty."""
         n = int(p.n[row])
         line = self.level[0, row] + self.slope[0, row] * (p.clock[row, :n] - self.middle[row])
-        return p.z[row, :n] - line * p.h[row, :n]
+        return resolved((p.z[row, :n] - line * p.h[row, :n])[None], self.grain[row : row + 1])[0]
 
 
 def fits_of(p: Side) -> Fits:
@@ -96,8 +98,9 @@ def fits_of(p: Side) -> Fits:
     centred = (t - middle[:, None]) * h
     square = dots(centred, centred)
     slope = quotients(dots(centred, z), square)
-    off = z - level[:, None] * h
-    line = off - slope[:, None] * centred
+    grain = (p.grain / p.s * used).max(axis=1)
+    off = resolved(z - level[:, None] * h, grain)
+    line = resolved(off - slope[:, None] * centred, grain)
     rho = cautious_rhos(line, live, n)
     least = inflation(rho)
     # Some prior pairs of the stated spread: a few dependent errors lie near each other.
@@ -116,11 +119,12 @@ def fits_of(p: Side) -> Fits:
         _interval(level + slope * end, np.hypot(se, steep * end), n / inflated),
         _interval(slope, steep, n / inflated),
         quotients(slope, steep),
-        _factors(p, p.z - level[:, None] * p.h, most, flat, rho),
+        _factors(p, resolved(p.z - level[:, None] * p.h, grain), most, flat, rho),
         middle,
         flat,
         inflated,
         rho,
+        grain,
         slope_columns(p, np.zeros_like(p.n), p.n),
         np.zeros(n.size, dtype=np.bool_),
     )

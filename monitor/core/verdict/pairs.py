@@ -34,6 +34,7 @@ from monitor.core.verdict.weights import Weights, weights_for
 
 RHO_MAX: Final = 0.95
 _RESOLUTION: Final = 2.0**-51
+_ROUNDED: Final = 1e-12  # of the mean of numbers; a spread below it comes from their arithmetic
 # An error is never more than 1e9 times its uncertainty, and no pair 1e9 times as certain as most:
 # larger ratios would spoil sums of squares.
 _LEAST_SHARE: Final = 1e-9
@@ -42,6 +43,8 @@ _MOVING: Final = 0.2  # share of pairs whose time differs from that of the pair 
 _EVEN: Final = 0.01  # share of a step by which pairs at equal steps of time may be off
 _PRIOR_PAIRS: Final = 20.0
 _BLOCKS: Final = 12
+_JUMPS: Final = 2  # of errors that are the same otherwise, one in so many pairs at most
+_APART: Final = 30
 _PLAIN: Final = SeriesRules()
 
 Spread = Literal["u", "interval", "members"]
@@ -273,7 +276,7 @@ class Side:
 
     @cached_property
     def _blur(self) -> Float:
-        return _RESOLUTION * np.maximum(np.abs(self.value), np.abs(self.reference))
+        return _blur(self.value, self.reference)
 
     @cached_property
     def fixed(self) -> Float:
@@ -305,6 +308,11 @@ class Side:
     def z(self) -> Float:
         """Error over its standard uncertainty."""
         return self.error / self.s
+
+    @cached_property
+    def grain(self) -> Float:
+        """What the rounding of doubles may leave of errors that are all the same."""
+        return (8.0 + self.n / 8.0)[:, None] * self._blur
 
     @cached_property
     def h(self) -> Float:
@@ -363,7 +371,7 @@ class Side:
         side.pairs = self.pairs.some(places)
         for name in _OF_SERIES & vars(self).keys():
             setattr(side, name, getattr(self, name)[places])
-        for name in ("_rows", "_blur", "_steps", "_clock"):
+        for name in ("_rows", "_blur", "_steps", "_clock", "grain"):
             side.__dict__.pop(name, None)
         if "weights" in vars(self):
             side.__dict__["weights"] = Weights(self.s[places], self.weights.follows[places])
@@ -377,16 +385,28 @@ _OF_SERIES: Final = {
 }
 
 
+def is_copied(p: Pairs) -> bool:
+    """Return whether all values are the references, but for the rounding of doubles."""
+    return bool((np.abs(p.error) <= _blur(p.value, p.reference)).all())
+
+
+def _blur(value: Float, reference: Float) -> Float:
+    return _RESOLUTION * np.maximum(np.abs(value), np.abs(reference))
+
+
 def rho_of_differences(p: Side) -> Float:
     """Return the lag-1 autocorrelation from differences, which jumps and ramps do not imitate.
 
     For an AR(1), the mean squares of the differences at lag 2 and lag 1 are in the ratio 1 + rho.
-    Errors with stated uncertainties that vary are scaled only once their level is gone.
+    Errors with stated uncertainties that vary are scaled only once their level is gone. Those that
+    are the same, but for a jump or two, show no dependence.
     """
+    jumps = np.abs(np.diff(p.error)) > np.maximum(p.grain[:, 1:], p.grain[:, :-1])
+    are_same = np.count_nonzero(jumps & p.live[:, 1:], axis=1) <= np.minimum(_JUMPS, p.n // _APART)
     one, two = (_mean_squares(p, k) for k in (1, 2))
     pairs = p.n - 2.0
     shrunk = (quotients(two, one, 1.0) - 1.0) * pairs / (pairs + _PRIOR_PAIRS)
-    return np.asarray(np.clip(shrunk, 0.0, RHO_MAX))
+    return np.where(are_same, 0.0, np.clip(shrunk, 0.0, RHO_MAX))
 
 
 def _mean_squares(p: Side, k: int) -> Float:
@@ -400,12 +420,20 @@ def _mean_squares(p: Side, k: int) -> Float:
     return dots(scaled, scaled) / (p.n - k)
 
 
+def _centred(rows: Float, live: Bool, n: Int) -> tuple[Float, Float]:
+    """Return each row about its mean and its sum of squares, 0 where rounding is all its spread."""
+    mean = sums(rows) / np.maximum(n, 1)
+    centred = np.where(live, rows - mean[:, None], 0.0)
+    squares = dots(centred, centred)
+    return centred, np.where(squares > n * (_ROUNDED * mean) ** 2, squares, 0.0)
+
+
 def lag_ones(rows: Float, live: Bool, n: Int) -> Float:
     """Return the lag-1 autocorrelation of each row about its mean, from 0 to 0.95."""
-    centred = np.where(live, rows - (sums(rows) / np.maximum(n, 1))[:, None], 0.0)
+    centred, squares = _centred(rows, live, n)
     after = np.zeros_like(centred)
     after[:, :-1] = centred[:, 1:]
-    rho = np.clip(quotients(dots(centred, after), dots(centred, centred)), 0.0, RHO_MAX)
+    rho = np.clip(quotients(dots(centred, after), squares), 0.0, RHO_MAX)
     return np.where(n >= 4, rho, 0.0)
 
 
@@ -435,8 +463,8 @@ def long_inflations(rows: Float, live: Bool, n: Int) -> Float:
     It is the largest of those from the means of blocks of 1, 2, 4 ... pairs, as long as there are
     twelve blocks.
     """
-    centred = np.where(live, rows - (sums(rows) / np.maximum(n, 1))[:, None], 0.0)
-    single = dots(centred, centred) / np.maximum(n - 1, 1)
+    centred, squares = _centred(rows, live, n)
+    single = squares / np.maximum(n - 1, 1)
     total = np.zeros((n.size, rows.shape[1] + 1))
     np.cumsum(centred, axis=1, out=total[:, 1:])
     most, size = np.ones(n.size), 2

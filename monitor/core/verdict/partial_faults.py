@@ -1,9 +1,10 @@
 """Faults that show in some of the pairs: an end of the range, and spells that come and go.
 
 Rules of this file: the other pairs must be right, or the fault has another name. A value is a limit
-where it repeats while the reference goes beyond it, and nothing passes it from then on. Spells
-share one level; each costs two boundaries, as pieces do (:mod:`.partition`), so that single far
-errors and a level that is repaired once stay outliers and an offset.
+where it repeats while the reference moves beyond it, and nothing passes it from then on; other
+values show that the sensor moves. Spells share one level; each costs two boundaries, as pieces do
+(:mod:`.partition`), so that single far errors and a level that is repaired once stay outliers and
+an offset.
 """
 
 from __future__ import annotations
@@ -129,6 +130,10 @@ def _limit(e: Errors, limit: float, s: Float, way: float) -> Explained | None:
         shows = np.count_nonzero(stands) >= LEAST_HELD
     strange = np.count_nonzero(held & (past < -2.0 * _BEYOND))
     if not shows or strange > _STRANGE * z.size:
+        return None
+    inside = np.count_nonzero(way * (limit - e.value) > _ALIKE * s)
+    moved = np.ptp(e.reference[start:][stands]) > _BEYOND * median(s[start:][stands])
+    if inside < LEAST_HELD or not moved:
         return None
     if np.count_nonzero(beyond & held) < _HELD_BEYOND * np.count_nonzero(beyond):
         return None

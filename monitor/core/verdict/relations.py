@@ -20,6 +20,7 @@ from monitor.core.verdict.rows import (
     median,
     medians,
     quotients,
+    resolved,
     robust_scales,
     sums,
     width_of,
@@ -87,7 +88,8 @@ class SlopeColumns(NamedTuple):
 
     def _ts(self) -> Float:
         value, se = self.columns[::2], self.columns[1::2]
-        return np.divide(value, se, out=np.zeros_like(se), where=se > 0.0)
+        exact = np.where(value != 0.0, np.copysign(np.inf, value), 0.0)
+        return np.divide(value, se, out=exact, where=se > 0.0)
 
 
 def slopes_of(p: Side, begin: Int, end: Int) -> list[Slopes]:
@@ -117,6 +119,7 @@ def slope_columns(p: Side, begin: Int, end: Int) -> SlopeColumns:
         _without(rows, time, weight, total, square, live) for rows in (error, reference, value)
     )
     own = sums(of_reference)
+    error = resolved(error, (p.grain * used).max(axis=1))
     by_reference = _slope(error, reference, weight, own, live, n)
     by_value = _slope(error, value, weight, np.zeros(n.size), live, n)
     return SlopeColumns(np.array([*by_reference, *by_value]), n, few)

@@ -101,6 +101,11 @@ def sums(rows: Float) -> Float:
     return np.asarray(np.einsum("ij->i", rows))
 
 
+def resolved(left: Float, grain: Float) -> Float:
+    """Return residuals, 0 in each row where none exceeds the ``grain`` of rounding [series]."""
+    return np.asarray(left * (np.abs(left).max(axis=1) > grain)[:, None])
+
+
 def quotients(above: Float, below: Float, otherwise: float = 0.0) -> Float:
     """Return the quotients, ``otherwise`` where there is none."""
     return np.divide(above, below, out=np.full(np.shape(above), otherwise), where=below != 0.0)

@@ -24,7 +24,7 @@ from monitor.core.verdict.faults import (
     shows,
 )
 from monitor.core.verdict.likely_mistakes import likely_mistake
-from monitor.core.verdict.pairs import Pairs
+from monitor.core.verdict.pairs import Pairs, is_copied
 from monitor.core.verdict.rows import FAR
 from monitor.core.verdict.verdict import (
     FAULT,
@@ -272,7 +272,10 @@ def advice(verdict: Verdict, p: Pairs, unit: str, *, fired: bool = False) -> str
         return ""
     if verdict.code is not None and verdict.fault == "outliers":
         return words.no_more_codes(verdict.code)
-    return _and_codes(verdict, _mending(verdict, remedy, p, unit))
+    doing = _mending(verdict, remedy, p, unit)
+    if verdict.fault == "overstated" and is_copied(p.rows(slice(verdict.segment, None))):
+        doing = f"first check that nobody feeds it the reference; if nobody does, {doing}"
+    return _and_codes(verdict, doing)
 
 
 def _and_codes(verdict: Verdict, doing: str) -> str:

@@ -184,8 +184,10 @@ class Slope(NamedTuple):
 
     @property
     def t(self) -> float:
-        """Slope in standard errors."""
-        return self.value / self.se if self.se > 0.0 else 0.0
+        """Slope in standard errors, infinite where a line leaves nothing."""
+        if self.se > 0.0:
+            return self.value / self.se
+        return math.copysign(math.inf, self.value) if self.value else 0.0
 
 
 UNKNOWN: Final = Slope(0.0, np.inf)

@@ -37,6 +37,7 @@ _MOST_DIGITS: Final = 15  # that a double holds
 _NO_BOUND: Final = 10.0  # a factor within which every sensor is
 _TENS: Final = np.array([10.0**k for k in range(16)])
 _ALMOST: Final = 1e-3  # share of half an interval within which its end is almost at nothing
+_EXACT: Final = 1e-12  # half intervals over the value that only the arithmetic leaves
 
 
 def estimated(estimate: Estimate, nothing: float = math.nan) -> tuple[str, str]:
@@ -46,6 +47,9 @@ def estimated(estimate: Estimate, nothing: float = math.nan) -> tuple[str, str]:
     """
     value, lower, upper = estimate
     half = 0.5 * (upper - lower)
+    if half < _EXACT * abs(value):
+        away = abs(value - nothing) or abs(value)
+        return f"{float(exactly(value, 1e-4 * away)):.12g}", ""
     if not (math.isfinite(half) and half > 0.0):
         return three_digits(value), ""
     near = min(abs(value - lower), abs(upper - value))
