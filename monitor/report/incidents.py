@@ -155,7 +155,7 @@ def incident_document(of: Incident, recorded: Recorded) -> dict[str, Any]:
         if verdict.changed >= of.repaired:  # to being right
             verdict = verdict._replace(changed=NAN)
         sentence = past_sentence(verdict, name.unit, of.repaired)
-    slope = verdict.slope_per_day.value if verdict.state == FAULT else NAN
+    slope = verdict.drift_per_day if verdict.state == FAULT else NAN
     return {
         "sensor": name.sensor,
         "quantity": name.quantity,

@@ -319,7 +319,7 @@ def _numbers(verdict: Verdict) -> dict[str, float]:
         "error_now": level.value,
         "error_now_lower": level.lower,
         "error_now_upper": level.upper,
-        "drift_per_day": verdict.slope_per_day.value,
+        "drift_per_day": verdict.drift_per_day,
         "fault_since_timestamp_seconds": verdict.began,
         "due_seconds": verdict.due,
     }

@@ -385,7 +385,7 @@ def document(verdict: Verdict, unit: str) -> verdict_document.Verdict:
         upper=finite(size.upper) if is_fault else None,
         unit=estimate_unit(verdict.fault, unit) if is_fault else "",
         fault_estimate=_fault_estimate(verdict, unit) if is_fault else None,
-        slope_per_day=finite(verdict.slope_per_day.value) if is_fault else None,
+        slope_per_day=finite(verdict.drift_per_day) if is_fault else None,
         since=instant(verdict.began) or None if is_fault else None,
         changed=instant(verdict.changed) or None if is_fault else None,
         due=instant(verdict.due) or None if is_fault else None,

@@ -395,6 +395,11 @@ class Verdict(NamedTuple):
         return self.fault in ("drift", "sensitivity") and is_firm and self.n_effective >= _LASTED
 
     @property
+    def drift_per_day(self) -> float:
+        """By how much the error moves a day while the fault is a drift, else NaN."""
+        return self.slope_per_day.value if self.fault == "drift" else NAN
+
+    @property
     def is_scale_off(self) -> bool:
         """Whether u is clearly wrong, and by so much that it matters beside a level."""
         (low, high), scale = SCALE_RIGHT, self.scale

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 
 import numpy as np
 import pytest
 from harness.verdict_sensors import HOUR, START, autoregressive, sensor, whole
 
+from monitor.core.snapshot.states import _numbers
 from monitor.core.verdict import Pairs, judge
+from monitor.core.verdict.sentences import document
 
 N = 400
 ALARM = 170
@@ -212,6 +215,9 @@ def test_a_gain_that_moves_is_told_with_its_rate(a_week, begin):
     way = "loses" if a_week < 0.0 else "gains"
     told = rf"{way} [\d.]+ % of its sensitivity a week \([\d.]+ to [\d.]+\), gain [\d.]+ now"
     assert all(re.match(told, each.sentence) for each in named), named[0].sentence
+    # It is no drift of the error, which alone has the members that are a drift's.
+    assert all(math.isnan(_numbers(each)["drift_per_day"]) for each in named)
+    assert all(document(each, "kg")["slope_per_day"] is None for each in named)
 
 
 def test_the_gain_now_mends_the_next_pairs_of_a_gain_that_moves():
