@@ -49,7 +49,8 @@ _DECIMAL_COMMA: Final = re.compile(rf"[-+{MINUS}]?\d+,\d+([eE][-+]?\d+)?")
 _THOUSANDS: Final = re.compile(rf"[-+{MINUS}]?[1-9]\d{{0,2}}(\.\d{{3}})+")
 # What a fault says of one cell, so that its rest is the same for all.
 _CELL: Final = re.compile(
-    r"^((time )?(?P<quote>['\"]).*?(?P=quote):? |[-+.\w]+ (?=is |must |the interval))"
+    r"^((time )?(?P<quote>['\"]).*?(?P=quote):? |[-+.\w]+ (?=is |must |the interval)"
+    r"|time \S+ (?=does not exist)|is \S+ (?=s from 1970))"
 )
 _REASONS_MAX: Final = 8
 EXPANDED: Final = "U"

@@ -158,8 +158,8 @@ class _Gathered:
     def add(self, chunk: Chunk) -> None:
         """Check and keep some rows."""
         known = self._stated(chunk)
-        known |= {name: self._covariate(name, chunk) for name in self._covariates}
         chunk, known = self._good(chunk, known, self._lacking_rows(known))
+        known |= {name: self._covariate(name, chunk) for name in self._covariates}
         known["time"] = self._times(chunk)  # what is left out is not blamed for its time or name
         chunk, known = self._good(chunk, known)
         known["series"] = self._index(chunk)

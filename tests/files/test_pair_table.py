@@ -220,6 +220,9 @@ def test_cells_that_are_not_of_the_layout_are_told_with_their_places(written):
     ]
     skipped = written("time;value;u;reference\n29.03.2026 02:30;1;1;1\n")
     (told,) = mistakes_of(lambda: read_pairs(skipped, LOCAL))
+    many = "".join(f"29.03.2026 0{each // 60}:{each % 60};1;1;1\n" for each in range(110, 191, 10))
+    (note,) = read_pairs(written("time;value;u;reference\n" + many, "many.csv"), LOCAL).notes
+    assert "6 of 9 rows are left out, first line 3: time: does not exist in Europe" in note
     assert told.startswith("2:time: time 2026-03-29T02:30:00 does not exist in Europe/Berlin: ")
     assert told.endswith("A clock that stays on winter time has a zone such as Etc/GMT-1")
     half = FileLayout(time_zone="Australia/Adelaide")
@@ -580,6 +583,23 @@ def test_a_file_without_any_pair_says_what_it_lacks(tmp_path, rows, said):
 
     with pytest.raises(FileError, match=said):
         read_pairs(path)
+
+
+@pytest.mark.parametrize(
+    ("below", "numbers", "places"),
+    [("%", ["50", "", "52"], {}), ("", ["a", "b", "a"], {"room": ("a", "b")})],
+)
+def test_a_row_that_is_left_out_does_not_say_what_a_covariate_holds(
+    below, numbers, places, written
+):
+    rows = "".join(f"1,1,1,{number}\n" for number in numbers)
+    path = written(f"value,u,reference,room\nkg,kg,kg,{below}\n{rows}")
+
+    read = read_pairs(path, covariates=["room"])
+
+    wanted = [0.0, 1.0, 0.0] if places else [50.0, math.nan, 52.0]
+    np.testing.assert_array_equal(read.covariates["room"], wanted)
+    assert read.categories == places
 
 
 def test_a_column_that_may_hold_the_time_is_asked_about(tmp_path):
