@@ -146,7 +146,7 @@ def table_chunks(
         if first_json_line(path, how):
             blocks = _in_blocks(_of_objects(path, _json_lines(text, mistakes, how.skipped), layout))
         else:
-            blocks = row_blocks(text, decimal_comma=layout.decimal_comma, skipped=how.skipped)
+            blocks = row_blocks(text, as_written=layout.as_written, skipped=how.skipped)
         names = named_by_number(
             header(path, flattened(islice(blocks, 1)), mistakes), mistakes, layout
         )

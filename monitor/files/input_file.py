@@ -47,6 +47,8 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 MINUS: Final = "\N{MINUS SIGN}"  # of LibreOffice in some languages
 _DECIMAL_COMMA: Final = re.compile(rf"[-+{MINUS}]?\d+,\d+([eE][-+]?\d+)?")
 _THOUSANDS: Final = re.compile(rf"[-+{MINUS}]?[1-9]\d{{0,2}}(\.\d{{3}})+")
+_WITH_POINT: Final = re.compile(rf"[-+{MINUS}]?\d*(,\d{{3}})*\.\d+([eE][-+]?\d+)?")
+_WITH_THOUSANDS: Final = re.compile(rf"[-+{MINUS}]?[1-9]\d{{0,2}}(,\d{{3}})+")
 # What a fault says of one cell, so that its rest is the same for all.
 _CELL: Final = re.compile(
     r"^((time )?(?P<quote>['\"]).*?(?P=quote):? |[-+.\w]+ (?=is |must |the interval)"
@@ -249,9 +251,9 @@ class _BoundedLines(BufferedIOBase):
         super().close()
 
 
-def rows(text: TextIO, *, decimal_comma: bool = False, skipped: int = 0) -> Iterator[Row]:
+def rows(text: TextIO, *, as_written: bool = False, skipped: int = 0) -> Iterator[Row]:
     """Return (line number, cells) of every row that is not blank; see :func:`row_blocks`."""
-    return flattened(row_blocks(text, decimal_comma=decimal_comma, skipped=skipped))
+    return flattened(row_blocks(text, as_written=as_written, skipped=skipped))
 
 
 def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
@@ -259,14 +261,14 @@ def flattened(blocks: Iterable[Block]) -> Iterator[Row]:
     return chain.from_iterable(zip(*block, strict=True) for block in blocks)
 
 
-def row_blocks(text: TextIO, *, decimal_comma: bool, skipped: int = 0) -> Iterator[Block]:
+def row_blocks(text: TextIO, *, as_written: bool, skipped: int = 0) -> Iterator[Block]:
     """Return (line numbers, cells) of the rows that are not blank: the first alone, then many.
 
     The separator of cells is the one in the first line: tabs, semicolons or commas. Between tabs or
-    semicolons ``21,5`` is 21.5, unless with ``decimal_comma`` all cells stay as they are written;
-    a file that has such commas and cells like ``1.022`` is refused, since that may be 1022. A row's
-    line is the one on which it ends, after ``skipped`` lines. Of the file of a Campbell logger, the
-    names are in the second line, and units and methods in the next two.
+    semicolons ``21,5`` is 21.5, unless all cells stay ``as_written`` because the user says what
+    commas are; else a file is refused whose points and commas may mean either (:class:`_Marks`). A
+    row's line is the one on which it ends, after ``skipped`` lines. Of the file of a Campbell
+    logger, the names are in the second line, and units and methods in the next two.
     """
     blank, head = 0, ""
     for head in text:
@@ -277,7 +279,7 @@ def row_blocks(text: TextIO, *, decimal_comma: bool, skipped: int = 0) -> Iterat
     blocks = _written_blocks(chain(repeat("\n", blank), [head], text), separator, skipped)
     if _TOA5.match(head):
         blocks = _without_logger_lines(blocks)
-    return blocks if decimal_comma or separator == "," else _pointed(blocks)
+    return blocks if as_written or separator == "," else _pointed(blocks)
 
 
 def logger_notes(path: Path, how: Opening) -> list[str]:
@@ -319,26 +321,61 @@ def _written_blocks(text: Iterable[str], separator: str, skipped: int) -> Iterat
 
 def _pointed(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield rows with decimal points for decimal commas; raises AmbiguousError."""
-    has_commas = False
+    marks = _Marks()
     for lines, written in blocks:
         block = [_with_points(cells) for cells in written]
-        has_commas |= any(map(operator.is_not, written, block))
-        if has_commas:
-            _refuse_thousands(lines, written)
+        marks.has_commas |= any(map(operator.is_not, written, block))
+        if marks.has_commas:
+            marks.check(lines, written)
         yield lines, block
 
 
-def _refuse_thousands(lines: Sequence[int], block: Sequence[list[str]]) -> None:
-    """Raise AmbiguousError for a cell such as 1.022 in a file with decimal commas."""
-    for line, cells in zip(lines, block, strict=True):
-        for cell in cells:
-            if "." in cell and _THOUSANDS.fullmatch(cell.strip()):
-                whole, parted = cell.strip().replace(".", ""), cell.strip()
-                raise AmbiguousError(
-                    f"{line}: {parted!r} is ambiguous in a file with decimal commas: it may be "
-                    f"{whole} or {parted}; give --decimal-comma if points separate thousands, else "
-                    "write no commas"
-                )
+class _Marks:
+    """What the numbers of a file with decimal commas say of its points and commas."""
+
+    def __init__(self) -> None:
+        self.has_commas = False
+        self._is_decimal = False  # a comma, by a number such as 21,5
+        self._thousands: tuple[int, str] | None = None  # the first cell such as 1,004
+        self._point = ""  # a cell such as 2.5, or else 1,001.5 or 1,001,500
+
+    def check(self, lines: Sequence[int], block: Sequence[list[str]]) -> None:
+        """Raise AmbiguousError if a point or a comma may separate thousands or be decimal.
+
+        So may the point of 1.022 beside decimal commas, and the comma of 1,004 beside points.
+        """
+        for line, cells in zip(lines, block, strict=True):
+            for cell in cells:
+                if "." in cell:
+                    self._take_point(line, cell.strip())
+                elif "," in cell:
+                    self._take_comma(line, cell.strip())
+        if self._thousands and self._point and ("," in self._point or not self._is_decimal):
+            line, cell = self._thousands
+            raise AmbiguousError(
+                f"{line}: {cell!r} is ambiguous beside {self._point!r}: it may be "
+                f"{cell.replace(',', '')} or {cell.replace(',', '.')}; give --decimal-point if "
+                "commas separate thousands, else --decimal-comma"
+            )
+
+    def _take_point(self, line: int, cell: str) -> None:
+        if _THOUSANDS.fullmatch(cell):
+            raise AmbiguousError(
+                f"{line}: {cell!r} is ambiguous in a file with decimal commas: it may be "
+                f"{cell.replace('.', '')} or {cell}; give --decimal-comma if points separate "
+                "thousands, --decimal-point if commas do"
+            )
+        if "," not in self._point and _WITH_POINT.fullmatch(cell):
+            self._point = cell
+
+    def _take_comma(self, line: int, cell: str) -> None:
+        if cell[-4:-3] == "," and _WITH_THOUSANDS.fullmatch(cell):
+            if cell.count(",") > 1:
+                self._point = cell
+            else:
+                self._thousands = self._thousands or (line, cell)
+        elif not self._is_decimal:
+            self._is_decimal = _DECIMAL_COMMA.fullmatch(cell) is not None
 
 
 def _states_anything(cells: list[str]) -> bool:

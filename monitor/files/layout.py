@@ -114,6 +114,11 @@ class FileLayout(NamedTuple):
         return Opening(self.skip_lines, self.encoding)
 
     @property
+    def as_written(self) -> bool:
+        """Whether the user says what points and commas in numbers are."""
+        return self.decimal_comma or self.decimal_point
+
+    @property
     def numbers(self) -> list[str]:
         """The columns that may be named by their number, from 1."""
         named = [part for name in self.columns.values() for part in name.split("+")]
@@ -142,9 +147,10 @@ class FileLayout(NamedTuple):
         read_day = reader("none", self.time_zone)
 
         def stated(text: str) -> float:
-            text = text.strip()
+            text = self.plain_time(text)
             if days and is_number(text):
                 return _of_day(text, read_day)
+            self._refuse_comma(text)
             try:
                 if begun := day_begun(text):
                     return read(parsed(begun, self.time_format) + timedelta(days=1), "time")
@@ -161,13 +167,34 @@ class FileLayout(NamedTuple):
 
         return stated
 
+    def plain_time(self, text: str) -> str:
+        """Return a time; one that is a number with the decimal point that a comma stands for."""
+        text = text.strip()
+        if self.time_format.replace(AUTO, ""):
+            return text
+        if self.decimal_comma and "," in text and _COMMA_NUMBER.fullmatch(text):
+            return text.translate(_NO_BLANKS).replace(".", "").replace(",", ".")
+        is_pointed = self.decimal_point and _POINT_NUMBER.fullmatch(text)
+        return text.replace(",", "") if is_pointed else text
+
+    def _refuse_comma(self, text: str) -> None:
+        """Raise ValueError for a number with a comma, which may be one of several times."""
+        if not self.time_format and "," in text and _COMMA_NUMBER.fullmatch(text):
+            raise ValueError(f"{text[:40]!r} is no time with a point; give --decimal-comma")
+
+    def has_days(self, first: str) -> bool:
+        """Return whether times are a spreadsheet's days, of 2000 to 2099, by the first of them."""
+        first = self.plain_time(first)
+        is_day = is_number(first) and _DAY_2000 <= float(first) < _DAY_2100
+        return is_day and self.time_start is None
+
     def shift(self, text: str, time: float) -> float:
         """Return by how many seconds the same clock shows a time again, 0 if it does not."""
         local = datetime.fromtimestamp(time, ZoneInfo(self.time_zone))
         before, after = local.utcoffset(), local.replace(fold=1).utcoffset()
         if before is None or after is None or before <= after:
             return 0.0
-        text = text.strip()
+        text = self.plain_time(text)
         has_zone = not is_number(text) and parsed(text, self.time_format).tzinfo is not None
         return 0.0 if has_zone else (before - after).total_seconds()
 
@@ -230,12 +257,6 @@ def day_begun(text: str) -> str:
     """Return a time at the end of a day (24:00) as the begin of the same day, else nothing."""
     match = _DAY_END.search(text)
     return f"{text[: match.start()]}00{text[match.start() + 2 :]}" if match else ""
-
-
-def are_days(first: str) -> bool:
-    """Return whether times are a spreadsheet's days, of 2000 to 2099, by the first of them."""
-    first = first.strip()
-    return is_number(first) and _DAY_2000 <= float(first) < _DAY_2100
 
 
 _SHAPES: Final = (

@@ -36,7 +36,7 @@ from monitor.files.input_file import (
     refuse_doubled,
     unused_columns,
 )
-from monitor.files.layout import AS_USUAL, FileLayout, are_days, early_times
+from monitor.files.layout import AS_USUAL, FileLayout, early_times
 from monitor.files.pair_checks import (
     left_out,
     most_lacking,
@@ -371,8 +371,8 @@ class _Gathered:
         if name is None:
             return empty_column(len(chunk.lines))
         cells = chunk.cells[name]
-        if not self._rows and self._layout.time_start is None:
-            self._has_days = are_days(next(iter(as_texts(cells[:1])), ""))
+        if not self._rows:
+            self._has_days = self._layout.has_days(next(iter(as_texts(cells[:1])), ""))
             self._seconds = self._layout.seconds_of(days=self._has_days)
         if self._has_days or not (self._layout.usual_times or isinstance(cells, np.ndarray)):
             return self._local_times(name, as_texts(cells), chunk.lines)

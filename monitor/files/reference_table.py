@@ -45,7 +45,6 @@ from monitor.files.layout import (
     AS_USUAL,
     AUTO,
     FileLayout,
-    are_days,
     is_thousands,
     typed_number,
 )
@@ -223,14 +222,14 @@ class _Reader:
         """Learn from the rows with a value how times are written."""
         column = self._fields.get("time", "end")
         texts = [
-            (line, self._time_text(cells))
+            (line, self._layout.plain_time(self._time_text(cells)))
             for line, cells in rows
             if not says_no_value(self._cell(cells, "value"))
         ]
         if self._layout.time_format == AUTO:
             form = found_format(texts, self._mistakes, column)
             self._layout = self._layout._replace(time_format=form)
-        days = bool(texts) and self._layout.time_start is None and are_days(texts[0][1])
+        days = bool(texts) and self._layout.has_days(texts[0][1])
         if days:
             zone = self._layout.time_zone
             self._notes.append(f"{self._label}times are the days of a spreadsheet, in {zone}")

@@ -131,7 +131,7 @@ class Stream(Iterator[Reading | Reference]):
     def __init__(self, path: str | Path, layout: FileLayout = AS_USUAL) -> None:
         self.path: Final = Path(path)
         self._layout: Final = layout
-        self._seconds: Final = layout.seconds_of()
+        self._seconds = layout.seconds_of()
         self.units: dict[tuple[str, str], str] = {}
         self.notes: list[str] = []
         self._names: set[tuple[str, str]] = set()
@@ -168,7 +168,7 @@ class Stream(Iterator[Reading | Reference]):
 
     def _csv_source(self, text: TextIO) -> _Source:
         layout = self._layout
-        table = rows(text, decimal_comma=layout.decimal_comma, skipped=layout.skip_lines)
+        table = rows(text, as_written=layout.as_written, skipped=layout.skip_lines)
         names = header(self.path, table)
         for needed in ("time", "kind", "value"):
             if needed not in names:
@@ -195,7 +195,7 @@ class Stream(Iterator[Reading | Reference]):
         sensor, quantity = stated.sensor.strip(), stated.quantity.strip()
         name = (sensor or file_label(self.path), quantity or "value")
         if name not in self._names:
-            self._check_name(name)
+            self._add_name(name, stated.time)
         unit = stated.unit.strip()
         if unit and (was := self.units.setdefault(name, unit)) != unit:
             raise RowError("unit", f"is {unit!r}, was {was!r}; convert one of them")
@@ -217,7 +217,13 @@ class Stream(Iterator[Reading | Reference]):
                 column, _ = stated.first(_OTHER_NAMES[column], column)
             raise RowError(column, error.detail) from error
 
-    def _check_name(self, name: tuple[str, str]) -> None:
+    def _add_name(self, name: tuple[str, str], time: str) -> None:
+        """Check a new name; the time of the first says whether times are a spreadsheet's days."""
+        if not self._names and self._layout.has_days(time):
+            self._seconds = self._layout.seconds_of(days=True)
+            zone = self._layout.time_zone
+            note = f"{self.path}: times are the days of a spreadsheet, in {zone}"
+            self.notes += [note] * (note not in self.notes)
         for column, text in zip(("sensor", "quantity"), name, strict=True):
             try:
                 check_name(column, text)

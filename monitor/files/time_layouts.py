@@ -44,7 +44,7 @@ def with_found_times(path: Path, layout: FileLayout) -> FileLayout:
         table = shaped(ShapedTable(path, names, chunks, layout.columns, mistakes, []), layout)
         column = table.fields().get("time", "")
         texts = [
-            (line, text)
+            (line, layout.plain_time(text))
             for chunk in table.chunks({column: "sensor"} if column else {})
             if column
             for line, text in zip(chunk.lines, as_texts(chunk.cells[column]), strict=True)

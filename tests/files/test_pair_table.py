@@ -18,6 +18,7 @@ from monitor.core.pairing.series_rules import SeriesRules
 from monitor.files import FileError, FileLayout, detect, read_pairs, read_stream
 from monitor.files.input_file import seconds
 from monitor.files.pair_fields import parse_columns
+from monitor.files.time_layouts import with_found_times
 from monitor.mqtt.topic_templates import NAME_RULE
 from monitor.report.recorded import events_of, read
 
@@ -623,7 +624,7 @@ def test_thousands_beside_decimal_commas_are_asked_about(written):
     assert mistakes_of(lambda: read_pairs(path)) == [
         (
             "3: '1.022' is ambiguous in a file with decimal commas: it may be 1022 or 1.022; give "
-            "--decimal-comma if points separate thousands, else write no commas"
+            "--decimal-comma if points separate thousands, --decimal-point if commas do"
         )
     ]
     assert read_pairs(path, FileLayout(decimal_comma=True)).value.tolist() == [998.4, 1022.0]
@@ -678,6 +679,38 @@ def test_per_cent_signs_are_read_where_all_of_a_pair_has_them(written):
     for row, told in (("45%,2,0.44", "value: is in % and reference"), ("45,5%,44", "u: is in %")):
         with pytest.raises(FileError, match=told):
             read_pairs(written(f"value,u,reference\n{row}\n"))
+
+@pytest.mark.parametrize(
+    ("rows", "numbers", "beside"),
+    [
+        ("1,004;2;1,000", [1004.0, 2.0, 1000.0], ""),
+        ("1,004;2.5;1,000", [1004.0, 2.5, 1000.0], "2.5"),
+        ("1,004;2;1,000.5", [1004.0, 2.0, 1000.5], "1,000.5"),
+        ("-1,004;2;-1,234,567", [-1004.0, 2.0, -1234567.0], "-1,234,567"),
+        ("1,004.25;2;1,000.5", [1004.25, 2.0, 1000.5], None),
+    ],
+)
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_commas_that_separate_thousands_beside_other_separators(
+    separator, rows, numbers, beside, written
+):
+    path = written(f"value;u;reference\n{rows}\n".replace(";", separator))
+    read = read_pairs(path, FileLayout(decimal_point=True))
+    assert [read.value[0], read.u[0], read.reference[0]] == numbers
+
+    if beside is None:
+        assert read_pairs(path).value.tolist() == numbers[:1]
+    elif beside:
+        (refused,) = mistakes_of(lambda: read_pairs(path))
+        assert f"is ambiguous beside '{beside}': it may be " in refused
+        assert "give --decimal-point if commas separate thousands" in refused
+
+
+def test_a_decimal_comma_elsewhere_says_what_the_others_are(written):
+    read = read_pairs(written("note;value;u;reference\n2.5;1,004;0,5;1,000\n"))
+
+    assert [read.value[0], read.u[0], read.reference[0]] == [1.004, 0.5, 1.0]
+
 
 
 def test_times_are_read_as_mail_and_people_write_them(written):
@@ -772,3 +805,39 @@ def test_sensors_of_a_stream_share_the_events_that_sensors_of_pairs_share(writte
     events = events_of(found)
     assert events[:3].tolist() == events[3:].tolist()
     assert np.unique(events).size == 3
+
+
+@pytest.mark.parametrize(
+    ("times", "how"),
+    [
+        ("46082,25;46082,5", {"decimal_comma": True}),
+        ("46.082,25;46.082,5", {"decimal_comma": True}),
+        ("46,082.25;46,082.5", {"decimal_point": True}),
+        ("46082,25;46082,5", {}),
+        ("46082,25;46082,5", {"decimal_comma": True, "time_format": "auto"}),
+    ],
+)
+def test_days_of_a_spreadsheet_may_have_a_comma(times, how, written):
+    first, second = times.split(";")
+    layout = FileLayout(time_zone="UTC", **how)
+    value = "1.021,5" if how.get("decimal_comma") else "1021"
+    pairs = written(f"time;value;u;reference\n{first};{value};1;1\n{second};{value};1;1\n")
+    rows = f"{first};a;reading;{value};1\n{second};a;reading;{value};1\n"
+    stream = written(f"time;sensor;kind;value;u\n{rows}", "stream.csv")
+    wanted = [seconds("2026-03-01T06:00:00Z"), seconds("2026-03-01T12:00:00Z")]
+
+    layout = with_found_times(pairs, layout)
+
+    assert read_pairs(pairs, layout).time.tolist() == wanted
+    found = read_stream(stream, layout)
+    assert [each.time for each in found] == wanted
+    assert found.notes == [f"{stream}: times are the days of a spreadsheet, in UTC"]
+
+
+def test_seconds_from_a_start_may_have_a_comma_and_no_comma_is_guessed(written):
+    path = written("time;value;u;reference\n0,5;1;1;1\n1.200,5;1;1;1\n")
+    read = read_pairs(path, FileLayout(time_start=1e9, decimal_comma=True))
+    assert read.time.tolist() == [1e9 + 0.5, 1e9 + 1200.5]
+
+    told = mistakes_of(lambda: read_pairs(written('time,value,u,reference\n"46082,25",1,1,1\n')))
+    assert told == ["2:time: '46082,25' is no time with a point; give --decimal-comma"]
