@@ -56,7 +56,17 @@ _CELL: Final = re.compile(
 )
 _REASONS_MAX: Final = 8
 EXPANDED: Final = "U"
-_IS_EXPANDED: Final = re.compile(r"U(\s*[\[(].*)?|u\s*[\[(]\s*k\s*=(?!\s*1\s*[\])]).*")
+EXPANDED_REFERENCE: Final = "U_reference"
+_STANDARD: Final = {
+    **dict.fromkeys(("u", "sigma"), EXPANDED),
+    **dict.fromkeys(("u_reference", "reference_sigma"), EXPANDED_REFERENCE),
+}
+_BRACKETS: Final = re.compile(r"\s*[\[(].*")
+# Names with a U of their own, or which say in brackets that k is not 1.
+_IS_EXPANDED: Final = re.compile(
+    r"(U(_[^\[(]*)?|[^\[(]*_U)(\s*[\[(].*)?"
+    r"|.*[\[(]\s*(?i:k\s*=(?!\s*1([.,]0*)?\s*[\]),;])|expanded\b).*"
+)
 PARQUET_MAGIC: Final = b"PAR1"
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_.:-]+")
 
@@ -403,9 +413,19 @@ def _with_points(cells: list[str]) -> list[str]:
 
 
 def column_name(text: str) -> str:
-    """Return the name of a column without case, except for U, also one written ``u (k=2)``."""
+    """Return the name of a column without case, except for U and U_reference.
+
+    Those are u and u_reference, by any of their names, that :func:`is_expanded`.
+    """
     name = text.strip()
-    return EXPANDED + name[1:] if _IS_EXPANDED.fullmatch(name) else name.lower()
+    stem = _BRACKETS.sub("", name)
+    expanded = _STANDARD.get(stem.lower(), "")
+    return expanded + name[len(stem) :] if expanded and is_expanded(name) else name.lower()
+
+
+def is_expanded(name: str) -> bool:
+    """Return whether the name of a column, as written, says that it is an expanded uncertainty."""
+    return _IS_EXPANDED.fullmatch(name) is not None
 
 
 def json_value(text: str) -> Any:  # noqa: ANN401 - JSON may hold anything

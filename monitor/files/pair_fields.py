@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
+from monitor.decode.units import is_same_unit
 from monitor.errors import USAGE, MonitorError
 from monitor.files.input_file import (
     EXPANDED,
+    EXPANDED_REFERENCE,
     FileError,
     column_name,
+    is_expanded,
     listing,
     refuse_doubled,
 )
@@ -38,7 +41,7 @@ USUAL: Final[Mapping[str, tuple[str, ...]]] = {
 _OTHERWISE: Final[Mapping[str, tuple[str, ...]]] = {
     "time": ("timestamp", "datetime", "date_time", "date", "ts"),
     "sensor": ("sensor_id", "device", "device_id", "node", "station"),
-    "u_reference": ("u_ref", "reference_u", "sigma_reference"),
+    "u_reference": ("u_ref", "reference_u", "sigma_reference", *USUAL["u_reference"]),
 }
 # Names that others give these, for a proposal to the user.
 _LIKELY: Final[Mapping[str, tuple[str, ...]]] = {
@@ -63,14 +66,18 @@ _KINDS: Final = ("variable", "parameter", "metric", "measure", "output_type_id",
 _NO_COLUMNS: Final[Mapping[str, str]] = {}
 _LISTED: Final = re.compile(r'(?:[^,"]|"[^"]*"|")+')
 _UNIT: Final = re.compile(r"(.*\S)\s*[\[(]([^\[\]()]*)[\])]")
-_K: Final = re.compile(r"\s*[\[(]\s*k\s*=\s*(\d+(?:[.,]\d+)?)[^\])]*[\])]", re.IGNORECASE)
+_K: Final = re.compile(
+    r"\s*[\[(]\s*(?:k\s*=\s*(\d+(?:[.,]\d+)?)|expanded\b)[^\])]*[\])]", re.IGNORECASE
+)
+_PER_CENT: Final = re.compile(r"(%|per\s?cent|pct).*", re.IGNORECASE)
 # Fields of distributions: several columns, a level each in per cent or as a share.
-_IN_UNIT: Final = ("value", "reference", "u", EXPANDED, "lower", "upper", "u_reference")
+_ABSOLUTE: Final = ("value", "reference", "lower", "upper")
+_IN_UNIT: Final = (*_ABSOLUTE, "u", EXPANDED, "u_reference")
 MEMBERS: Final = "members"
 QUANTILES: Final = "quantiles"
 _LEVEL: Final = re.compile(r"q?_?(0?\.\d+)")
 _QUANTILE_STEMS: Final = ("q*", "q_*", "p*", "quantile_*")
-NOT_STANDARD: Final = "U is an expanded uncertainty; divide it by its k"
+NOT_STANDARD: Final = "is an expanded uncertainty; divide it by its k"
 COLUMNS_HELP: Final = "which column holds what, such as value=y_pred,u=y_std,reference=y_true"
 
 
@@ -149,7 +156,7 @@ def unit_in(name: str) -> str:
 def k_in(name: str) -> str:
     """Return the k in brackets after the name of a column such as ``U (k=2)``, by default 2."""
     match = _K.search(name)
-    return match[1].replace(",", ".") if match else "2"
+    return (match[1] if match and match[1] else "2").replace(",", ".")
 
 
 def level_in(name: str) -> float:
@@ -159,15 +166,26 @@ def level_in(name: str) -> float:
 
 
 def common_unit(path: Path, columns: Mapping[str, str]) -> str:
-    """Return the unit that the names of columns state, by field; raises FileError for two units."""
-    stated = {name: unit_in(name) for field, name in columns.items() if field in _IN_UNIT}
-    units = {unit: name for name, unit in stated.items() if unit}
-    if len(units) > 1:
-        (unit, name), (other, second) = [*units.items()][:2]
+    """Return the unit that the names of columns state, by field; raises FileError for two units.
+
+    An uncertainty in per cent of what states no unit is in another.
+    """
+    stated = {field: unit_in(columns[field]) for field in _IN_UNIT if field in columns}
+    units = {field: unit for field, unit in stated.items() if unit}
+    first = next(iter(units), "")
+    for field, unit in units.items():
+        if not is_same_unit(unit, units[first]):
+            raise FileError(
+                f"{path}:1:{columns[field]}: is in {unit!r}, {columns[first]} in {units[first]!r}; "
+                "convert one of them"
+            )
+    bare = next((columns[field] for field in _ABSOLUTE if field in columns), "")
+    if bare and first not in ("", *_ABSOLUTE) and _PER_CENT.fullmatch(units[first]):
         raise FileError(
-            f"{path}:1:{second}: is in {other!r}, {name} in {unit!r}; convert one of them"
+            f"{path}:1:{columns[first]}: is in {units[first]!r} and {bare} states no unit; convert "
+            f"it to the unit of {bare}, or write that as {bare} [%] if both are in %"
         )
-    return next(iter(units), "")
+    return units.get(first, "")
 
 
 def matching(pattern: str, names: Iterable[str]) -> list[tuple[str, str]]:
@@ -180,7 +198,7 @@ def matching(pattern: str, names: Iterable[str]) -> list[tuple[str, str]]:
 
 def overlooked(names: Sequence[str], chosen: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return (field, column) where a field has no column and another's name sounds like it."""
-    plain = {name.lower(): name for name in names if name not in chosen.values()}
+    plain = {plain_name(name).lower(): name for name in names if name not in chosen.values()}
     missed = []
     for field, others in _OTHERWISE.items():
         column = next((plain[each] for each in others if each in plain), "")
@@ -205,11 +223,18 @@ def known_column(path: Path, names: Sequence[str], name: str) -> str:
 
 
 def check_fields(
-    path: Path, names: Sequence[str], chosen: Mapping[str, str], *, stated: bool, centred: bool
+    path: Path,
+    names: Sequence[str],
+    chosen: Mapping[str, str],
+    written: Callable[[str], str],
+    *,
+    stated: bool,
+    centred: bool,
 ) -> None:
     """Raise FileError unless the fields make pairs.
 
-    ``stated``: there are distributions, ``centred``: with a value.
+    ``written`` returns the name of a column as the file has it; ``stated``: there are
+    distributions, ``centred``: with a value.
     """
     remedy = f"say which is meant, such as {proposed_columns(names)}{shape_hint(names)}"
     bare = {"lower", "upper"} <= chosen.keys()
@@ -220,24 +245,48 @@ def check_fields(
             )
     if ("lower" in chosen) != ("upper" in chosen):
         raise FileError(f"{path}:1: lower and upper must be given together")
-    if "u" not in chosen and not bare and not stated:
-        if column := next((name for name in names if plain_name(name) == EXPANDED), ""):
-            k = "k" if "k" in names else k_in(column)
-            raise FileError(
-                f"{path}:1:{column}: {NOT_STANDARD}: --columns u={EXPANDED}/{k}, or say --columns "
-                f"u={EXPANDED} if it is a standard uncertainty"
-            )
+    needs_u = not bare and not stated
+    for field in ("u",) * needs_u + ("u_reference",):
+        expanded = EXPANDED if field == "u" else EXPANDED_REFERENCE
+        name = next((each for each in names if plain_name(each) == expanded), "")
+        if name and field not in chosen:
+            is_u = plain_name(written(name)).lower() == field
+            k = "k" if field == "u" and "k" in names else k_in(name)
+            refuse_expanded(path, written(name), field, expanded if is_u else written(name), k)
+    if "u" not in chosen and needs_u:
         raise FileError(
             f"{path}:1: no uncertainty is stated: add a column u, or lower and upper (and p or "
             f"alpha), or give --assume-u 5%; there are {listing(names)}; or {remedy}"
         )
 
 
+def refuse_expanded(path: Path, written: str, field: str, column: str, k: str) -> NoReturn:
+    """Raise FileError for an expanded uncertainty in place of the standard one of a field.
+
+    ``column`` is how to name it in an option, ``written`` its name in the file.
+    """
+    raise FileError(
+        f"{path}:1:{written}: {column} {NOT_STANDARD}: {columns_option(field, f'{column}/{k}')}, "
+        f"or say {columns_option(field, column)} if it is a standard uncertainty"
+    )
+
+
+def columns_option(field: str, column: str) -> str:
+    """Return the option that names the column of a field, as a shell reads it."""
+    given = f"{field}={column}"
+    return f"--columns '{given}'" if {*given} & {*" ()[]*"} else f"--columns {given}"
+
+
+def standard_of(name: str) -> str:
+    """Return how to name a column as a standard uncertainty: divided by its k if it states U."""
+    return f"{name}/{k_in(name)}" if is_expanded(name) else name
+
+
 def proposed_columns(names: Sequence[str]) -> str:
     """Return the ``--columns`` that the names of a table suggest, else an example."""
     plain = {plain_name(name).lower(): name for name in names if not set(',"') & set(name)}
     likely = {
-        field: next((plain[each] for each in others if each in plain), "")
+        field: next((standard_of(plain[each]) for each in others if each in plain), "")
         for field, others in _LIKELY.items()
         if plain.keys().isdisjoint(USUAL[field])
     }

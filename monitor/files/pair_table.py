@@ -20,6 +20,7 @@ import numpy as np
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX, Rejected, check_name
 from monitor.decode.paths import says_no_value
+from monitor.decode.units import is_same_unit
 from monitor.files.arrow_csv import ArrowTexts
 from monitor.files.cells import Chunk, Coded, as_texts, encoded_column, table_chunks
 from monitor.files.distributions import CRPS, Claims, level_between
@@ -46,10 +47,12 @@ from monitor.files.pair_checks import (
 )
 from monitor.files.pair_fields import (
     check_fields,
+    columns_option,
     common_unit,
     fields_of,
     known_column,
     overlooked,
+    standard_of,
     unit_in,
 )
 from monitor.files.paired_columns import (
@@ -113,12 +116,11 @@ class _Gathered:
         self._claims: Final = Claims(path, names, {**table.columns, **self._fields}, layout)
         stated = bool(self._claims) or layout.assume_u is not None
         centred = self._claims.have_value
-        check_fields(path, names, self._fields, stated=stated, centred=centred)
+        written_name = table.mistakes.written_name
+        check_fields(path, names, self._fields, written_name, stated=stated, centred=centred)
         self._covariates: Final = [known_column(path, names, each) for each in covariates]
         refuse_doubled(path, names, {*self._fields.values(), *self._claims.columns, CRPS})
-        written = {
-            field: table.mistakes.written.get(name, name) for field, name in self._fields.items()
-        }
+        written = {field: written_name(name) for field, name in self._fields.items()}
         self._unit: Final = common_unit(path, written)
         if unit_in(written.get("time", "")).upper() in ("UTC", "GMT", "Z"):
             layout = layout._replace(time_zone=layout.time_zone or "UTC")
@@ -286,8 +288,9 @@ class _Gathered:
         unused = unused_columns(self._names, self.used)
         if unused:
             yield f"{self._path}: columns not used: {listing(unused)}"
-        for field, name in overlooked(unused, self._fields):
-            yield f"{self._path}: no column {field}; if {name} holds it: --columns {field}={name}"
+        for field, name in overlooked([*map(self._mistakes.written_name, unused)], self._fields):
+            how = columns_option(field, standard_of(name))
+            yield f"{self._path}: no column {field}; if {name} holds it: {how}"
         if "time" in self._fields:
             latest = max(float(part.max()) for part in self._columns["time"])
             if early := early_times(latest):
@@ -460,7 +463,7 @@ class _Gathered:
                 continue
             series[kind] = self._known[name] = at
             if unit:
-                self._units[at] = unit
+                self._units.setdefault(at, unit)
         return series[kind_of]
 
     def _fault_of(self, name: tuple[str, str], at: int, unit: str) -> tuple[str, str]:
@@ -471,7 +474,7 @@ class _Gathered:
             except Rejected as error:
                 return self._fields.get(field, field), error.detail
         was = self._units.get(at, unit)
-        if unit and was != unit:
+        if unit and not is_same_unit(was, unit):
             return self._fields["unit"], f"is {unit!r}, was {was!r}; convert one of them"
         return "", ""
 

@@ -16,10 +16,28 @@ import numpy as np
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.paths import says_no_value
 from monitor.decode.time import is_number
+from monitor.decode.units import is_understood
 from monitor.files.cells import Chunk, Chunks, Coded, as_texts, encoded_column, taken
-from monitor.files.input_file import FileError, Mistakes, column_name, listing
+from monitor.files.input_file import (
+    EXPANDED,
+    FileError,
+    Mistakes,
+    column_name,
+    is_expanded,
+    listing,
+)
 from monitor.files.layout import FileLayout
-from monitor.files.pair_fields import USUAL, fields_of, known_column, matching, plain_name, unit_in
+from monitor.files.pair_fields import (
+    USUAL,
+    common_unit,
+    fields_of,
+    k_in,
+    known_column,
+    matching,
+    plain_name,
+    refuse_expanded,
+    unit_in,
+)
 
 _CLOCK: Final = re.compile(r"\s*\d{1,2}:\d\d(:\d\d(\.\d+)?)?(\s*[AaPp]\.?[Mm]\.?)?\s*")
 _KEYS: Final = (
@@ -120,25 +138,26 @@ def _divided(table: ShapedTable, layout: FileLayout) -> ShapedTable:
     parts = {
         field: name.rpartition("/")
         for field, name in table.columns.items()
-        if "/" in name and not {column_name(name)} & {*table.names, *map(plain_name, table.names)}
+        if "/" in name and not matching(name, table.names)
     }
     if not parts:
         return table
+    named = {field: name.strip() for field, (name, _, _) in parts.items()}
     whole = {
-        field: (known_column(table.path, table.names, name.strip()), by.strip())
-        for field, (name, _, by) in parts.items()
+        column: parts[field][2].strip()
+        for field, name in named.items()
+        for column, _ in matching(name, table.names)
+        or [(known_column(table.path, table.names, name), "")]
     }
     by_column = {
-        by: known_column(table.path, table.names, by)
-        for _, by in whole.values()
-        if not is_number(by)
+        by: known_column(table.path, table.names, by) for by in whole.values() if not is_number(by)
     }
 
     def chunks(used: Mapping[str, str]) -> Iterator[Chunk]:
-        needed = dict.fromkeys([*by_column.values(), *(name for name, _ in whole.values())], "u")
+        needed = dict.fromkeys([*by_column.values(), *whole], "u")
         for chunk in table.chunks(needed | dict(used)):
             cells = dict(chunk.cells)
-            for name, by in whole.values():
+            for name, by in whole.items():
                 divisor = (
                     _numbers(table, layout, chunk, by_column[by]) if by in by_column else float(by)
                 )
@@ -148,7 +167,7 @@ def _divided(table: ShapedTable, layout: FileLayout) -> ShapedTable:
 
     return table._replace(
         chunks=chunks,
-        columns={**table.columns, **{field: name for field, (name, _) in whole.items()}},
+        columns={**table.columns, **named},
         names=[name for name in table.names if name not in by_column.values()],
     )
 
@@ -257,45 +276,28 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
     starred = {field: name for field, name in table.columns.items() if "*" in name}
     plain = {field: name for field, name in table.columns.items() if field not in starred}
     fields = fields_of(table.path, table.names, plain, table.usual)
-    columns = {
-        name: star
-        for pattern in layout.wide
-        for name, star in matching(pattern, table.names)
-        if name not in fields.values()
-    }
-    if not columns:
-        raise FileError(
-            f"{table.path}:1: no column is one of --wide {','.join(layout.wide)}; there are "
-            f"{listing(table.names)}"
-        )
-    for field in sorted((_STATED & table.usual.keys()) - fields.keys() - starred.keys()):
-        starred |= _beside(field, layout.wide[0], columns, table.names)
-    beside = {each.replace("*", star) for each in starred.values() for star in columns.values()}
-    sources = {
-        name: {"value": name}
-        | {
-            field: known_column(table.path, table.names, pattern.replace("*", star))
-            for field, pattern in starred.items()
-        }
-        for name, star in columns.items()
-        if name not in beside
-    }
-    taken_up = {source for each in sources.values() for source in each.values()}
+    written = table.mistakes.written_name
+    sources = _sources(table, layout.wide, fields, starred)
+    for source in sources.values():
+        _refuse_units(table, {"reference": fields.get("reference", "")} | source)
+    taken_up = {column for source in sources.values() for column in source.values()}
+    stated = {field for source in sources.values() for field in source}
     label = table.wide or ("quantity" if "sensor" in fields else "sensor")
-    usual_unit = unit_in(table.mistakes.written.get(fields.get("reference", ""), ""))
-    made = {label, "value", "unit", *starred}
+    usual_unit = unit_in(written(fields.get("reference", "")))
+    made = {label, "unit", *stated}
     others = [name for name in table.names if name not in taken_up | made]
 
     def chunks(used: Mapping[str, str]) -> Iterator[Chunk]:
         rest = {name: field for name, field in used.items() if name not in made}
-        needed = {name: field for each in sources.values() for field, name in each.items()}
+        needed = {name: field for source in sources.values() for field, name in source.items()}
         for chunk in table.chunks(rest | needed):
             zeros = np.zeros(len(chunk.lines), dtype=np.int64)
+            nothing = np.full(len(chunk.lines), NAN)
             for name, source in sources.items():
-                texts = {label: table.mistakes.written.get(name, name), "unit": usual_unit}
+                texts = {label: written(name), "unit": usual_unit}
                 if unit := unit_in(texts[label]):
                     texts = {label: plain_name(texts[label]), "unit": unit}
-                cells = {each: chunk.cells[each] for each in rest}
+                cells = {each: chunk.cells[each] for each in rest} | dict.fromkeys(stated, nothing)
                 cells |= {field: chunk.cells[column] for field, column in source.items()}
                 cells |= {field: Coded(zeros, [text]) for field, text in texts.items()}
                 yield Chunk(chunk.lines, cells)
@@ -303,14 +305,85 @@ def _wide(table: ShapedTable, layout: FileLayout) -> ShapedTable:
     return table._replace(names=[*others, *sorted(made)], chunks=chunks, columns=plain)
 
 
+def _sources(
+    table: ShapedTable,
+    wide: Sequence[str],
+    fields: Mapping[str, str],
+    starred: Mapping[str, str],
+) -> dict[str, dict[str, str]]:
+    """Return by the column of each sensor the columns of its fields; raises FileError."""
+    fits = {
+        column_name(pattern): {
+            name: star
+            for name, star in matching(pattern, table.names)
+            if name not in fields.values()
+        }
+        for pattern in wide
+    }
+    stars = {name: star for fit in fits.values() for name, star in fit.items()}
+    if not stars:
+        raise FileError(
+            f"{table.path}:1: no column is one of --wide {','.join(wide)}; there are "
+            f"{listing(table.names)}"
+        )
+    sources = {
+        name: {field: column_name(form).replace("*", star) for field, form in starred.items()}
+        for name, star in stars.items()
+    }
+    # Of two sensors for which * stands alike, the form without their names says nothing.
+    forms = _BESIDE if len({*stars.values()}) == len(stars) else _BESIDE[:-1]
+    for field in sorted((_STATED & table.usual.keys()) - fields.keys() - starred.keys()):
+        for pattern, fit in fits.items():
+            if form := _beside(table, field, plain_name(pattern), forms, fit):
+                for name, star in fit.items():
+                    sources[name][field] = form.replace("*", star)
+    plain = {plain_name(name): name for name in table.names} | {name: name for name in table.names}
+    beside = {plain.get(each, each) for source in sources.values() for each in source.values()}
+    return {
+        name: {
+            field: known_column(table.path, table.names, each)
+            for field, each in {"value": name, **source}.items()
+        }
+        for name, source in sources.items()
+        if name not in beside
+    }
+
+
 def _beside(
-    field: str, wide: str, columns: Mapping[str, str], names: Sequence[str]
-) -> dict[str, str]:
-    """Return the pattern of the columns that state a field of those that ``wide`` fits, if any."""
-    for pattern in (form.format(field, wide) for form in _BESIDE):
-        if not {pattern.replace("*", star) for star in columns.values()}.isdisjoint(names):
-            return {field: pattern}
-    return {}
+    table: ShapedTable, field: str, pattern: str, forms: Sequence[str], fit: Mapping[str, str]
+) -> str:
+    """Return the form of the columns that state a field of some sensors, empty if there are none.
+
+    ``fit`` has what ``*`` stands for in the column of each. Raises FileError for expanded
+    uncertainties.
+    """
+    names = {plain_name(name): name for name in table.names}
+    expanded: dict[str, str] = {}
+    for each in forms:
+        form = each.format(field, pattern)
+        columns = {form.replace("*", star): plain_name(name) for name, star in fit.items()}
+        stated = [names[column] for column in columns if column in names]
+        if not stated or any(column == name for column, name in columns.items()):
+            continue
+        written = table.mistakes.written_name(stated[0])
+        if field != "u" or not is_expanded(written):
+            return form
+        expanded.setdefault(written, each.format(EXPANDED, pattern))
+    for written, form in expanded.items():
+        refuse_expanded(table.path, written, field, form, k_in(written))
+    return ""
+
+
+def _refuse_units(table: ShapedTable, source: Mapping[str, str]) -> None:
+    """Raise FileError where the columns of a sensor are in two units."""
+    written = {field: table.mistakes.written_name(name) for field, name in source.items() if name}
+    common_unit(
+        table.path,
+        {
+            field: name if (unit := unit_in(name)) and is_understood(unit) else plain_name(name)
+            for field, name in written.items()
+        },
+    )
 
 
 # In this order: rows are chosen before columns are made of them.

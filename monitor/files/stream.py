@@ -25,8 +25,10 @@ from monitor.decode.checks import (
 )
 from monitor.decode.formats.mapped_json import json_fault
 from monitor.decode.paths import says_no_value
+from monitor.decode.units import is_same_unit
 from monitor.files.input_file import (
     EXPANDED,
+    EXPANDED_REFERENCE,
     AmbiguousError,
     FileError,
     Mistakes,
@@ -42,7 +44,7 @@ from monitor.files.input_file import (
     unused_columns,
 )
 from monitor.files.layout import AS_USUAL, FileLayout
-from monitor.files.pair_fields import NOT_STANDARD
+from monitor.files.pair_fields import NOT_STANDARD, plain_name
 from monitor.files.repeated_hour import RepeatedHours
 
 _NUMBERS: Final = ("value", "lower", "upper", "alpha", "p", "sigma", "u", "u_reference")
@@ -58,7 +60,7 @@ _COLUMN_OF: Final = {
 }
 _OTHER_NAMES: Final = {"sigma": "u", "alpha": "p"}
 _OUT_OF_RANGE: Final = f"is larger than {VALUE_MAX:g}"
-_EXPANDED_ALONE: Final = f"{NOT_STANDARD}, or call it u if it is a standard uncertainty"
+_EXPANDED_ALONE: Final = f"{NOT_STANDARD}, or write a small u if it is a standard uncertainty"
 
 
 class _Stated(NamedTuple):
@@ -176,8 +178,12 @@ class Stream(Iterator[Reading | Reference]):
                     f"{self.path}:1:{needed}: this column is missing; there are {listing(names)}"
                 )
         refuse_doubled(self.path, names, (*_TEXTS, *_NUMBERS))
-        if EXPANDED in names and not {"u", "sigma"} & set(names):
-            raise FileError(f"{self.path}:1:{EXPANDED}: {_EXPANDED_ALONE}")
+        for expanded, usual in (
+            (EXPANDED, {"u", "sigma"}),
+            (EXPANDED_REFERENCE, {"u_reference"}),
+        ):
+            if expanded in map(plain_name, names) and usual.isdisjoint(names):
+                raise FileError(f"{self.path}:1:{expanded}: {expanded} {_EXPANDED_ALONE}")
         if unused := unused_columns(names, (*_TEXTS, *_NUMBERS)):
             self.notes.append(f"{self.path}: columns not used: {listing(unused)}")
         texts = [(at, name) for at, name in enumerate(names) if name in _TEXTS]
@@ -197,7 +203,7 @@ class Stream(Iterator[Reading | Reference]):
         if name not in self._names:
             self._add_name(name, stated.time)
         unit = stated.unit.strip()
-        if unit and (was := self.units.setdefault(name, unit)) != unit:
+        if unit and not is_same_unit(was := self.units.setdefault(name, unit), unit):
             raise RowError("unit", f"is {unit!r}, was {was!r}; convert one of them")
         try:
             time = self._seconds(stated.time)
@@ -296,7 +302,9 @@ def _line(content: str, unused: dict[str, None]) -> _Line:
     others = [key for key in msgspec.json.decode(content) if key not in _JSON_KEYS]
     is_stated = (line.u, line.sigma, line.u_reference, line.lower) != (None, None, None, None)
     if EXPANDED in others and not is_stated:
-        raise RowError(EXPANDED, _EXPANDED_ALONE)
+        raise RowError(EXPANDED, f"{EXPANDED} {_EXPANDED_ALONE}")
+    if EXPANDED_REFERENCE in others and line.u_reference is None:
+        raise RowError(EXPANDED_REFERENCE, f"{EXPANDED_REFERENCE} {_EXPANDED_ALONE}")
     unused.update(dict.fromkeys(others))
     return line
 

@@ -23,6 +23,7 @@ from narwhals.exceptions import DuplicateError
 from monitor.core.model import NAN, Float, Int
 from monitor.decode.checks import TIME_END, TIME_MIN, VALUE_MAX
 from monitor.decode.time import divisors
+from monitor.decode.units import is_same_unit
 from monitor.errors import USAGE, MonitorError
 from monitor.files import PairTable, pair_fields
 from monitor.files.distributions import CRPS, Claims
@@ -32,6 +33,7 @@ from monitor.files.input_file import (
     Mistakes,
     all_seconds,
     column_name,
+    is_expanded,
     listing,
     seconds,
 )
@@ -43,7 +45,7 @@ from monitor.files.pair_checks import (
     rows_lacking,
     value_or_middle,
 )
-from monitor.files.pair_fields import MEMBERS, QUANTILES, shape_hint
+from monitor.files.pair_fields import MEMBERS, QUANTILES, k_in, shape_hint
 from monitor.files.paired_columns import (
     CATEGORIES_MOST,
     NameNumbers,
@@ -297,7 +299,8 @@ def _notes(
     known = {**chosen, "sensor": chosen["by"] or str(named.by or "")}
     for field, name in pair_fields.overlooked(table.columns, known):
         argument = "by" if field == "sensor" else field
-        yield f"no column {field}; if {name!r} holds it: {argument}={name!r}"
+        column = f"df[{name!r}]/{k_in(name)}" if is_expanded(name) else repr(name)
+        yield f"no column {field}; if {name!r} holds it: {argument}={column}"
     if index := _in_index(table):
         yield f"the index ({listing(index)}) is not used: df.reset_index() makes columns of it"
 
@@ -402,8 +405,8 @@ def _refuse_without_claim(table: Any, chosen: dict[str, str]) -> None:  # noqa: 
     if not chosen["u"] and not chosen["lower"]:
         if EXPANDED in table.columns:
             raise FrameError(
-                f"{pair_fields.NOT_STANDARD}, or pass u={EXPANDED!r} if it is a standard "
-                "uncertainty"
+                f"{EXPANDED} {pair_fields.NOT_STANDARD}, or pass u={EXPANDED!r} if it is a "
+                "standard uncertainty"
             )
         raise FrameError(
             "no uncertainty is stated: name a column with u=..., or two with lower=... and "
@@ -549,7 +552,7 @@ def _units(table: Any, unit: str, series: Int, whole: Int) -> tuple[str, ...]:  
     texts = _texts(table, _UNIT)
     for at, row in zip(whole.tolist(), series.tolist(), strict=True):
         stated = texts[at].strip()
-        if stated and stated != (units[row] or stated):
+        if not is_same_unit(stated, units[row]):
             raise FrameError(
                 f"column {_UNIT!r}, row {at}: is {stated!r}, was {units[row]!r} for the same "
                 "sensor; convert one of them"

@@ -220,10 +220,10 @@ def test_cells_that_are_not_of_the_layout_are_told_with_their_places(written):
         "2:time: time '2026-03-28T18:30Z' is not of the layout '%d.%m.%Y %H:%M'",
     ]
     skipped = written("time;value;u;reference\n29.03.2026 02:30;1;1;1\n")
-    (told,) = mistakes_of(lambda: read_pairs(skipped, LOCAL))
     many = "".join(f"29.03.2026 0{each // 60}:{each % 60};1;1;1\n" for each in range(110, 191, 10))
     (note,) = read_pairs(written("time;value;u;reference\n" + many, "many.csv"), LOCAL).notes
     assert "6 of 9 rows are left out, first line 3: time: does not exist in Europe" in note
+    (told,) = mistakes_of(lambda: read_pairs(skipped, LOCAL))
     assert told.startswith("2:time: time 2026-03-29T02:30:00 does not exist in Europe/Berlin: ")
     assert told.endswith("A clock that stays on winter time has a zone such as Etc/GMT-1")
     half = FileLayout(time_zone="Australia/Adelaide")
@@ -462,6 +462,9 @@ def test_an_expanded_uncertainty_is_never_taken_for_a_standard_one(tmp_path, wri
         ('"U (k = 1,96) [kg]"', "1.96", "kg"),
         ("U [kg] (k=2; p=95 %)", "2", "kg"),
         ("u (k=2)", "2", ""),
+        ("u [kg] (k=3)", "3", "kg"),
+        ("u(k=2)[kg]", "2", "kg"),
+        ("u (expanded)", "2", ""),
     ],
 )
 def test_an_expanded_uncertainty_is_told_by_its_header_with_unit_and_k(header, k, unit, written):
@@ -475,10 +478,69 @@ def test_an_expanded_uncertainty_is_told_by_its_header_with_unit_and_k(header, k
     assert read.units == (unit,)
 
 
-def test_a_standard_uncertainty_may_say_that_its_k_is_1(written):
-    read = read_pairs(written("value [kg],u (k=1),reference\n1,3,1.5\n"))
+@pytest.mark.parametrize("header", ["u (k=1)", "u (k=1.0)", "sigma (k=1; 68 %)"])
+def test_a_standard_uncertainty_may_say_that_its_k_is_1(header, written):
+    read = read_pairs(written(f"value [kg],{header},reference\n1,3,1.5\n"))
 
     assert (read.u.tolist(), read.units) == ([3.0], ("kg",))
+
+
+@pytest.mark.parametrize(
+    ("field", "header", "remedy"),
+    [
+        ("u", "sigma (k=2)", "'u=sigma (k=2)/2'"),
+        ("u_reference", "U_reference", "u_reference=U_reference/2"),
+        ("u_reference", "u_reference (k=2)", "u_reference=U_reference/2"),
+        ("u_reference", "U_reference [kg] (k=2)", "u_reference=U_reference/2"),
+        ("u_reference", "u_reference [kg] (k=3)", "u_reference=U_reference/3"),
+        ("u_reference", "reference_sigma (k=2)", "'u_reference=reference_sigma (k=2)/2'"),
+    ],
+)
+def test_an_uncertainty_that_its_header_calls_expanded_is_divided_as_told(
+    field, header, remedy, written
+):
+    other = "u" if field == "u_reference" else "u_reference"
+    path = written(f"value,{other},reference,{header}\n1,0.5,1.5,6\n")
+    (refused,) = mistakes_of(lambda: read_pairs(path))
+    assert f"is an expanded uncertainty; divide it by its k: --columns {remedy}, or" in refused
+
+    read = read_pairs(path, FileLayout(parse_columns(remedy.strip("'"))))
+
+    stated = {"u": read.u.tolist(), "u_reference": read.u_ref.tolist()}
+    assert stated == {other: [0.5], field: [6.0 / float(remedy.strip("'")[-1])]}
+
+
+@pytest.mark.parametrize("header", ["U_ref", "u_ref (k=2)"])
+def test_a_column_that_sounds_like_an_expanded_uncertainty_is_proposed_divided(header, written):
+    notes = read_pairs(written(f"value,u,reference,{header}\n1,1,1,1\n")).notes
+
+    assert f"{header}/2" in notes[-1]
+
+
+@pytest.mark.parametrize("of_u", ["u [%]", "sigma (%)", "u [% of value]", "u_reference [%]"])
+def test_a_share_of_what_has_no_unit_is_no_uncertainty_in_its_unit(of_u, written):
+    rest = ["u", "reference"] if "reference" in of_u else ["reference"]
+
+    def path(*names):
+        return written(f"{','.join([*names, *rest])}\n9,5{',1' * len(rest)}\n")
+
+    (refused,) = mistakes_of(lambda: read_pairs(path("value", of_u)))
+    assert refused.startswith(f"1:{of_u}: is in '%")
+
+    of_share = read_pairs(path("value [%]", f"{of_u.split(' ')[0]} [%]"))
+
+    assert of_share.units == ("%",)
+
+
+def test_one_unit_in_two_spellings_is_one(written):
+    path = written(
+        "value [µg/m³],u,reference [ug/m3],unit\n1,1,1,ug/m3\n1,1,1,µg/m³\n1,1,1,mg/m3\n"
+    )
+
+    read = read_pairs(path)
+
+    assert (read.units, read.value.size) == (("ug/m3",), 2)
+    assert "is 'mg/m3', was 'ug/m3'" in read.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -618,6 +680,38 @@ def test_a_column_that_may_hold_the_time_is_asked_about(tmp_path):
 # -- what others write --------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("rows", "numbers", "beside"),
+    [
+        ("1,004;2;1,000", [1004.0, 2.0, 1000.0], ""),
+        ("1,004;2.5;1,000", [1004.0, 2.5, 1000.0], "2.5"),
+        ("1,004;2;1,000.5", [1004.0, 2.0, 1000.5], "1,000.5"),
+        ("-1,004;2;-1,234,567", [-1004.0, 2.0, -1234567.0], "-1,234,567"),
+        ("1,004.25;2;1,000.5", [1004.25, 2.0, 1000.5], None),
+    ],
+)
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_commas_that_separate_thousands_beside_other_separators(
+    separator, rows, numbers, beside, written
+):
+    path = written(f"value;u;reference\n{rows}\n".replace(";", separator))
+    read = read_pairs(path, FileLayout(decimal_point=True))
+    assert [read.value[0], read.u[0], read.reference[0]] == numbers
+
+    if beside is None:
+        assert read_pairs(path).value.tolist() == numbers[:1]
+    elif beside:
+        (refused,) = mistakes_of(lambda: read_pairs(path))
+        assert f"is ambiguous beside '{beside}': it may be " in refused
+        assert "give --decimal-point if commas separate thousands" in refused
+
+
+def test_a_decimal_comma_elsewhere_says_what_the_others_are(written):
+    read = read_pairs(written("note;value;u;reference\n2.5;1,004;0,5;1,000\n"))
+
+    assert [read.value[0], read.u[0], read.reference[0]] == [1.004, 0.5, 1.0]
+
+
 def test_thousands_beside_decimal_commas_are_asked_about(written):
     path = written("value;u;reference\n998,4;2,5;996,9\n1.022;2,5;1.020\n")
 
@@ -679,38 +773,6 @@ def test_per_cent_signs_are_read_where_all_of_a_pair_has_them(written):
     for row, told in (("45%,2,0.44", "value: is in % and reference"), ("45,5%,44", "u: is in %")):
         with pytest.raises(FileError, match=told):
             read_pairs(written(f"value,u,reference\n{row}\n"))
-
-@pytest.mark.parametrize(
-    ("rows", "numbers", "beside"),
-    [
-        ("1,004;2;1,000", [1004.0, 2.0, 1000.0], ""),
-        ("1,004;2.5;1,000", [1004.0, 2.5, 1000.0], "2.5"),
-        ("1,004;2;1,000.5", [1004.0, 2.0, 1000.5], "1,000.5"),
-        ("-1,004;2;-1,234,567", [-1004.0, 2.0, -1234567.0], "-1,234,567"),
-        ("1,004.25;2;1,000.5", [1004.25, 2.0, 1000.5], None),
-    ],
-)
-@pytest.mark.parametrize("separator", [";", "\t"])
-def test_commas_that_separate_thousands_beside_other_separators(
-    separator, rows, numbers, beside, written
-):
-    path = written(f"value;u;reference\n{rows}\n".replace(";", separator))
-    read = read_pairs(path, FileLayout(decimal_point=True))
-    assert [read.value[0], read.u[0], read.reference[0]] == numbers
-
-    if beside is None:
-        assert read_pairs(path).value.tolist() == numbers[:1]
-    elif beside:
-        (refused,) = mistakes_of(lambda: read_pairs(path))
-        assert f"is ambiguous beside '{beside}': it may be " in refused
-        assert "give --decimal-point if commas separate thousands" in refused
-
-
-def test_a_decimal_comma_elsewhere_says_what_the_others_are(written):
-    read = read_pairs(written("note;value;u;reference\n2.5;1,004;0,5;1,000\n"))
-
-    assert [read.value[0], read.u[0], read.reference[0]] == [1.004, 0.5, 1.0]
-
 
 
 def test_times_are_read_as_mail_and_people_write_them(written):

@@ -41,7 +41,14 @@ def test_an_expanded_uncertainty_with_decimal_commas_is_divided_by_its_k(written
 
 
 @pytest.mark.parametrize(
-    ("header", "u"), [("U [kg]", 0.3), ("U (k=3) [kg]", 0.2), ("u (k=2)", 0.3), ("u (lab)", 0.6)]
+    ("header", "u"),
+    [
+        ("U [kg]", 0.3),
+        ("U (k=3) [kg]", 0.2),
+        ("u (k=2)", 0.3),
+        ("u (lab)", 0.6),
+        ("u [kg] (k=2)", 0.3),
+    ],
 )
 def test_the_header_of_an_uncertainty_says_its_k_and_unit(header, u, written):
     raw = f"time,subject,quantity,value [kg],{header}\n2026-03-01T10:00Z,tank,mass,503.5,0.6\n"
@@ -57,3 +64,26 @@ def test_an_uncertainty_in_another_unit_than_its_value_is_refused(written):
 
     with pytest.raises(FileError, match=r"lab\.csv:1:u \[g\]: is in 'g', value \[kg\] in 'kg'"):
         read_references(written(raw, "lab.csv"), TableLayout(), NOW)
+
+
+def test_each_quantity_of_a_wide_table_has_its_own_uncertainty(written):
+    raw = "subject,time,NO2 [ug/m3],NO2_u,O3,O3_u,SO2\nS3,2026-03-01T10:00Z,20,1.5,60,9,4\n"
+
+    how = TableLayout(FileLayout(wide=("NO2", "o3", "SO2")))
+    rows = read_references(written(raw, "lab.csv"), how, NOW).references
+
+    found = [(row.reference.quantity, row.reference.value, row.reference.u) for row in rows]
+    assert found == [("NO2", 20.0, 1.5), ("O3", 60.0, 9.0), ("SO2", 4.0, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("row", "how"),
+    [("46082,25;1.021,5", {"decimal_comma": True}), ("46,082.25;1,021.5", {"decimal_point": True})],
+)
+def test_days_and_thousands_are_read_as_the_options_say(row, how, written):
+    raw = f"subject;quantity;time;value\nc;mass;{row}\n"
+
+    written_as = FileLayout(time_zone="UTC", **how)
+    (found,) = read_references(written(raw, "lab.csv"), TableLayout(written_as), NOW).references
+
+    assert (found.reference.time, found.reference.value) == (NOW - 6.0 * 3600.0, 1021.5)

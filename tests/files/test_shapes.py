@@ -87,6 +87,82 @@ def test_what_a_sensor_states_stands_beside_its_column(beside, file_of):
         read_pairs(file_of(wide.drop(columns=beside.format("Node_B"))), layout(wide="node_*"))
 
 
+@pytest.mark.parametrize("beside", ["u_{}", "{}_u", "u_{} [kg]"])
+@pytest.mark.parametrize("wide", ["a_*,B_*,c*", "A_*,b_1,C*", '"a_*","b_*","c*"'])
+def test_each_of_several_patterns_finds_what_its_sensors_state(wide, beside, file_of):
+    of = {"a_1": 1.0, "B_1": 3.0, "c_7": 9.0}
+    columns = {name: [5.0, 6.0] for name in of}
+    columns |= {beside.format(name): [u, 2.0 * u] for name, u in of.items()}
+
+    read = read_pairs(
+        file_of(pd.DataFrame({**columns, "reference": [5.5, 5.0]})), layout(wide=wide)
+    )
+
+    names = [read.names[at][0] for at in read.series]
+    assert dict(zip(names[::2], read.u[::2], strict=True)) == of
+    assert {*names} == {*of}
+
+
+def test_a_pattern_without_u_does_not_take_that_of_another(file_of):
+    frame = pd.DataFrame({"a_1": [5.0], "u_a_1": [1.0], "b_1": [5.0], "reference": [5.5]})
+
+    read = read_pairs(file_of(frame), layout(wide="a_*,b_*"))
+
+    assert (read.names, read.u.tolist()) == ((("a_1", "value"),), [1.0])
+    assert "1 of 2 rows lacks a number and is left out" in read.notes[0]
+    shared = file_of(frame.rename(columns={"u_a_1": "u_1"}))
+    with pytest.raises(FileError, match="no uncertainty is stated"):
+        read_pairs(shared, layout(wide="a_*,b_*"))
+    assert read_pairs(shared, layout("u=u_*", wide="a_*,b_*")).u.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("beside", "form", "k"),
+    [
+        ("U_s{}", "U_s*", 2),
+        ("s{}_U", "s*_U", 2),
+        ("U_{}", "U_*", 2),
+        ("u_s{} (k=3)", "U_s*", 3),
+        ("u_s{} (expanded)", "U_s*", 2),
+    ],
+)
+def test_expanded_uncertainties_beside_sensors_are_divided_as_told(beside, form, k, file_of):
+    columns = {f"s{each}": [5.0] for each in (1, 2)}
+    columns |= {beside.format(each): [6.0 * each] for each in (1, 2)}
+    path = file_of(pd.DataFrame({**columns, "reference": [5.5]}))
+    with pytest.raises(FileError) as refused:
+        read_pairs(path, layout(wide="s*"))
+    assert f"divide it by its k: --columns 'u={form}/{k}', or say" in str(refused.value)
+
+    assert read_pairs(path, layout(f"u={form}/{k}", wide="s*")).u.tolist() == [6.0 / k, 12.0 / k]
+    assert read_pairs(path, layout(f"u={form}", wide="s*")).u.tolist() == [6.0, 12.0]
+
+
+def test_sensors_may_be_called_u(file_of):
+    columns = {"U_L1": [230.0], "U_L2": [231.0], "u_U_L1": [1.0], "u_U_L2": [2.0]}
+    path = file_of(pd.DataFrame({**columns, "reference": [230.5]}))
+
+    read = read_pairs(path, layout(wide="U_L*"))
+
+    assert (read.names, read.u.tolist()) == ((("U_L1", "value"), ("U_L2", "value")), [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("names", "refused"),
+    [
+        ("s1 [g],u_s1 [mg],reference", "u_s1 [mg]: is in 'mg', s1 [g] in 'g'"),
+        ("s1,u_s1 [%],reference", "u_s1 [%]: is in '%' and s1 states no unit"),
+        ("s1 [g],u_s1,reference [kg]", "'kg', s1 [g] in 'g'"),
+    ],
+)
+def test_units_beside_sensors_are_theirs(names, refused, file_of):
+    frame = pd.DataFrame([[5.0, 1.0, 5.5]], columns=names.split(","))
+
+    with pytest.raises(FileError) as told:
+        read_pairs(file_of(frame), layout(wide="s*"))
+    assert refused in str(told.value)
+
+
 def test_a_column_for_each_quantity_of_each_sensor(file_of):
     wide = PLAIN.rename(columns={"value": "inT [degC]", "reference": "true_in"}).drop(columns="u")
 

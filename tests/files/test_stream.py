@@ -133,6 +133,15 @@ def test_a_stream_states_u_and_p_as_pairs_and_messages_do(written, form):
     [
         ("time,kind,value,U\n2026-03-01T05:00:00Z,reading,1,3\n", "1:U: U is an expanded"),
         ('{"time":"2026-03-01T05:00:00Z","kind":"reference","value":1,"U":3}\n', "1:U: U is an"),
+        ("time,kind,value,u (k=2)\n2026-03-01T05:00:00Z,reading,1,3\n", "1:U: U is an"),
+        (
+            "time,kind,value,u,U_reference\n2026-03-01T05:00:00Z,reference,1,,3\n",
+            "1:U_reference: U",
+        ),
+        (
+            '{"time":"2026-03-01T05:00:00Z","kind":"reference","value":1,"U_reference":3}\n',
+            "1:U_reference: U_reference is an",
+        ),
         ("time,kind,value,u,p\n2026-03-01T05:00:00Z,reading,1,1,95\n", "2:p: p is 95.0; it must"),
         ("time,kind,value,u\n2026-03-01T05:00:00Z,reading,1,-1\n", "2:u: u is -1"),
         ("time,kind,value,value,u\n2026-03-01T05:00:00Z,reading,1,1,1\n", "1:value: this column"),

@@ -129,3 +129,23 @@ def test_a_bad_row_costs_that_row_and_is_counted_and_u_may_be_assumed():
 def test_a_shape_that_does_not_fit_is_refused(arguments, told):
     with pytest.raises(monitor.FrameError, match=told):
         monitor.score(frame(), **arguments)
+
+
+def test_each_of_several_patterns_of_a_frame_has_its_own_uncertainty():
+    columns = {"a_1": 5.0, "u_a_1": 1.0, "b_1": 5.0, "u_b_1": 3.0, "U_c_1": 9.0, "c_1": 5.0}
+    numbers = pd.DataFrame({**columns, "reference": 6.0}, index=range(30))
+
+    found = monitor.score(numbers, wide=["A_*", "b_*"])
+
+    in_u = {each["sensor"]: each["statistics"]["zms"] for each in found.series}
+    assert in_u == pytest.approx({"a_1": 1.0, "b_1": 1.0 / 9.0})
+    with pytest.raises(monitor.FrameError, match=r"divide it by its k: 'u=U_c_\*/2', or say"):
+        monitor.score(numbers, wide="c_*")
+    (of_u,) = monitor.score(numbers, wide="c_*", u="U_c_*/3").series
+    assert of_u["statistics"]["zms"] == pytest.approx(1.0 / 9.0)
+
+
+def test_an_expanded_uncertainty_of_the_reference_is_remarked_on_in_a_frame():
+    notes = monitor.score(frame().assign(U_reference=1.0)).notes
+
+    assert notes[-1].endswith("if 'U_reference' holds it: u_reference=df['U_reference']/2")
