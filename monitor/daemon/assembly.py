@@ -41,6 +41,7 @@ from monitor.journal.failures import JournalFullError, target_of
 from monitor.journal.journal import Journal
 from monitor.journal.opening import remove_left_folders
 from monitor.journal.store import NO_NUMBERS, NO_PAIRS, Batch
+from monitor.mqtt.connection import without_overlaps
 
 if TYPE_CHECKING:
     from monitor.core.state.core_settings import CoreSettings
@@ -247,7 +248,7 @@ def note_subscriptions(parts: Parts) -> list[str]:
 
     A broker keeps the subscriptions of a session until the client ends them.
     """
-    wanted = [each.filter for each in subscriptions_of(parts.settings)]
+    wanted = [each.filter for each in without_overlaps(subscriptions_of(parts.settings))]
     noted = parts.journal.note(SUBSCRIPTIONS)
     former = msgspec.json.decode(noted, type=list[str]) if noted else []
     left = [each for each in former if each not in wanted][-_LEFT_MAX:]

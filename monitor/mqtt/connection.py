@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import ssl
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -50,6 +51,37 @@ class Subscription:
     filter: str
     qos: int = 1
     is_optional: bool = False
+
+
+def without_overlaps(wanted: Sequence[Subscription]) -> tuple[Subscription, ...]:
+    """Return the subscriptions that bring each topic once, where one filter covers another.
+
+    A broker may send a message once for each filter that matches it. A filter that covers others
+    has the highest quality of service of them; an optional one may be refused, and covers only
+    what is optional too.
+    """
+    kept: list[Subscription] = []
+    for at, each in enumerate(wanted):
+        others = [*wanted[:at], *(of for of in wanted[at + 1 :] if of.filter != each.filter)]
+        if not any(
+            covers(of.filter, each.filter) and of.is_optional <= each.is_optional for of in others
+        ):
+            qos = max(of.qos for of in wanted if covers(each.filter, of.filter))
+            kept.append(replace(each, qos=qos))
+    return tuple(kept)
+
+
+def covers(wide: str, narrow: str) -> bool:
+    """Return whether a topic filter matches every topic that another one does (MQTT 5.0, 4.7)."""
+    if wide[:1] in ("+", "#") and narrow.startswith("$"):
+        return False
+    own, other = wide.split("/"), narrow.split("/")
+    for at, level in enumerate(own):
+        if level == "#":
+            return True
+        if at == len(other) or other[at] == "#" or level not in ("+", other[at]):
+            return False
+    return len(own) == len(other)
 
 
 @dataclass(frozen=True)

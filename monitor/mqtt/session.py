@@ -20,7 +20,13 @@ from typing import Final
 from monitor.errors import BAD_SETTINGS, CONNECTION, UNAVAILABLE
 from monitor.mqtt.codec import encode
 from monitor.mqtt.confirmations import Confirmations
-from monitor.mqtt.connection import MqttSettings, SourceRefusedError, connect_packet, tls_context
+from monitor.mqtt.connection import (
+    MqttSettings,
+    SourceRefusedError,
+    connect_packet,
+    tls_context,
+    without_overlaps,
+)
 from monitor.mqtt.pacing import TAKEOVER_WINDOW_SECONDS, TAKEOVERS_MAX, Backoff, Takeovers
 from monitor.mqtt.packets import (
     FAILURE,
@@ -71,6 +77,7 @@ class Session:
         chance: random.Random | None = None,
     ) -> None:
         self._settings = settings
+        self._wanted: Final = without_overlaps(settings.subscriptions)
         self._monotonic: Final = monotonic
         self.connected = False
         self.status = f"not yet connected to {settings.host}:{settings.port}"
@@ -288,7 +295,7 @@ class Session:
         self._ever_connected = self._has_session = True
         self._keepalive = float(answer.keepalive_seconds or self._settings.keepalive_seconds)
         self._deadline = self._monotonic() + SUBACK_SECONDS
-        filters = tuple((each.filter, each.qos) for each in self._settings.subscriptions)
+        filters = tuple((each.filter, each.qos) for each in self._wanted)
         self._send(Subscribe(_SUBSCRIBE_ID, filters))
         if self._left:
             self._send(Unsubscribe(_UNSUBSCRIBE_ID, self._left))
@@ -305,7 +312,7 @@ class Session:
             )
 
     def _on_suback(self, answer: Suback) -> None:
-        wanted = self._settings.subscriptions
+        wanted = self._wanted
         if len(answer.codes) != len(wanted):
             raise MalformedError(f"SUBACK answers {len(answer.codes)} of {len(wanted)} filters")
         self.denied.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import statistics
 import threading
@@ -13,11 +14,19 @@ import pytest
 import trustme
 from harness import mqtt_packets
 from harness.broker import Mosquitto
-from harness.programs import WAIT_SECONDS, free_port, need
+from harness.programs import WAIT_SECONDS, free_port, need, until
 from harness.wires import CONNACK, ScriptedWire, scripted_broker, source_on_wire
+from paho.mqtt.client import topic_matches_sub
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
-from monitor.mqtt.connection import MqttSettings, SourceRefusedError, Subscription, Tls
+from monitor.mqtt.connection import (
+    MqttSettings,
+    SourceRefusedError,
+    Subscription,
+    Tls,
+    covers,
+    without_overlaps,
+)
 from monitor.mqtt.inbox import InboxMessage
 from monitor.mqtt.pacing import BACKOFF_CAP_SECONDS, Backoff
 from monitor.mqtt.publish import BrokerPublisher
@@ -53,6 +62,62 @@ def take(source: MqttSource, count: int, seconds: float = WAIT_SECONDS) -> list[
 
 def packet(payload: bytes, mid: int) -> bytes:
     return mqtt_packets.publish(b"a/x", payload, 1 if mid else 0, mid, properties=b"")
+
+
+# -- subscriptions ------------------------------------------------------------------------------
+
+
+def test_a_filter_covers_another_if_it_matches_all_of_its_topics():
+    levels = ["a", "b", "c", "$x"]
+    paths = ["/".join(each) for n in (1, 2, 3) for each in itertools.product(levels, repeat=n)]
+    wild = ["a", "b", "+"]
+    filters = ["/".join(each) for n in (1, 2) for each in itertools.product(wild, repeat=n)]
+    filters += [f"{each}/#" for each in filters if each != "+"]  # +/# is #
+    filters += ["#", "$x/a", "$x/#", "$x/+"]
+    matched = {of: {path for path in paths if topic_matches_sub(of, path)} for of in filters}
+
+    for wide, narrow in itertools.product(filters, repeat=2):
+        assert covers(wide, narrow) == (matched[narrow] <= matched[wide]), (wide, narrow)
+
+
+def test_a_filter_that_another_covers_is_not_subscribed_to_unless_the_other_may_be_refused():
+    wanted = [
+        Subscription("home/+/temperature", 2),
+        Subscription("home/#", 1),
+        Subscription("home/#", 0),
+        Subscription("yard/+/mass", 1),
+        Subscription("yard/+/+", 1, is_optional=True),
+        Subscription("yard/+/x", 1, is_optional=True),
+    ]
+    assert without_overlaps(wanted) == (
+        Subscription("home/#", 2),
+        Subscription("yard/+/mass", 1),
+        Subscription("yard/+/+", 1, is_optional=True),
+    )
+
+
+@pytest.mark.parametrize("protocol", ["5", "3.1.1"])
+def test_a_message_that_two_sources_match_comes_once(protocol, mosquitto):
+    both = (Subscription("a/+", 1), Subscription("a/#", 1))
+    source = connect(source_on(mosquitto.port, protocol=protocol, subscriptions=both))
+    with BrokerPublisher("127.0.0.1", mosquitto.port) as publisher:
+        for at in range(20):
+            publisher.publish("a/x", str(at).encode())
+        publisher.publish("a/y", b"last")
+    found: list[InboxMessage] = []
+
+    def is_last_there() -> bool:
+        batch = source.receive(0.05)
+        source.acknowledge(batch)
+        found.extend(batch)
+        return b"last" in [each.payload for each in found]
+
+    until("the last one came", is_last_there)
+    found += source.receive(0.2)
+    source.close()
+
+    assert [each.payload for each in found] == [*(b"%d" % at for at in range(20)), b"last"]
+    assert source.last_message.keys() == {"a/+", "a/#"}
 
 
 # -- sessions -----------------------------------------------------------------------------------
