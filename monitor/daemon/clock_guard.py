@@ -87,8 +87,9 @@ class ClockGuard:
       monotonic clock stands still while the machine is suspended); or
     * more topics carry times further ahead of it than times within ``NEAR_SECONDS`` of it. Each of
       the last 64 topics has one voice. A single topic has none if it is more than 180 days ahead (a
-      date mistyped in the first message is no sign of the time), or if others carry old times: in
-      a backlog, what is fresh of the others is still to come. For the same reason those ahead
+      date mistyped in the first message is no sign of the time), if messages came that carry no
+      time (one mistyped date must not move all of theirs), or if others carry old times: in a
+      backlog, what is fresh of the others is still to come. For the same reason those ahead
       must be over a fifth of the topics that are not near. A clock that messages have agreed with
       for ten minutes is *confirmed*: what is ahead of it is the sender's mistake, and is refused.
 
@@ -259,7 +260,8 @@ class ClockGuard:
         old = len(self._voices) - len(ahead) - near
         if self._is_confirmed or len(ahead) <= near or len(ahead) * _OLD_A_VOICE < old:
             return False
-        return len(ahead) > 1 or (not old and ahead[0] - self._wall <= ALONE_SECONDS)
+        is_alone_credible = not (old or self._has_arrivals)
+        return len(ahead) > 1 or (is_alone_credible and ahead[0] - self._wall <= ALONE_SECONDS)
 
     def _compare(self, *, is_heard: bool) -> None:
         """Let the voices choose between wall clock and reckoned clock; end the doubt, or not."""

@@ -148,6 +148,20 @@ def test_one_topic_far_ahead_is_a_mistyped_date_and_no_sign_of_the_time():
     assert near.doubt
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_one_mistyped_date_does_not_move_the_messages_that_carry_no_time(is_first):
+    guard = ClockGuard()
+    guard.look(T, 0.0)
+    if not is_first:
+        guard.hear([Stamp("sensor", guard.now)])
+    guard.hear([Stamp("reference", T + DAY)], are_accepted=False)
+    assert bool(guard.doubt) == is_first
+    guard.hear([Stamp("sensor", guard.now)])
+    assert (guard.doubt, guard.now) == ("", T)
+    guard.hear([Stamp("reference", T + DAY), Stamp("other", T + DAY)], are_accepted=False)
+    assert "2 of the last 2 topics are" in guard.doubt
+
+
 def voices(machine: Machine, ahead: int, near: int, old: int, order: int = 1) -> str:
     """Let so many topics speak, 13 hours ahead, now or from a backlog; return the doubt."""
     stamps = [Stamp(f"a{at}", T + 13 * 3600.0) for at in range(ahead)]
