@@ -211,9 +211,9 @@ class Intake:
         self._clock.hear(stamps)
 
     def _note_refusals(self, topics: Sequence[str], decoded: Decoded) -> None:
-        """Report to the network whose messages were rejected."""
+        """Report to the network whose messages could not be used, not even in part."""
         faulty = {at for at, refused in decoded.refused if refused.reason not in NO_FAULT}
-        for at in faulty:
+        for at in faulty and faulty.difference(decoded.sources):
             self._network.refusals.refuse(self._router.sensor_of(topics[at]))
 
     def _count(

@@ -491,3 +491,12 @@ def test_what_is_refused_counts_against_the_sensor_of_its_topic(parts):
 
     told = zip(snapshot.names, snapshot.alerts["rejected_share"].tolist(), strict=True)
     assert {name.sensor: refused for name, refused in told} == {"good": False, "bad": True}
+
+
+def test_a_message_that_was_used_in_part_is_not_one_that_could_not_be_used(parts):
+    take(parts, *(many("cart", (at, 1.0, 1.0), (at, 2.0, -1.0)) for at in range(40)))
+
+    snapshot = parts.network.evaluate(START + 60.0)
+
+    assert counted(parts)["records"] == {"bad_uncertainty": 40}
+    assert not snapshot.alerts["rejected_share"].any()
