@@ -14,6 +14,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from monitor.commands.options import config_option, connected, connection_arguments, instant_of
 from monitor.commands.publishing import (
     native_topics,
@@ -47,7 +49,9 @@ from monitor.files.reference_table import (
     ReferenceRow,
     ReferenceRows,
     TableLayout,
+    is_revision,
     read_references,
+    revision_of,
 )
 from monitor.files.sent_rows import SentRows
 from monitor.simulate.playback import RawMessage, native_message
@@ -55,6 +59,7 @@ from monitor.simulate.playback import RawMessage, native_message
 _BY_HAND = 3  # words: SUBJECT QUANTITY VALUE
 _STDIN = "-"
 _CONSTANTS: Final = ("subject", "quantity", "u", "unit", "key", "time", "status", "rev")
+_OF_TABLES: Final = ("subject", "quantity", "columns", "records", "duration", "status_words")
 _MEAN: Final = "mean_over_reference_interval"
 _DURATION: Final = re.compile(r"(\d+\.?\d*)\s*(s|min|h|hr|d)s?", re.IGNORECASE | re.ASCII)
 _SECONDS_OF: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "hr": 3600.0, "d": 86_400.0}
@@ -111,8 +116,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=("start", "middle", "end"),
         help="what of that interval the time of a row is",
     )
-    table.add_argument(
-        "--status", metavar="STATUS", help="the status of all rows: prelim, final or void"
+    parser.add_argument(
+        "--status",
+        metavar="STATUS",
+        help="prelim, final or void (which withdraws it); of a table that of all rows",
     )
     table.add_argument(
         "--status-words",
@@ -120,8 +127,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WORD=STATUS,...",
         help="what the words in the column of the status mean, such as P=prelim,R=final,V=void",
     )
-    table.add_argument(
-        "--rev", metavar="N", help="revision of all rows; the highest of a reference counts"
+    parser.add_argument(
+        "--rev",
+        metavar="N",
+        help="its revision; the highest of a reference counts, so a corrected value needs a higher "
+        "one; of a table that of all rows",
     )
     recipe_arguments(parser)
     connection_arguments(parser)
@@ -155,7 +165,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
     subject, quantity, value = options.what
-    now = time.time()
+    for name in () if options.recipe else _OF_TABLES:
+        if getattr(options, name):
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} is for a TABLE, not for SUBJECT QUANTITY VALUE")
+    now, (revision, is_void) = time.time(), _revision(options)
     try:
         reference = Reference(
             check_name("subject", subject),
@@ -164,10 +178,13 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
             check_number("VALUE", _number("VALUE", value, options)),
             _stated_u(options),
             check_key(options.key),
+            revision=revision,
         )
     except Rejected as error:
         raise UsageError(f"{REASONS[error.reason]} ({error.detail})") from error
-    is_exact = options.u is not None and reference.u == 0.0
+    if is_void:
+        reference = replace(reference, void=True, value=math.nan, u=0.0)
+    is_exact = options.u is not None and reference.u == 0.0 and not is_void
     messages = _messages(settings, options, [ReferenceRow(reference, options.unit, is_exact)])
     ((_, topic, payload),) = messages
     if options.dry_run:
@@ -180,11 +197,22 @@ def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
     if options.u is None and _has_default_u(settings):
         unstated = ", with the u of its certificate"
     stated = f" (u {reference.u:.12g})" if options.u is not None else unstated
+    sentence = f"the reference of {subject} {quantity} is withdrawn"
+    if not is_void:
+        sentence = f"{subject} {quantity} {size}"
     when = instant(reference.time, "seconds")
-    print(
-        f"{reference.subject} {reference.quantity} {size} at {when}{stated}; published on {topic}"
-    )
+    print(f"{sentence} at {when}{'' if is_void else stated}; published on {topic}")
     return 0
+
+
+def _revision(options: argparse.Namespace) -> tuple[int, bool]:
+    """Return the revision that ``--rev`` and ``--status`` state, and whether it is a void."""
+    rev, status = options.rev or "0", (options.status or STATUSES[0]).casefold()
+    if status not in STATUSES:
+        raise UsageError(f"--status {options.status}: write {', '.join(STATUSES)}")
+    if not is_revision(rev):
+        raise UsageError(f"--rev {rev}: write a whole number from 0")
+    return revision_of(int(rev), status), status == STATUSES[-1]
 
 
 def _stated_u(options: argparse.Namespace) -> float:
@@ -296,8 +324,9 @@ def _warnings(settings: Settings, table: ReferenceRows) -> Iterator[str]:
     if repeated := _repeated(table.references):
         yield (
             f"warning: {repeated} of {len(table.references)} rows repeat the subject, quantity, "
-            "time and key of an earlier row with another value, which they replace: is a column of "
-            "the time, or of what tells them apart, left out?"
+            "time and key of an earlier row with another value, and one of them counts, not "
+            "always the later: is a column of the time, or of what tells them apart, left out? "
+            "A corrected value needs a higher rev"
         )
     of_means = (row.reference for row in table.references if not math.isnan(row.reference.start))
     series = dict.fromkeys((each.subject, each.quantity) for each in of_means)

@@ -16,6 +16,7 @@ from monitor.config.core_plan import plan_of, router_of, supplements_of, units_o
 from monitor.config.settings import Settings
 from monitor.config.sources import place_of
 from monitor.core.model import Collocation, Event, Observation, Reading, Records, Reference
+from monitor.core.pairing.identities import reference_digest, same_content
 from monitor.core.pairing.join_index import Concern
 from monitor.core.registry import SeriesKey
 from monitor.core.state.network import Network
@@ -243,8 +244,11 @@ class DryRun:
             return ""
         if observation.void:
             return "there is no pair that it could withdraw"
-        if any(_outdoes(each, observation) for each in self._references()):
-            return "a higher revision of it is in force"
+        for each in self._references():
+            if _outdoes(each, observation):
+                if each.revision > observation.revision:
+                    return "a higher revision of it is in force"
+                return "another one of that revision is in force; a correction needs a higher rev"
         misses = [self._miss(each, observation) for each in self._readings()]
         return nearest_miss(misses, "no reading has come; give one with --with TOPIC PAYLOAD")
 
@@ -270,5 +274,4 @@ class DryRun:
 
 def _outdoes(standing: Reference, came: Reference) -> bool:
     """Return whether the standing message of a reference is not the one that came."""
-    names = [(each.subject, each.quantity, each.identity) for each in (standing, came)]
-    return bool(came.identity) and names[0] == names[1] and standing is not came
+    return reference_digest(standing) == reference_digest(came) and not same_content(standing, came)

@@ -70,6 +70,16 @@ _UTC: Final = ("UTC", "GMT", "Z")
 _Row = tuple[int, Mapping[str, str]]  # its line, and a text for each field that has a column
 
 
+def is_revision(text: str) -> bool:
+    """Return whether a text is a revision: a whole number from 0."""
+    return text.isascii() and text.isdecimal() and len(text) < 10
+
+
+def revision_of(rev: int, status: str) -> int:
+    """Return the revision of a reference that states a ``rev`` and one of ``STATUSES``."""
+    return 4 * rev + STATUSES.index(status)
+
+
 class TableLayout(NamedTuple):
     """How to read a table: how it is written, and what stands in place of columns.
 
@@ -278,8 +288,7 @@ class _Reader:
                 return None
             check_time(time, self._now)
             check_span(start, end)
-        u, rank = self._u(cells), STATUSES.index(status) if status else 0
-        revision = 4 * self._revision(cells) + rank
+        u, revision = self._u(cells), revision_of(self._revision(cells), status or STATUSES[0])
         reference = Reference(
             *(subject, quantity, time, number, u or 0.0, key, identity, revision, is_void),
             *(start, end, station),
@@ -358,7 +367,7 @@ class _Reader:
 
     def _revision(self, cells: Mapping[str, str]) -> int:
         text = self._cell(cells, "rev")
-        if text and not (text.isascii() and text.isdecimal() and len(text) < 10):
+        if text and not is_revision(text):
             raise RowError(self._column("rev"), f"{text[:40]!r} is not a whole number from 0")
         return int(text or 0)
 

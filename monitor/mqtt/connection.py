@@ -60,15 +60,15 @@ def without_overlaps(wanted: Sequence[Subscription]) -> tuple[Subscription, ...]
     has the highest quality of service of them; an optional one may be refused, and covers only
     what is optional too.
     """
-    kept: list[Subscription] = []
+    distinct: list[Subscription] = []
     for at, each in enumerate(wanted):
         others = [*wanted[:at], *(of for of in wanted[at + 1 :] if of.filter != each.filter)]
         if not any(
             covers(of.filter, each.filter) and of.is_optional <= each.is_optional for of in others
         ):
             qos = max(of.qos for of in wanted if covers(each.filter, of.filter))
-            kept.append(replace(each, qos=qos))
-    return tuple(kept)
+            distinct.append(replace(each, qos=qos))
+    return tuple(distinct)
 
 
 def covers(wide: str, narrow: str) -> bool:

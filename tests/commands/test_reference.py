@@ -59,6 +59,49 @@ def test_one_number_can_be_tried_without_publishing_it(tmp_path, capsys):
     assert json.loads(payload) == {"time": "2026-03-01T05:00:00Z", "value": 503.5, "u": 0.6}
 
 
+def test_one_number_can_be_corrected_and_withdrawn(tmp_path, mosquitto, capsys):
+    daemon = Daemon(tmp_path, mosquitto.port)
+    daemon.start()
+    words = ["reference", "--config", str(daemon.settings), "AX-1", "pH"]
+    try:
+        with BrokerPublisher("127.0.0.1", mosquitto.port) as publisher:
+            reading = b'{"time": "2026-03-01T05:00:01Z", "value": 7.2, "u": 0.1}'
+            publisher.publish("monitor/AX-1/pH/reading", reading)
+        for value, more, counts in (
+            ("7.35", [], 7.35),
+            ("7.15", ["--rev", "1"], 7.15),
+            ("7.16", ["--rev", "1", "--status", "final"], 7.16),
+            ("7.15", ["--rev", "2", "--status", "void"], None),
+        ):
+            assert main([*words, value, "--time", "2026-03-01T05Z", *more]) == 0
+
+            def reference_now() -> float | None:
+                pairs = daemon.json("/api/v1/series/AX-1/pH/pairs").get("pairs")
+                return pairs[0]["reference"] if pairs else None
+
+            until(f"{counts} counts", lambda counts=counts: reference_now() == counts)
+        assert "is withdrawn at 2026-03-01T05:00:00Z" in capsys.readouterr().out
+    finally:
+        daemon.kill()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--duration", "1h"], "--duration is for a TABLE"),
+        (["--subject", "AX-2"], "--subject is for a TABLE"),
+        (["--status", "wrong"], "write prelim, final, void"),
+        (["--rev", "-1"], "write a whole number from 0"),
+    ],
+)
+def test_an_option_that_one_number_cannot_have_is_refused(tmp_path, capsys, options, says):
+    settings = tmp_path / "settings.yaml"
+    settings.write_text(SETTINGS)
+    words = ["reference", "--config", str(settings), "AX-1", "pH", "7.35", "--dry-run"]
+    assert main([*words, *options]) == USAGE
+    assert says in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("u", ["0", "0,0"])
 def test_a_reference_may_be_stated_as_exact(tmp_path, capsys, told, u):
     settings = tmp_path / "settings.yaml"

@@ -45,6 +45,18 @@ def test_an_outdone_revision_says_that_a_higher_one_stands(tell):
     ]
 
 
+def test_a_correction_without_a_higher_rev_says_that_it_needs_one():
+    settings, topic = parse(RULES.encode(), "f"), "monitor/AX-1/weight/reference"
+    one, other = (
+        Message(topic, b'{"time":"2026-03-01T10:00:00Z","value":%b}' % value)
+        for value in (b"7.15", b"7.35")
+    )
+    told = [explain(settings, each, NOW_SECONDS, [other]).observed[0] for each in (one, other)]
+
+    assert "a correction needs a higher rev" in told[0].unpaired
+    assert told[1].unpaired == "it came before"
+
+
 def test_an_event_says_that_it_begins_an_epoch_and_a_repetition_that_it_came_before():
     settings = parse(RULES.encode(), "f")
     event = Message("monitor/s/event", b'{"time":"2026-03-01T10:00:00Z","event":"adjusted"}')
