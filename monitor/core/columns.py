@@ -25,6 +25,8 @@ N = TypeVar("N", np.float64, np.int64)
 # Rows computed at a time: temporaries of a megabyte stay in the cache, and the fixed cost of a
 # portion (some 600 calls on one number a series) is a twentieth of the whole.
 CELLS: Final = 131_072
+# A spread below this share of the numbers that it comes from is rounding, not spread.
+ROUNDING: Final = 16.0 * np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +98,19 @@ class Columns:
     def z(self) -> Float:
         """Error over its standard uncertainty."""
         return self.error / self.u_eff
+
+    @cached_property
+    def told_u(self) -> Float:
+        """``u`` as it tells pairs apart: one number for a series whose intervals have one width.
+
+        That width is a difference of ends, whose rounding is no statement.
+        """
+        if self.by_interval is None:
+            return self.u
+        ends = np.maximum(np.abs(self.lower), np.abs(self.upper)) / coverage_factor(self.p)
+        most, largest = (np.maximum.reduceat(each, self.starts) for each in (self.u, ends))
+        is_one = most - np.minimum.reduceat(self.u, self.starts) <= ROUNDING * largest
+        return np.where(is_one[self.series], most[self.series], self.u)
 
     @cached_property
     def alpha(self) -> Float:

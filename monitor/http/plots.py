@@ -142,7 +142,7 @@ def zms_plot(c: Columns, unit: str) -> str:
     bins = min(BINS_MAX, c.value.size // PAIRS_A_BIN)
     if bins < 2:
         return too_few(2 * PAIRS_A_BIN, c.value.size)
-    if np.ptp(c.u) == 0.0:
+    if np.ptp(c.told_u) == 0.0:
         return empty("It states the same u in every pair.")
     parts = _in_bins(c, c.u, bins)
     observed, interval = zms(parts), saddlepoint_zms(parts)

@@ -160,7 +160,7 @@ class Adjustment(NamedTuple):
 def applied(c: Columns, adjustment: Adjustment) -> Columns:
     """Return the pairs as they would have been with the adjustment."""
     offset, gain, scales, edges, addend = adjustment
-    factor = np.array(scales)[np.searchsorted(np.array(edges), c.u, side="right")] / gain
+    factor = np.array(scales)[np.searchsorted(np.array(edges), c.told_u, side="right")] / gain
     value = (c.value - offset) / gain
     below, above = factor * (c.value - c.lower), factor * (c.upper - c.value)
     widened = [half + np.maximum(addend, (LEAST_LEFT - 1.0) * half) for half in (below, above)]
@@ -227,10 +227,10 @@ def _by_bins(c: Columns) -> Adjustment:
     factors = [
         _on_u(square, c.select(rows, np.zeros(1, dtype=np.int64)))
         for square, rows in zip(
-            binned_zms(c, c.u)[0].tolist(), np.split(order, starts[1:]), strict=True
+            binned_zms(c, c.told_u)[0].tolist(), np.split(order, starts[1:]), strict=True
         )
     ]
-    return Adjustment(scales=tuple(factors), edges=tuple(c.u[order][starts[1:]].tolist()))
+    return Adjustment(scales=tuple(factors), edges=tuple(c.told_u[order][starts[1:]].tolist()))
 
 
 Method = Callable[[Columns], Adjustment]

@@ -64,7 +64,7 @@ def _bins(c: Columns, error_model: str) -> Iterator[str]:
     """
     levels = {CLASSICAL: ("reference", c.reference), PREDICTIVE: ("value", c.value)}
     level = [levels[error_model]] if error_model in levels else []
-    for name, covariate in (("u", c.u), *level):
+    for name, covariate in (("u", c.told_u), *level):
         bins = zms_in_bins(c, covariate)
         if len(bins.verdicts) > 1:
             yield f"ZMS in {len(bins.verdicts)} bins of {name}: {outside(bins)}."
@@ -114,7 +114,7 @@ def _skewed(c: Columns) -> Iterator[str]:
 
 
 def _confidence(c: Columns) -> Iterator[str]:
-    if np.ptp(c.u) == 0.0:
+    if np.ptp(c.told_u) == 0.0:
         return
     curve = confidence_curve(c, _HALF)
     if curve.kept[1] < c.value.size:

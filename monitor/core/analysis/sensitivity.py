@@ -80,7 +80,7 @@ def decimate(c: Columns, shares: Float, *, by: By, stretch: float = 1.0) -> Deci
     by few pairs shows that they alone made it invalid; a flip to invalid shows little.
     ``stretch`` widens the intervals, sqrt(n/n_effective) for autocorrelated pairs.
     """
-    key = c.u if by == "u" else np.abs(c.z)
+    key = c.told_u if by == "u" else np.abs(c.z)
     order = order_within(c, key)
     ascending = key[order]
     left = _kept(ascending, shares)
@@ -111,8 +111,8 @@ def confidence_curve(c: Columns, shares: Float) -> ConfidenceCurve:
     It falls where u is informative. If it lies above ``stated``, u is understated among the pairs
     that are left; random errors cannot reach the ideal curve.
     """
-    order = order_within(c, c.u)
-    left = _kept(c.u[order], shares)
+    order = order_within(c, c.told_u)
+    left = _kept(c.told_u[order], shares)
     distance = np.abs(c.error)
     means = [
         np.cumsum(rows)[left - 1] / left

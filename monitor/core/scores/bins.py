@@ -88,7 +88,7 @@ def last_in_order(matrix: Float, count: int) -> Int:
 
 def order_by_u(c: Columns) -> Int:
     """Rows' numbers, series by series, by ascending stated u."""
-    return order_within(c, c.u)
+    return order_within(c, c.told_u)
 
 
 def bin_starts(c: Columns, bins: int) -> Int:

@@ -14,12 +14,10 @@ from typing import Final
 import numpy as np
 import scipy
 
-from monitor.core.columns import Columns, coverage_factor, ratio
+from monitor.core.columns import ROUNDING, Columns, coverage_factor, ratio
 from monitor.core.model import Float, Int
 from monitor.core.scores.proper_scores import log_u, norm, stated_z
 
-# A spread below this many units in the last place of the mean is rounding, not spread.
-ROUNDING: Final = 16.0 * np.finfo(np.float64).eps
 # If dropping the first or the last pair leaves less than this share of the spread, sums are redone.
 _RULED: Final = 0.05
 
@@ -239,5 +237,5 @@ def groeneveld_meeden(rows: Float) -> float:
 def beta_gm(c: Columns) -> Float:
     """Skewness beta_GM of the stated u; RCE is not reliable from 0.4 on (B-20)."""
     ends = c.starts + c.counts
-    sets = (c.u[a:b] for a, b in zip(c.starts, ends, strict=True))
+    sets = (c.told_u[a:b] for a, b in zip(c.starts, ends, strict=True))
     return np.array([groeneveld_meeden(rows) for rows in sets])

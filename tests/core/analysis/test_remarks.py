@@ -64,6 +64,17 @@ def test_a_constant_u_has_no_bins_but_those_of_time_which_are_not_told_as_its_ow
     assert not said(c, "ZMS in")
 
 
+def test_intervals_of_one_width_are_a_constant_u():
+    chance = np.random.default_rng(10)
+    value = np.round(chance.normal(500.0, 30.0, 300), 1)
+    reference = value + 0.15 * chance.standard_normal(300)
+    c = pairs(value, reference, None, value - 0.248, value + 0.248)
+
+    assert np.ptp(c.u) > 0.0
+    for begins in ("Its u is so skewed", "The half with the smaller u", "ZMS in"):
+        assert not said(c, begins)
+
+
 def test_skewed_uncertainties_are_warned_of():
     c = pairs(np.zeros(400), np.zeros(400), np.exp(1.5 * np.random.default_rng(2).normal(size=400)))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 from scipy.stats.mstats import hdquantiles
 
-from monitor.core.scores import calibration
+from monitor.core.scores import bins, calibration
 
 MANY = drawn(1, (7, 200, 1, 33, 200, 2, 64), u_ref=0.3, dependent=0.6)
 
@@ -150,6 +150,15 @@ def test_skewness_lies_within_one_and_is_absent_for_constant_u():
     assert np.all(np.abs(calibration.beta_gm(skewed)) <= 1.0)
     assert calibration.beta_gm(skewed)[0] > 0.4
     assert np.isnan(calibration.beta_gm(pairs(np.arange(9.0), 0.0, 0.1))[0])
+
+
+@pytest.mark.parametrize("half", [0.248, 0.445, 0.0173])
+def test_intervals_of_one_width_state_one_uncertainty_however_their_ends_are_rounded(half):
+    value = np.round(np.random.default_rng(5).normal(500.0, 30.0, 300), 1)
+    c = pairs(value, value + 0.1 * half, None, value - half, value + half)
+
+    assert np.isnan(calibration.beta_gm(c)[0])
+    assert np.array_equal(bins.order_by_u(c), np.arange(300))
 
 
 def test_the_references_uncertainty_is_compared_with_the_sensors():
