@@ -73,19 +73,29 @@ def is_like(z: Float, previous: Float) -> Bool:
 
 def on_step(value: Float, u: Float) -> Float:
     """Return 1 for values on a step that u is of, -20 for others, 0 for those that do not tell."""
+    off = np.minimum(*(_off(value, step) for step in rounding_steps(u)))
+    return np.where(value == 0.0, 0.0, np.where(off <= _ON_STEP, 1.0, _OFF_STEP))
+
+
+def rounding_steps(u: Float) -> tuple[Float, Float]:
+    """Return the steps that u may be of: sqrt(12) u, and a round one, if any."""
     usual, most = _BY_ROUNDING * u, _STEP_OF_U[1] * u
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         decade = 10.0 ** np.floor(np.log10(most))
         largest = _DECADE[np.searchsorted(_DECADE, most / decade, side="right") - 1] * decade
-        round_step = np.where(largest >= _STEP_OF_U[0] * u, largest, usual)
-        off = np.minimum(_off(value, usual), _off(value, round_step))
-    return np.where(value == 0.0, 0.0, np.where(off <= _ON_STEP, 1.0, _OFF_STEP))
+        return usual, np.where(largest >= _STEP_OF_U[0] * u, largest, usual)
 
 
-def _off(value: Float, step: Float) -> Float:
+def are_on_step(value: Float, step: float) -> bool:
+    """Whether all values are multiples of a step."""
+    return bool((_off(value, step) <= _ON_STEP).all())
+
+
+def _off(value: Float, step: Float | float) -> Float:
     """Return how far values are from a step, beyond what 24 bits leave open, in steps."""
-    places = np.abs(value / step)
-    off = np.abs(places - np.rint(places)) - _SINGLE * places
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        places = np.abs(value / step)
+        off = np.abs(places - np.rint(places)) - _SINGLE * places
     return np.where(places <= _MOST_STEPS, off, 1.0)
 
 

@@ -3,7 +3,8 @@
 Rules of this file: each runs from any boundary of the cut to now and costs what pieces cost (twice
 the negative log likelihood plus a penalty a parameter), so that the cheapest explanation of all can
 be named. A stuck value is measured against its own usual runs: a value on a coarse scale stands
-still for long, and a dry rain gauge is right to report 0 as long as its reference does.
+still for long, and a dry rain gauge is right to report 0 as long as its reference does. A display
+is right to stand still while its reference stays within a step (:mod:`.display_steps`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from monitor.core.model import Bool, Float, Int
+from monitor.core.verdict.display_steps import held_within
 from monitor.core.verdict.pairs import Pairs, Side
 from monitor.core.verdict.partition import Cut, costs, tails
 from monitor.core.verdict.relations import FEWEST
@@ -320,8 +322,10 @@ def _stuck_for(p: Pairs, s: Float) -> int:
         return 0
     before = p.n - run
     often = (before - (runs.size - 1) + 0.5) / (before + 1.5)
-    typical = float(np.median(s[-run:]))
-    if float(np.ptp(reference)) > _MOVED * typical and often < _OFTEN:
+    typical, moved = float(np.median(s[-run:])), float(np.ptp(reference))
+    if moved <= held_within(p, run):
+        return 0
+    if moved > _MOVED * typical and often < _OFTEN:
         return run
     longest = int(runs[:-1].max(initial=1))
     if before == 0 and _is_coarse(float(p.value[-1]), typical):

@@ -27,6 +27,7 @@ from monitor.core.verdict.calm import (
     has_far,
     newest_differs,
 )
+from monitor.core.verdict.display_steps import is_of_rounding
 from monitor.core.verdict.error_codes import code_verdict, coded_pairs
 from monitor.core.verdict.faults import LEAST_FAR
 from monitor.core.verdict.judge import (
@@ -199,7 +200,7 @@ def _fitted(pairs: ManyPairs) -> Iterator[tuple[list[int], _Fitted]]:
         some, order = order[:at_once], order[at_once:]
         side = Side(pairs.some(some))
         fits = fits_of(side)
-        fits = fits._replace(suspicious=fits.suspicious | _limited(side))
+        fits = fits._replace(suspicious=_unexplained(side, fits.suspicious | _limited(side)))
         constants = better_constants(side, fits.level[0], fits.used)
         yield some, _Fitted(side, fits, bounds_of(side, fits), constants)
 
@@ -214,6 +215,13 @@ def _limited(side: Side) -> Bool:
     for row in np.flatnonzero(limited).tolist():
         limited[row] = limit_of(errors_of(side, row)) is not None
     return limited
+
+
+def _unexplained(side: Side, suspicious: Bool) -> Bool:
+    """Return which of the suspicious series show more than the rounding of a display at rest."""
+    for row in np.flatnonzero(suspicious).tolist():
+        suspicious[row] = not is_of_rounding(side, row)
+    return suspicious
 
 
 def _few(p: Pairs, *, part: bool) -> Verdict:
