@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness.cases import further
 from harness.examples import examples
 from harness.http_service import document, get
 
@@ -16,7 +17,7 @@ from monitor.http.answers import TITLES
 _BIN = Path(sys.executable).parent
 
 
-@pytest.mark.parametrize("names", ["any", "known"])
+@pytest.mark.parametrize("names", ["known", *further("any")])
 def test_nothing_but_what_is_described_is_answered(names, shown, tmp_path):
     """Valid and invalid queries, of any names and of those of a series with pairs."""
     known = '[parameters]\nsensor = "cart-01"\nquantity = "mass"\n' if names == "known" else ""

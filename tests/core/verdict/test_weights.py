@@ -15,7 +15,7 @@ from monitor.core.verdict.weights import usual_u
 PAIRS = 600
 STREAMS = 100
 MODELS = ("classical", "predictive")
-SHARES = (0.05, 0.15, 0.3, *further(0.1, 0.2))
+SHARES = (0.05, 0.3, *further(0.1, 0.15, 0.2))
 
 
 def sensor(seed, model, share, *, fault=0.0, least=0.0, middle=100.0, of_truth=False, n=PAIRS):
