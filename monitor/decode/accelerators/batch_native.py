@@ -1,9 +1,9 @@
 """Native readings and references through a struct; plain ones of a batch as columns.
 
 When: for every native reading and reference, unless maintenance is set or the unit of the source is
-not the one of its quantity. Gain (``python benchmarks/accelerators.py``): a plain message costs 2.1
-us instead of 35 us at 200 messages a read, 1.8 us instead of 34 us at 1500; one with a key costs 6
-us instead of 34 us. Cost of deleting it: only speed.
+not the one of its quantity. Gain (``python benchmarks/accelerators.py``): a plain message costs 1.8
+us instead of 37 us at 200 messages a read, 1.3 us instead of 36 us at 1500; one with a key costs 5
+us instead of 37 us. Cost of deleting it: only speed.
 
 It takes times in RFC 3339, a unit that is the one of the series, a key, a sequence number or an
 identity, and a reading's interval. It hands back revisions, U with k, and all else.
