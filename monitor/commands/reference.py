@@ -41,7 +41,7 @@ from monitor.decode.checks import (
 )
 from monitor.errors import UsageError
 from monitor.files.input_file import FileError
-from monitor.files.layout import layout_arguments, layout_of, typed_number
+from monitor.files.layout import layout_arguments, layout_of, refuse_layout, typed_number
 from monitor.files.pair_fields import listed_parts, unquoted
 from monitor.files.reference_table import (
     REFERENCE_FIELDS,
@@ -59,7 +59,7 @@ from monitor.simulate.playback import RawMessage, native_message
 _BY_HAND = 3  # words: SUBJECT QUANTITY VALUE
 _STDIN = "-"
 _CONSTANTS: Final = ("subject", "quantity", "u", "unit", "key", "time", "status", "rev")
-_OF_TABLES: Final = ("subject", "quantity", "columns", "records", "duration", "status_words")
+_OF_TABLES: Final = ("subject", "quantity", "records", "duration", "stamp", "status_words")
 _MEAN: Final = "mean_over_reference_interval"
 _DURATION: Final = re.compile(r"(\d+\.?\d*)\s*(s|min|h|hr|d)s?", re.IGNORECASE | re.ASCII)
 _SECONDS_OF: Final = {"s": 1.0, "min": 60.0, "h": 3600.0, "hr": 3600.0, "d": 86_400.0}
@@ -165,10 +165,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _publish_one(settings: Settings, options: argparse.Namespace) -> int:
     subject, quantity, value = options.what
-    for name in () if options.recipe else _OF_TABLES:
-        if getattr(options, name):
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option} is for a TABLE, not for SUBJECT QUANTITY VALUE")
+    if not options.recipe:
+        refuse_layout(options, "is for a TABLE, not for SUBJECT QUANTITY VALUE", _OF_TABLES)
     now, (revision, is_void) = time.time(), _revision(options)
     try:
         reference = Reference(

@@ -316,19 +316,21 @@ def notation_arguments(parser: TakesOptions) -> None:
     )
 
 
-def refuse_layout(options: argparse.Namespace) -> None:
-    """Raise LayoutError if an option says how a table is written, where a daemon is asked."""
+_FOR_FILE: Final = "is for FILE; a daemon's settings say how messages are read"
+
+
+def refuse_layout(
+    options: argparse.Namespace, why: str = _FOR_FILE, others: Iterable[str] = ("decimal_comma",)
+) -> None:
+    """Raise LayoutError, saying ``why``, if an option says how a table is written, or ``others``.
+
+    By default for where a daemon is asked.
+    """
     shapes = (option[2:].replace("-", "_") for option, _, _ in _SHAPES)
-    for name in (
-        *("columns", "time_zone", "time_format", "time_start", "decimal_comma", "decimal_point"),
-        "encoding",
-        *shapes,
-    ):
-        if getattr(options, name):
-            option = f"--{name.replace('_', '-')}"
-            raise LayoutError(
-                f"{option} is for FILE; a daemon's settings say how messages are read"
-            )
+    usual = ("columns", "time_zone", "time_format", "time_start", "decimal_point", "encoding")
+    for name in (*usual, *others, *shapes):
+        if getattr(options, name, ""):
+            raise LayoutError(f"--{name.replace('_', '-')} {why}")
 
 
 def layout_of(options: argparse.Namespace, fields: Iterable[str] = USUAL) -> FileLayout:

@@ -90,6 +90,10 @@ def test_one_number_can_be_corrected_and_withdrawn(tmp_path, mosquitto, capsys):
     [
         (["--duration", "1h"], "--duration is for a TABLE"),
         (["--subject", "AX-2"], "--subject is for a TABLE"),
+        (["--stamp", "end"], "--stamp is for a TABLE"),
+        (["--time-zone", "UTC"], "--time-zone is for a TABLE"),
+        (["--decimal-point"], "--decimal-point is for a TABLE"),
+        (["--wide", "pH"], "--wide is for a TABLE"),
         (["--status", "wrong"], "write prelim, final, void"),
         (["--rev", "-1"], "write a whole number from 0"),
     ],
