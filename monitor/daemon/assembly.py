@@ -72,6 +72,7 @@ class Parts(NamedTuple):
     made_with: MadeWith
     others: OtherPairs
     remade: str
+    letters: NewestLetters
     listeners: tuple[Listener, ...] = ()
     places: Mapping[str, Place] = {}
 
@@ -125,7 +126,7 @@ def assemble(
     intake = Intake(router, network, journal, births, clock, listeners, letters)
     check = SelfCheck(network, Random())  # noqa: S311 - chooses series, guards nothing
     others = OtherPairs(made_with, network, journal)
-    made = made_with, others, remade
+    made = made_with, others, remade, letters
     return Parts(settings, network, journal, intake, clock, check, *made, listeners, places)
 
 

@@ -112,7 +112,7 @@ class Intake:
         self.redeliveries: Final = Redeliveries(router, store.note)
         self._network: Final = network
         self._store: Final = store
-        self.letters: Final = letters
+        self._letters: Final = letters
         self.counts: Final = Counts(store.totals())
         self.commits = 0
         self.commit_seconds = 0.0
@@ -187,8 +187,8 @@ class Intake:
         self.commit_seconds += time.perf_counter() - began
         self.commits += 1
         self._network.apply(batch.pairs)
-        if self.letters is not None:
-            self.letters.add(batch.dead_letters)
+        if self._letters is not None:
+            self._letters.add(batch.dead_letters)
         for each in self.listeners:
             each.committed()
 

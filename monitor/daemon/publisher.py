@@ -250,8 +250,8 @@ class Publisher:
 
     def _refused(self) -> tuple[DeadLetter, ...]:
         """Return the newest dead letters of each topic, put in order only if there are new ones."""
-        letters = self._parts.intake.letters
-        if letters is not None and letters.changes != self._letters_seen:
+        letters = self._parts.letters
+        if letters.changes != self._letters_seen:
             self._letters_seen = letters.changes
             self._letters = letters.newest()
             self._refused_sensors = letters.by_sensor(self._parts.intake.sensor_of)

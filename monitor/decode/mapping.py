@@ -139,7 +139,7 @@ class Mapped:
         return error.at(self._paths.get(field, "")).bare()
 
     def _observe(self, root: object, record: object, arrival: Arrival, into: list[Found]) -> None:
-        if not self._filters.selects(root, record) or self._is_beside_the_point(root, record):
+        if not self._filters.selects(root, record) or self._states_no_value(root, record):
             return
         self._filters.check(root, record)
         self._check_agreement(root, record, arrival.fields)
@@ -161,8 +161,8 @@ class Mapped:
         else:
             self._measure(root, record, arrival, into)
 
-    def _is_beside_the_point(self, root: object, record: object) -> bool:
-        """Return whether ``optional`` skips a record, of any quality: it states no value."""
+    def _states_no_value(self, root: object, record: object) -> bool:
+        """Return whether ``optional`` skips a record, whatever its quality: it states no value."""
         if not self.spec.optional or not self._series:
             return False
         for quantity in (one.quantity for one in self._series):

@@ -14,6 +14,7 @@ from annotated_types import doc
 from monitor.core.setting import File
 from monitor.errors import BAD_SETTINGS, MonitorError
 from monitor.mqtt.packets import Connect
+from monitor.mqtt.topic_templates import covers
 
 
 def is_loopback(host: str) -> bool:
@@ -69,19 +70,6 @@ def without_overlaps(wanted: Sequence[Subscription]) -> tuple[Subscription, ...]
             qos = max(of.qos for of in wanted if covers(each.filter, of.filter))
             distinct.append(replace(each, qos=qos))
     return tuple(distinct)
-
-
-def covers(wide: str, narrow: str) -> bool:
-    """Return whether a topic filter matches every topic that another one does (MQTT 5.0, 4.7)."""
-    if wide[:1] in ("+", "#") and narrow.startswith("$"):
-        return False
-    own, other = wide.split("/"), narrow.split("/")
-    for at, level in enumerate(own):
-        if level == "#":
-            return True
-        if at == len(other) or other[at] == "#" or level not in ("+", other[at]):
-            return False
-    return len(own) == len(other)
 
 
 @dataclass(frozen=True)

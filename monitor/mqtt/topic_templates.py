@@ -111,6 +111,19 @@ def overlap(one: str, other: str) -> bool:
     return True
 
 
+def covers(wide: str, narrow: str) -> bool:
+    """Return whether an MQTT filter matches every topic that another one does (MQTT 5.0, 4.7)."""
+    if wide[:1] in ("+", "#") and narrow.startswith("$"):
+        return False
+    own, other = wide.split("/"), narrow.split("/")
+    for at, level in enumerate(own):
+        if level == "#":
+            return True
+        if at == len(other) or other[at] == "#" or level not in ("+", other[at]):
+            return False
+    return len(own) == len(other)
+
+
 def topics_of(topics: Sequence[str]) -> Topics:
     """Return the topics of messages by their places among those that occur."""
     if isinstance(topics, Topics):

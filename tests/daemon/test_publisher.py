@@ -191,7 +191,7 @@ def test_an_alert_that_a_revision_takes_back_is_corrected_after_a_kill(tmp_path,
 def test_what_nobody_asks_for_is_not_made(parts, monkeypatch):
     """No text of metrics, no report of the doctor; dead letters are ordered where there are new."""
     asked: list[str] = []
-    letters = parts.intake.letters
+    letters = parts.letters
     newest = letters.newest
     monkeypatch.setattr(letters, "newest", lambda: (asked.append("letters"), newest())[1])
     report = doctor.doctor_report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import statistics
 import threading
@@ -16,7 +15,6 @@ from harness import mqtt_packets
 from harness.broker import Mosquitto
 from harness.programs import WAIT_SECONDS, free_port, need, until
 from harness.wires import CONNACK, ScriptedWire, scripted_broker, source_on_wire
-from paho.mqtt.client import topic_matches_sub
 
 from monitor.errors import BAD_SETTINGS, UNAVAILABLE
 from monitor.mqtt.connection import (
@@ -24,7 +22,6 @@ from monitor.mqtt.connection import (
     SourceRefusedError,
     Subscription,
     Tls,
-    covers,
     without_overlaps,
 )
 from monitor.mqtt.inbox import InboxMessage
@@ -65,19 +62,6 @@ def packet(payload: bytes, mid: int) -> bytes:
 
 
 # -- subscriptions ------------------------------------------------------------------------------
-
-
-def test_a_filter_covers_another_if_it_matches_all_of_its_topics():
-    levels = ["a", "b", "c", "$x"]
-    paths = ["/".join(each) for n in (1, 2, 3) for each in itertools.product(levels, repeat=n)]
-    wild = ["a", "b", "+"]
-    filters = ["/".join(each) for n in (1, 2) for each in itertools.product(wild, repeat=n)]
-    filters += [f"{each}/#" for each in filters if each != "+"]  # +/# is #
-    filters += ["#", "$x/a", "$x/#", "$x/+"]
-    matched = {of: {path for path in paths if topic_matches_sub(of, path)} for of in filters}
-
-    for wide, narrow in itertools.product(filters, repeat=2):
-        assert covers(wide, narrow) == (matched[narrow] <= matched[wide]), (wide, narrow)
 
 
 def test_a_filter_that_another_covers_is_not_subscribed_to_unless_the_other_may_be_refused():

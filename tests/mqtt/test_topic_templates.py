@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from contextlib import suppress
@@ -10,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paho.mqtt.client import topic_matches_sub
 
 from monitor.mqtt.topic_templates import (
     Template,
     TemplateError,
+    covers,
     topics_of,
     valid_name,
 )
@@ -178,3 +181,16 @@ def test_topics_of_messages_are_a_sequence_of_them():
     assert topics.part(np.array([3, 0])) == ["c", "b"]
     assert topics_of(topics) is topics
     assert list(topics_of([])) == []
+
+
+def test_a_filter_covers_another_if_it_matches_all_of_its_topics():
+    levels = ["a", "b", "c", "$x"]
+    paths = ["/".join(each) for n in (1, 2, 3) for each in itertools.product(levels, repeat=n)]
+    wild = ["a", "b", "+"]
+    filters = ["/".join(each) for n in (1, 2) for each in itertools.product(wild, repeat=n)]
+    filters += [f"{each}/#" for each in filters if each != "+"]  # +/# is #
+    filters += ["#", "$x/a", "$x/#", "$x/+"]
+    matched = {of: {path for path in paths if topic_matches_sub(of, path)} for of in filters}
+
+    for wide, narrow in itertools.product(filters, repeat=2):
+        assert covers(wide, narrow) == (matched[narrow] <= matched[wide]), (wide, narrow)

@@ -71,10 +71,9 @@ def _of_series(
     if about.uncompared_seconds:
         since = duration(about.uncompared_seconds, parts=1)
         text = f"has had no reference for {since}, so it is not known whether it is right"
-        return text if fault_report is None else f"{text}; before: {fault_report.verdict.sentence}"
+        return _before(text, fault_report)
     if state == "stale":
-        text = "has stopped sending usable readings"
-        return text if fault_report is None else f"{text}; before: {fault_report.verdict.sentence}"
+        return _before("has stopped sending usable readings", fault_report)
     text = _told(state, fault_report, pairs, about)
     blurred = numbers.get(BLURRED, 0.0)
     if blurred > U_REF_RATIO_MAX:
@@ -83,6 +82,10 @@ def _of_series(
         text = f"{text} (its reference is {times}as uncertain as the sensor)"
     is_assumed = numbers.get(ASSUMED.name) == 1.0
     return f"{text} (the settings assume its uncertainty)" if is_assumed else text
+
+
+def _before(text: str, fault_report: FaultReport | None) -> str:
+    return text if fault_report is None else f"{text}; before: {fault_report.verdict.sentence}"
 
 
 def _told(state: str, fault_report: FaultReport | None, pairs: int, about: Circumstances) -> str:
