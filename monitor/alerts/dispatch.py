@@ -17,12 +17,7 @@ import msgspec
 
 from monitor.alerts.ledger import Ledger, View, reworded
 from monitor.alerts.outlet import Outlet, SinkFigures
-from monitor.alerts.transition import (
-    FIRING,
-    PENDING,
-    SHOWN,
-    Transition,
-)
+from monitor.alerts.transition import FIRING, PENDING, SHOWN, Transition
 from monitor.core.detector.replay import AlertChange
 from monitor.core.snapshot.snapshot import Snapshot
 from monitor.journal.failures import JournalError, JournalFullError

@@ -17,12 +17,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from monitor.alerts.transition import (
-    FIRING,
-    PENDING,
-    Transition,
-    transition_id,
-)
+from monitor.alerts.transition import FIRING, PENDING, Transition, transition_id
 from monitor.core.detector.replay import AlertChange
 from monitor.core.fleet.suspect_references import Suspect
 from monitor.core.formatting import finite
@@ -105,6 +100,8 @@ class Ledger:
         self._seen = self._looked_at = _Seen()
         self._other_names: dict[int, _OtherName] = {}
         self._names_looked_at: dict[int, _OtherName] = {}
+        self._named_on: Final[dict[int, int]] = {}  # pairs that a fault's name rests on, by row
+        self._names_taken: dict[int, int] = {}  # the same, of the last comparison
         self.sizes: Final = GroupSizes()
         self.last = last
         for each in active:
@@ -128,7 +125,7 @@ class Ledger:
         known = {row for row in others.tolist() if self._of(now.names[row])}
         self.sizes.follow(now)
         comparison = _Comparison(view, self.last, self.sizes)
-        self._names_looked_at = self._other_names.copy()
+        self._names_looked_at, self._names_taken = self._other_names.copy(), {}
         for row in self._other_names.keys() - set(others.tolist()):
             active[row] = [a for a, of in now.alerts.items() if of[row] and a != REFERENCE_SUSPECT]
         for row in sorted(active.keys() | pending | known):
@@ -149,13 +146,18 @@ class Ledger:
     ) -> list[str]:
         """Return the active alerts; a fault keeps the name it was sent under until another holds.
 
-        One fault may look like two in turn, and nobody wants a notification at each turn.
+        One fault may look like two in turn, and nobody wants a notification at each turn. A name
+        that rests on twice the pairs is taken at once: a fault has few of those.
         """
+        report = now.reports.get(row)
+        pairs = 1 if report is None else max(1, report.verdict.pairs)
         old = [a for a, of in sent.items() if of.after == FIRING and a in FAULTS]
         new = [a for a in active if a in FAULTS and a not in old]
         held = [a for a in old if a not in active]
         if not (held and new and now.states[row] == FIRING):
             self._names_looked_at.pop(row, None)
+            if new:
+                self._names_taken[row] = pairs
             return active
         last = float(now.last_pair[row])
         known = self._other_names.get(row)
@@ -163,7 +165,8 @@ class Ledger:
             known = _OtherName(new[0], 0, math.nan)
         if last != known.last_pair:
             known = _OtherName(new[0], known.looks + 1, last)
-        if known.looks >= LOOKS:
+        if known.looks >= LOOKS or pairs >= 2 * self._named_on.get(row, math.inf):
+            self._names_taken[row] = pairs
             self._names_looked_at.pop(row, None)
             return active
         self._names_looked_at[row] = known
@@ -176,6 +179,7 @@ class Ledger:
     def record(self, transitions: Iterable[Transition]) -> None:
         """Count ``transitions`` as sent, and the last comparison as finished."""
         self._seen, self._other_names = self._looked_at, self._names_looked_at
+        self._named_on.update(self._names_taken)
         for each in transitions:
             self.last = max(self.last, each.seq)
             key = _key(each)

@@ -152,6 +152,20 @@ def test_a_fault_that_looks_like_two_in_turns_is_told_of_once():
     assert steps([over]) == [("0", "offset", "firing", "resolved")]
 
 
+def test_a_name_that_rests_on_twice_the_pairs_is_taken_at_once_and_seldom():
+    """A backlog comes in one look: the fault is named on its first pairs, judged on all of them."""
+    ledger, names = Ledger(), ("offset", "understated")
+    sent = []
+    for pairs in range(14, 500):
+        now = replace(seen(["firing"], {names[pairs % 2]: [0]}))
+        reports = {0: FaultReport("offset", JUDGEMENT.verdict._replace(pairs=pairs))}
+        found = told(ledger, View(replace(now, reports=reports)))
+        sent += [(pairs, each.alert) for each in found if each.after == "firing"]
+
+    assert sent[:2] == [(14, "offset"), (29, "understated")]
+    assert len(sent) == 6  # of 486 turns
+
+
 def test_a_pending_fault_that_turns_out_another_ends_and_that_begins():
     ledger = Ledger()
     told(ledger, view(seen(["pending"], {})))
