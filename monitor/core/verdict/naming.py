@@ -37,7 +37,7 @@ _OUTLIERS: Final = 2.0  # log likelihood by which outliers must explain more tha
 _SURPRISE: Final = 3.0  # log likelihood by which far errors must exceed the usual
 _BESIDE: Final = 6.0  # cost by which a level must be cheaper to be more than an effect of outliers
 _OVER: Final = 3.0  # cost by which being right again must be cheaper than any fault
-_MOST_FAR: Final = 0.3
+MOST_FAR: Final = 0.3  # share of pairs; more are no outliers
 _FLAT: Final = (LEVEL, LEVEL + WIDE)
 _OFF: Final = (*_FLAT, LINE, HINGE, LINE + WIDE, HINGE + WIDE)
 
@@ -202,7 +202,7 @@ def _is_outliers(e: Evidence) -> bool:
     if not explains and (e.far.surprise <= _SURPRISE or wide < plain):
         return False
     is_level = min(e.best[kind] for kind in _OFF) <= min(plain, wide) - _BESIDE
-    return e.far.share.value < _MOST_FAR and not is_level
+    return e.far.share.value < MOST_FAR and not is_level
 
 
 def _level_or_spread(e: Evidence) -> Name:

@@ -37,7 +37,13 @@ from monitor.core.verdict.judge import (
     gathered_evidence,
     judged,
 )
-from monitor.core.verdict.naming import explained_whole, is_over, with_explained, with_mean_error
+from monitor.core.verdict.naming import (
+    MOST_FAR,
+    explained_whole,
+    is_over,
+    with_explained,
+    with_mean_error,
+)
 from monitor.core.verdict.pairs import (
     ManyPairs,
     Pairs,
@@ -518,7 +524,8 @@ def _wrong(s: _Suspect, every: Float) -> tuple[str, Estimate, bool]:
     is_spread = is_wide and every[RIGHT + WIDE] < every[LEVEL]
     if level.is_beyond(most) and (is_most or not is_spread):
         return "offset", level.times(s.unit), level.widened(_SURE).is_beyond(most)
-    if s.spread.outliers > 1.0 and far_share.lower > FAR_HONEST:
+    is_few = far_share.lower > FAR_HONEST and far_share.value < MOST_FAR
+    if s.spread.outliers > 1.0 and is_few:
         return "outliers", far_share, True
     parts = parts_of(s.side, np.zeros(1, dtype=np.int64))[0]
     if is_wide and parts is not None:

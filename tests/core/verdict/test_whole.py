@@ -236,6 +236,14 @@ def test_the_share_of_outliers_is_that_of_the_file(rho):
     assert found.size.lower < 0.05 < found.size.upper < 0.12
 
 
+@pytest.mark.parametrize("factor", [300.0, 1000.0])
+def test_errors_that_are_nearly_all_far_are_no_outliers(factor):
+    found = [whole(sensor(seed, 60, scale=factor)).fault for seed in range(24)]
+
+    assert found.count("understated") >= 23, found
+    assert "outliers" not in found
+
+
 @pytest.mark.parametrize("begin", [200, 1800, 3000])
 def test_a_sensor_stuck_at_the_end_is_stuck_for_as_many_pairs_as_it_is(begin):
     fault = since(begin, lambda _value, late: np.full(late.size, 51.234))
