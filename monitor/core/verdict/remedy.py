@@ -60,7 +60,7 @@ _LONG: Final = 100
 _NEWEST: Final = 24
 _NEWEST_SAVED: Final = 0.1  # share of their CRPS; the sensor may have changed since
 _FORESEEN: Final = 10.0  # times as many pairs as there are; what takes more is not foreseen
-_SCALE_MOST: Final = 100.0
+_SCALE_LEAST: Final = 0.01
 _FAR: Final = 5.0
 
 
@@ -403,7 +403,7 @@ def _factors(parts: JudgedBlocks, ends: Int, levels: Float) -> Float:
         squares[:, block] = dots(off, off) / np.maximum(ends[:, block] - 1.0, 1.0)
     u, of_reference, fixed = parts.stated.T[:, :, None]
     squares = (squares * (u + of_reference - fixed) + fixed - of_reference) / u
-    return np.sqrt(np.clip(squares, 1.0 / _SCALE_MOST**2, _SCALE_MOST**2))
+    return np.sqrt(np.maximum(squares, _SCALE_LEAST**2))
 
 
 def _cautious(factors: Float, verdicts: Sequence[Verdict]) -> Float:

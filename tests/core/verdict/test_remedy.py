@@ -291,3 +291,15 @@ def test_the_crps_told_is_that_of_the_pairs_tried():
     tried = p.rows(slice(N - verdict.remedy.pairs, None))
 
     assert verdict.remedy.crps_before == pytest.approx(crps(tried.error, tried.u), rel=1e-2)
+
+
+@pytest.mark.parametrize("factor", [30.0, 1000.0])
+def test_the_interval_score_told_is_that_of_the_factor_advised_however_large(factor):
+    p = scaled(4, 300, factor=1.0, u="constant")
+    p = Pairs(p.time, p.value, p.u / factor, p.reference, p.u_ref)
+    remedy = whole(p).remedy
+    before, after = interval_scores(p.rows(slice(p.n - remedy.pairs, None)), remedy)
+
+    assert remedy.scale_u == pytest.approx(factor, rel=0.2)
+    assert remedy.interval_before == pytest.approx(before, rel=0.01)
+    assert remedy.interval_after == pytest.approx(after, rel=0.05)
