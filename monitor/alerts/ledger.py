@@ -36,7 +36,7 @@ from monitor.core.verdict import (
 from monitor.core.verdict.verdict import NOTHING, Estimate, Verdict
 
 UNCLEAR: Final = "unclear"
-LOOKS: Final = 10  # comparisons with new pairs before an alert takes a fault's other name
+LOOKS: Final = 10  # comparisons before an alert takes a fault's other name (``_steady``)
 EVICTED: Final = "gone"  # the state of a series that was evicted
 _AGREES: Final = "is a reference that its sensors no longer disagree with"
 _NO_ERRORS: Final = (REFERENCE_STALE, REJECTED_SHARE)  # alerts that say nothing of the errors
@@ -82,7 +82,7 @@ class _Seen(NamedTuple):
 
 
 class _OtherName(NamedTuple):
-    """The other name of a firing fault, and at how many looks with new pairs it held."""
+    """The other name of a firing fault, and at how many looks that count it held."""
 
     alert: str
     looks: int
@@ -147,7 +147,7 @@ class Ledger:
         """Return the active alerts; a fault keeps the name it was sent under until another holds.
 
         One fault may look like two in turn, and nobody wants a notification at each turn. A name
-        that rests on twice the pairs is taken at once: a fault has few of those.
+        that rests on twice the pairs needs no new ones to hold: a fault has few such names.
         """
         report = now.reports.get(row)
         pairs = 1 if report is None else max(1, report.verdict.pairs)
@@ -163,9 +163,9 @@ class Ledger:
         known = self._other_names.get(row)
         if known is None or known.alert != new[0]:
             known = _OtherName(new[0], 0, math.nan)
-        if last != known.last_pair:
+        if last != known.last_pair or pairs >= 2 * self._named_on.get(row, math.inf):
             known = _OtherName(new[0], known.looks + 1, last)
-        if known.looks >= LOOKS or pairs >= 2 * self._named_on.get(row, math.inf):
+        if known.looks >= LOOKS:
             self._names_taken[row] = pairs
             self._names_looked_at.pop(row, None)
             return active

@@ -152,18 +152,41 @@ def test_a_fault_that_looks_like_two_in_turns_is_told_of_once():
     assert steps([over]) == [("0", "offset", "firing", "resolved")]
 
 
-def test_a_name_that_rests_on_twice_the_pairs_is_taken_at_once_and_seldom():
-    """A backlog comes in one look: the fault is named on its first pairs, judged on all of them."""
-    ledger, names = Ledger(), ("offset", "understated")
-    sent = []
-    for pairs in range(14, 500):
-        now = replace(seen(["firing"], {names[pairs % 2]: [0]}))
-        reports = {0: FaultReport("offset", JUDGEMENT.verdict._replace(pairs=pairs))}
-        found = told(ledger, View(replace(now, reports=reports)))
-        sent += [(pairs, each.alert) for each in found if each.after == "firing"]
+def named(alert: str, pairs: int) -> View:
+    """Return a look at a firing series whose last pair is always the same."""
+    judged = FaultReport(alert, JUDGEMENT.verdict._replace(fault=alert, pairs=pairs))
+    return View(replace(seen(["firing"], {alert: [0]}), reports={0: judged}))
 
-    assert sent[:2] == [(14, "offset"), (29, "understated")]
-    assert len(sent) == 6  # of 486 turns
+
+def at_looks(ledger: Ledger, views: list[View]) -> list[list[Transition]]:
+    """Return what is sent at each look, where looks count even without new pairs."""
+    found = []
+    for each in views:
+        found.append(ledger.differences(each))
+        ledger.record(found[-1])
+    return found
+
+
+def test_a_name_that_rests_on_twice_the_pairs_needs_no_new_ones_to_hold():
+    """A backlog comes in one look: the fault is named on its first pairs, judged on all of them."""
+    ledger = Ledger()
+    told(ledger, named("understated", 14))
+    *before, last = at_looks(ledger, [named("offset", 96)] * LOOKS)
+
+    assert before == [[]] * (LOOKS - 1)
+    assert steps(last) == [
+        ("0", "understated", "firing", "resolved"),
+        ("0", "offset", "ok", "firing"),
+    ]
+    assert at_looks(ledger, [named("understated", 190)] * 30) == [[]] * 30
+
+
+def test_a_name_that_rests_on_twice_the_pairs_at_one_look_is_not_taken():
+    ledger = Ledger()
+    told(ledger, named("understated", 35))
+    views = [named(("offset", "understated")[at % 9 == 0], 200) for at in range(99)]
+
+    assert at_looks(ledger, views) == [[]] * 99
 
 
 def test_a_pending_fault_that_turns_out_another_ends_and_that_begins():
