@@ -1,13 +1,14 @@
 """Readings republished with the verdict's remedy and an interval that holds its level.
 
-Rules of this file: a reading is corrected by what was known before its batch, and published after
-the batch is durable; the state that its pairs change is written in the same transaction. The remedy
-comes from the newest snapshot, as sentence and advice do. Advice is in the journal before anybody
-sees it, so it can be accepted until the first snapshot after a start.
+Rules of this file: a reading is corrected by what the events of its batch and the pairs before it
+say, and published after the batch is durable; the state that these change is written in the same
+transaction. The remedy comes from the newest snapshot, as sentence and advice do. Advice is in the
+journal before anybody sees it, so it can be accepted until the first snapshot after a start.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
@@ -39,6 +40,7 @@ from monitor.extensions.corrected.acceptances import (
     offers_in,
     remedy_told,
 )
+from monitor.extensions.corrected.corrected import AS_SENT
 from monitor.extensions.corrected.corrected_readings import (
     CorrectedReading,
     CorrectedTopics,
@@ -130,6 +132,7 @@ class Corrector(Listener):
         self._snapshot: Snapshot | None = None
         self._offered = b""  # the names of all advice in force, as the journal has them
         self._accepted: dict[int, Advice] = {}
+        self._ended: dict[int, float] = {}  # when an event ended a correction, by rows
         self._waiting: list[CorrectedReading] = []
         self._outward: CorrectedTopics | None = None
 
@@ -185,10 +188,10 @@ class Corrector(Listener):
         return iter(()) if self._outward is None else families(self._outward.figures())
 
     def prepare(self, taken: Taken) -> Addendum:
-        """Correct the readings of a batch, then follow its pairs; return the notes to write."""
+        """Take the events of a batch, correct its readings, follow its pairs; return the notes."""
+        notes = self._take(taken.events, taken.received) if taken.events else {}
         if self._outward is not None:
             self._waiting = self._corrected(taken.measured)
-        notes = self._accept(taken.events) if taken.events else {}
         return Addendum(notes={**notes, **self.corrections.follow(taken.pairs, self._told)})
 
     def committed(self) -> None:
@@ -219,16 +222,20 @@ class Corrector(Listener):
                 self._store.append(Batch(notes={_OFFERED_NOTE: offered}))
                 self._offered = offered
 
-    def _accept(self, events: Sequence[Event]) -> dict[str, bytes]:
-        """Take new events; return the notes to write."""
+    def _take(self, events: Sequence[Event], received: float) -> dict[str, bytes]:
+        """Take new events; return the notes to write.
+
+        The newest event of a series begins an epoch: what was corrected before ends, and a snapshot
+        from before says nothing of it.
+        """
         rows = {row for each in events for row in self._network.registry.rows_for(each)}
-        before = self._accepted.copy()
         self._recall(rows)
         notes: dict[str, bytes] = {}
         for row in rows:
-            now = self._accepted.get(row)
-            if now is not None and now != before.get(row):
-                notes |= self.corrections.adopt(row, now.amendment)
+            if self._network.epochs.of(self._network.registry.keys[row])[-1] in events:
+                now = self._accepted.get(row)
+                notes |= self.corrections.adopt(row, AS_SENT if now is None else now.amendment)
+                self._ended[row] = received
         return notes
 
     def _recall(self, rows: Iterable[int]) -> None:
@@ -246,7 +253,9 @@ class Corrector(Listener):
 
         Without an alert, what was accepted stays.
         """
-        remedy = remedy_told(self._snapshot, row)
+        snapshot = self._snapshot
+        is_old = snapshot is not None and snapshot.time <= self._ended.get(row, -math.inf)
+        remedy = remedy_told(None if is_old else snapshot, row)
         return NO_REMEDY if remedy is None and row in self._accepted else remedy
 
     def _corrected(self, measured: Sequence[Durable]) -> list[CorrectedReading]:

@@ -2,8 +2,9 @@
 
 Rules of this file: rows are those of the registry. A pair moves the state of its series once, when
 it is made, if it is later than all pairs that moved it before; a pair that is made late or again (a
-reference that comes late, or is revised) moves nothing. So the state depends on the pairs and on
-the remedies known when they were made, and is stored with them: after a crash it is the same bits.
+reference that comes late, or is revised) moves nothing. An event begins or ends a correction and
+leaves the factor. So the state depends on pairs, events and the remedies known when they came, and
+is stored with them: after a crash it is the same bits.
 """
 
 from __future__ import annotations

@@ -150,8 +150,6 @@ def test_accepted_advice_lasts_and_is_accepted_once(daemon, mosquitto, tmp_path,
 
         assert main(["event", "--config", str(daemon.settings), "off", "adjusted"]) == 0
         until("that is an epoch too", lambda: shown(daemon).get("pairs") == 0)
-        send(port, "off", time.time() + 1.0, 1, 0.0)
-        until("the pair is there", lambda: shown(daemon).get("pairs") == 1)
         assert corrected(daemon, port, seen) == 16.0
     daemon.stop()
     journal = Journal(tmp_path / "journal.sqlite")
