@@ -74,9 +74,11 @@ class WatchedCovariate(Section):
     def contradictions(self) -> Iterator[Contradiction]:
         """Check that the number has exactly one source; the built-in ones come from the pairs."""
         if self.name in BUILT_IN:
-            for key in sorted(self.model_fields_set - {"name"}):
-                reason = f"means nothing for {self.name}, which comes from the pairs; remove it"
-                yield Contradiction((key,), reason)
+            fields = type(self).model_fields
+            for key in sorted(fields.keys() - {"name"}):
+                if getattr(self, key) != fields[key].default:
+                    reason = f"means nothing for {self.name}, which comes from the pairs; remove it"
+                    yield Contradiction((key,), reason)
             return
         if self.topic is None:
             if not self.field:
