@@ -115,21 +115,25 @@ def fitted_gain(error: Float, reference: Float, u_ref: Float) -> Estimate:
     """Return the gain of value on reference: 1 plus the slope of ``error`` on ``reference``.
 
     The reference's own error subtracts u_ref^2 from that covariance and adds it to the reference's
-    variance; both are corrected (errors in variables: Fuller 1987). The size of the sensor's own
-    errors does not matter.
+    variance; both are corrected (errors in variables: Fuller 1987). The t interval holds whether or
+    not errors grow with the level, and allows for levels that count for much (HC3: MacKinnon and
+    White 1985).
     """
     if error.size < 3:
         return NOTHING
     centred, own = reference - reference.mean(), float((u_ref * u_ref).mean())
-    signal = float((centred**2).mean()) - own
+    square = centred * centred
+    signal = float(square.mean()) - own
     if signal <= 0.0:
         return NOTHING
     slope = (float((centred * error).mean()) + own) / signal
-    left = error - error.mean() - slope * centred
     n_eff = error.size * _share_for_product(reference, error)
-    half = (
-        float(scipy.special.ndtri(0.5 + 0.5 * LEVEL)) * float(left.std()) / np.sqrt(n_eff * signal)
-    )
+    if n_eff <= 2.0:
+        return Estimate(1.0 + slope, np.nan, np.nan)
+    leverage = 1.0 / error.size + square / square.sum()
+    left = (error - error.mean() - slope * centred) / np.maximum(1.0 - leverage, 1.0 / error.size)
+    spread = float((square * left * left).mean()) / n_eff
+    half = float(scipy.special.stdtrit(n_eff - 2.0, 0.5 + 0.5 * LEVEL)) * np.sqrt(spread) / signal
     return Estimate(1.0 + slope, 1.0 + slope - half, 1.0 + slope + half)
 
 
@@ -180,6 +184,11 @@ def _offset(c: Columns) -> Adjustment:
 
 def _mean_offset(c: Columns, rho: float) -> Estimate:
     return mean_offset(c.error, usual_u(c.u_eff, c.value, c.reference), rho)
+
+
+def unweighted_offset(c: Columns) -> Estimate:
+    """Return the plain mean of the errors, each pair alike, with its interval."""
+    return mean_offset(c.error, np.ones(c.error.size), lag_one(c.error))
 
 
 def _gain(c: Columns) -> Adjustment:

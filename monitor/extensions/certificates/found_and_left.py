@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from monitor import __version__
-from monitor.core.analysis.adjustments import suggestions
+from monitor.core.analysis.adjustments import suggestions, unweighted_offset
 from monitor.core.columns import Columns
 from monitor.core.formatting import amount, finite, instant
 from monitor.core.model import Event, Records
@@ -198,7 +198,7 @@ def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
     one = scored.windows
     document = scored.series[0]
     verdict, counting = scored.verdicts[0], _without_codes(one, scored.verdicts[0])
-    fits, statistics = suggestions(counting), compute(counting, ("rmse", "zms", "coverage"))
+    statistics = compute(counting, ("rmse", "zms", "coverage"))
     return {
         "from": instant(float(one.time[0])),
         "to": instant(float(one.time[-1])),
@@ -209,10 +209,12 @@ def _part(asked: RecordScope, pairs: Records) -> dict[str, Any] | None:
         "u": finite(float(np.median(counting.u))),
         "u_reference": finite(float(np.median(counting.u_ref))),
         "bias": finite(float(np.mean(counting.value - counting.reference))),
-        "bias_expanded": _expanded(asked, fits["offset"], float(np.median(counting.u_ref))),
+        "bias_expanded": _expanded(
+            asked, unweighted_offset(counting), float(np.median(counting.u_ref))
+        ),
         "bias_note": _bias_note(asked, verdict, counting.value.size, one.value.size),
         "u_factor": _estimate(verdict.scale),
-        "gain": _estimate(fits["gain"]),
+        "gain": _estimate(suggestions(counting)["gain"]),
         **{name: finite(float(each[0])) for name, each in statistics.items()},
         "verdict": document["verdict"],
         "pairs_sha256": _digest(pairs),
@@ -245,12 +247,12 @@ def _bias_note(asked: RecordScope, verdict: Verdict, counting: int, pairs: int) 
     return ", ".join(notes)
 
 
-def _expanded(asked: RecordScope, offset: Estimate, u_ref: float) -> float | None:
+def _expanded(asked: RecordScope, bias: Estimate, u_ref: float) -> float | None:
     """Return U (k = 2) of the bias: from chance, and from the reference's systematic part.
 
     The latter is the larger of the declared one and that of the certificates.
     """
-    by_chance = 0.5 * (offset.upper - offset.lower) / NORMAL_QUANTILE
+    by_chance = 0.5 * (bias.upper - bias.lower) / NORMAL_QUANTILE
     of = asked.systematic
     declared = math.hypot(of.reference_value, of.reference_share * u_ref)
     certified = max((float(each["u"]) for each in asked.references), default=0.0)

@@ -100,6 +100,20 @@ def test_the_gain_is_unbiased_by_the_errors_of_value_and_reference(gain):
     assert found.lower < gain < found.upper
 
 
+@pytest.mark.parametrize(("share", "spread", "pairs"), [(0.0, 0.3, 12), (0.1, 1.0, 1000)])
+def test_the_gain_interval_holds_also_where_errors_go_with_the_level(share, spread, pairs):
+    rng = np.random.default_rng(3)
+    reference = 10.0 * np.exp(rng.normal(0.0, spread, (800, pairs)))
+    error = rng.standard_normal((800, pairs)) * np.where(share, share * reference, 1.0)
+
+    found = [
+        adjustments.fitted_gain(*rows, np.zeros(pairs))
+        for rows in zip(error, reference, strict=True)
+    ]
+
+    assert 0.90 <= np.mean([low < 1.0 < high for _, low, high in found]) <= 0.98
+
+
 @pytest.mark.parametrize("size", [0, 1])
 def test_too_few_pairs_have_no_interval(size):
     rows = np.ones(size)
