@@ -33,8 +33,8 @@ class WindowResults(Generic[Result]):
     ) -> Steps[None]:
         """Compute the results of the series ``asking`` whose pairs or their number changed.
 
-        ``pairs`` is of how many of its last pairs the statistics of each series are; ``at_once``
-        series are one step.
+        ``pairs`` is of how many of its last pairs the result of each series is, at most those of
+        its window; ``at_once`` series are one step.
         """
         present = columns_of.present(np.array([*asking])).tolist()
         outdated = set(changed.tolist())

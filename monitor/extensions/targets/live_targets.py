@@ -1,4 +1,8 @@
-"""The figures of the series whose settings ask for them, kept up to date with their windows."""
+"""The figures of the series whose settings ask for them, kept up to date with their windows.
+
+Rules of this file: figures are of the pairs that the verdict is of, such as those since a repair,
+but of the whole window where a verdict could be of no more: a month of hours is more.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from markupsafe import Markup
 
 from monitor.core.columns import Columns
 from monitor.core.diagnosis.columns_of import SeriesColumns
+from monitor.core.diagnosis.onsets import PAIRS_MAX
 from monitor.core.model import Float, Int
 from monitor.core.snapshot.additions import Added, FleetFacts, OwnFindings
 from monitor.core.snapshot.snapshot import Snapshot
@@ -74,8 +79,10 @@ class LiveTargets:
             of = assess(own, facts.names[row], questions[row], timed=timed)
             return of._replace(data=None)
 
+        judged = snapshot.window_pairs
+        pairs = np.where(judged < PAIRS_MAX, judged, np.iinfo(np.int64).max)
         yield from self._assessments.steps(
-            questions, changed, columns_of, snapshot.window_pairs, assessed, _SERIES_AT_ONCE
+            questions, changed, columns_of, pairs, assessed, _SERIES_AT_ONCE
         )
         findings = _Findings(self._assessments.of)
         return Added(findings, self._laid_out(len(facts.names)), _HELPS)

@@ -36,7 +36,7 @@ def recorded_assessments(
         )
         for row, question in questions.items()
     }
-    return with_precision(assessments, windows, events_of(recorded))
+    return with_precision(assessments, windows, events_of(recorded), timed=recorded.timed)
 
 
 def report_sentences(recorded: Recorded) -> Mapping[int, Sequence[str]]:

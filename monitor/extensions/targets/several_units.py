@@ -1,7 +1,8 @@
 """Sensors that stood beside one another: how far apart they are (the EPA's precision, u_bs).
 
 Rules of this file: units belong together if they measure one pollutant and met the same references;
-only hours or days in which all of them have an average count. Like every figure these stand beside
+only hours or days in which all of them have an average count, without times only references that
+all of them met. Like every figure these stand beside
 their target, the same at each unit.
 """
 
@@ -27,11 +28,12 @@ _NAMES: Final = ("SD", "CV", "u_bs")
 
 
 def with_precision(
-    assessments: Mapping[int, Assessment], windows: Columns, events: Events
+    assessments: Mapping[int, Assessment], windows: Columns, events: Events, *, timed: bool = True
 ) -> dict[int, Assessment]:
     """Return the assessments of series, by their rows, with the figures of those side by side.
 
-    ``events`` are the occasions of the pairs in ``windows``.
+    ``events`` are the occasions of the pairs in ``windows``; without times (not ``timed``) each
+    pair is an average.
     """
     alike: dict[tuple[str, str, str], list[int]] = {}
     for row, of in assessments.items():
@@ -40,7 +42,13 @@ def with_precision(
     added: dict[int, tuple[TargetFigure, ...]] = {}
     for rows in alike.values():
         together = _together(rows, windows, events)
-        table = _common([data for row in together if (data := assessments[row].data) is not None])
+        table = _common(
+            [
+                data if timed else _by_event(data, events[windows.series == row])
+                for row in together
+                if (data := assessments[row].data) is not None
+            ]
+        )
         if len(together) > 1 and table.shape[1] >= FEWEST:
             added |= dict.fromkeys(together, _figures(assessments[together[0]], table))
     return {
@@ -56,6 +64,12 @@ def _together(rows: list[int], windows: Columns, events: Events) -> list[int]:
     some = np.array(rows)
     chosen = common_set(windows.take(some), events[np.isin(windows.series, some)])
     return [] if chosen is None else [rows[at] for at in chosen.kept.tolist()]
+
+
+def _by_event(averages: Averages, events: Events) -> Averages:
+    """Return averages in the order of their events, of which the last of each counts."""
+    numbers, places = np.unique(events[::-1], return_index=True)
+    return averages._replace(period=numbers.astype(np.int64), sensor=averages.sensor[::-1][places])
 
 
 def _common(averages: Sequence[Averages]) -> Float:

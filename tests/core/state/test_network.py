@@ -31,11 +31,12 @@ class Shell:
         maximum: int = 10,
         precision: Precision = "double",
         additions: tuple[Callable[[], Addition], ...] = (),
+        window_pairs_max: int = 200,
     ) -> None:
         plan = CoreSettings(
             lambda _s, _q: rules,
             limits=Limits(maximum, 1000),
-            window_pairs_max=200,
+            window_pairs_max=window_pairs_max,
             window_precision=precision,
             additions=additions,
         )

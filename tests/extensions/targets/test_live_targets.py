@@ -7,11 +7,13 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from harness.daemon import Daemon
 from harness.members import assert_described
 from harness.programs import until
 
 from monitor.cli import main
+from monitor.core.diagnosis.onsets import PAIRS_MAX
 from monitor.core.formatting import instant
 from monitor.core.model import Reading, Reference
 from monitor.core.pairing.series_rules import Rules, SeriesRules
@@ -66,6 +68,16 @@ def test_a_daemon_has_what_the_file_of_its_pairs_has(tmp_path, capsys):
         assert live["statistics"]["expanded_uncertainty_upper_ratio"] == w["upper"]
         assert live["statistics"]["targets_met_ratio"] == 0.5  # classes 2 and 3 of four levels
         assert recorded["averages"] == pairs
+
+
+@pytest.mark.parametrize("gain", [1.0, 1.3])
+def test_a_window_of_a_month_counts_whole_though_a_verdict_is_of_less(gain):
+    shell = Shell(NO2._replace(window_pairs=800), additions=(LiveTargets,), window_pairs_max=800)
+    shell.take(hours("n1", 792, quantity="pm25", gain=gain))
+    now = shell.network.evaluate(0.0)
+
+    assert now.window_pairs[0] == PAIRS_MAX
+    assert entry(now, 0)["targets"]["averages"] == 33
 
 
 def test_the_page_of_a_series_has_the_sentence_and_a_stopped_one_has_none():

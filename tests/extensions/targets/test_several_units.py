@@ -45,6 +45,26 @@ def test_a_sensor_at_another_station_is_not_beside_the_others(tmp_path: Path):
     assert [{"SD", "CV"} <= each for each in figures] == [True, True, False]
 
 
+def test_without_times_units_are_compared_at_the_references_that_both_met(tmp_path: Path):
+    random = np.random.default_rng(6)
+    lines, apart = ["sensor,quantity,unit,value,u,reference,reference_event"], []
+    for at in random.permutation(60).tolist():
+        truth, errors = 5.0 + at, random.normal(size=2)
+        met = [at != 7, at != 40]  # each lacks one reference of the other
+        for sensor, error, is_there in zip("ab", errors, met, strict=True):
+            if is_there:
+                lines.append(f"{sensor},pm25,ug/m3,{truth + error},1,{truth},e{at}")
+        if all(met):
+            apart.append(errors[0] - errors[1])
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join([lines[0], *lines[:0:-1]]) + "\n")
+
+    of = recorded_assessments(read(path, SeriesRules()), dict.fromkeys(range(2), Question("eu")))
+
+    (u_bs,) = (each for each in of[0].figures if each.target.figure == "u_bs")
+    assert u_bs.estimate.value == pytest.approx(sqrt(np.mean(np.square(apart)) / 2.0))
+
+
 def test_sensors_in_two_units_are_not_held_against_one_another(tmp_path: Path):
     lines = ["time,sensor,quantity,unit,value,u,reference"]
     for at in range(40):
