@@ -9,7 +9,8 @@ but for chance). Everywhere else it is weighed by the u that is stated with it.
 
 Rules of this file: steps between neighbouring pairs, which levels and drifts do not change, decide
 whether u goes with the error and what the error is independent of; a few wild pairs decide nothing.
-Magnitudes stand for values, because a share of a reading is never below 0.
+A share of a reading is never below 0, so values, references and errors change sign together where
+what the error is independent of is below 0: magnitudes would grow with any large error about 0.
 
 Sources: Peelle (1987), in Fröhner, Nucl. Sci. Eng. 126 (1997); Hausman, Econometrica 46 (1978);
 White, Econometrica 48 (1980).
@@ -26,7 +27,7 @@ from monitor.core.verdict.rows import TO_SD, dots, medians, padded, quotients
 
 _GOES: Final = 3.5  # standard errors from which u goes with the error
 _MODEL: Final = 2.6  # the same for the error and what it is independent of
-_WILD: Final = 5.0  # robust scales from which a step of the error decides nothing
+_WILD: Final = 5.0  # robust scales from which a step of the error, in u, decides nothing
 _NEIGHBOURS: Final = 1.5  # by which neighbouring steps, which share a pair, widen a sum of products
 # A line may fall below 0: nothing weighs by less than half of what one pair in twenty states less.
 _LEAST: Final = (0.05, 0.5)
@@ -53,13 +54,18 @@ def weights_for(s: Float, value: Float, reference: Float, live: Bool, n: Int) ->
     if not some.size:
         return Weights(weighs, follows)
     stated, live, n = s[some], live[some], n[some]
-    level = np.abs(reference[some])
-    off = np.abs(value[some]) - level
-    share, decided, goes, sign = _independent(stated, level, off, live)
-    rows = np.flatnonzero(goes)
+    level, off = reference[some], value[some] - reference[some]
+    near = _tame(stated, off, live)
+    share, decided = _independent(level, off, near)
+    middle = medians(off, live)[:, None]
+    side = np.where(level + middle + share[:, None] * (off - middle) < 0.0, -1.0, 1.0)
+    level, off = side * level, side * off
+    carrier = level + share[:, None] * off
+    sign = _goes(stated, carrier, off, near)
+    goes = np.minimum(np.abs(sign), np.abs(_goes(stated, level, off, near)))
+    rows = np.flatnonzero(goes > _GOES)
     if rows.size:
-        carrier = level[rows] + share[rows, None] * off[rows]
-        usual = _usual(stated[rows], carrier, live[rows], n[rows])
+        usual = _usual(stated[rows], carrier[rows], live[rows], n[rows])
         weighs = s.copy()
         weighs[some[rows]] = usual
         apart = TO_SD * medians(np.abs(stated[rows] / usual - 1.0), live[rows])
@@ -81,32 +87,40 @@ def usual_us(u: Float, value: Float, reference: Float, starts: Int) -> Float:
     return weights_for(s, value, reference, live, n).s[live]
 
 
-def _independent(s: Float, level: Float, off: Float, live: Bool) -> tuple[Float, Bool, Bool, Float]:
-    """Return what errors are independent of, and whether and how u goes with them all the same.
-
-    The first is the share of the error that has to be added to the reference.
-    """
-    steps = [(row[:, 1:] - row[:, :-1]) * live[:, 1:] for row in (s, level, off)]
-    size = np.abs(steps[2])
+def _tame(s: Float, off: Float, live: Bool) -> Bool:
+    """Return which steps decide: those that are not wild for the u that is stated with them."""
+    size = quotients(np.abs(off[:, 1:] - off[:, :-1]), s[:, 1:] + s[:, :-1])
     most = _WILD * TO_SD * medians(size, live[:, 1:])
-    near = live[:, 1:] & (size <= np.where(most > 0.0, most, np.inf)[:, None])
-    of_s, of_level, of_error = (_widened(row * near) for row in steps)
+    return live[:, 1:] & (size <= np.where(most > 0.0, most, np.inf)[:, None])
+
+
+def _independent(level: Float, off: Float, near: Bool) -> tuple[Float, Bool]:
+    """Return the share of the error to add to the reference, for what errors are independent of.
+
+    And whether that is clearly the value.
+    """
+    of_level, of_error = _steps(level, near), _steps(off, near)
     n = np.count_nonzero(near, axis=1)
     by_level, by_value = (_t(of_error, each, n) for each in (of_level, of_level + of_error))
     classical = (by_value > _MODEL) & (np.abs(by_level) < _MODEL)
     predictive = (by_level < -_MODEL) & (np.abs(by_value) < _MODEL)
     between = -quotients(dots(of_level, of_error), dots(of_error, of_error))
     share = np.where(classical, 0.0, np.where(predictive, 1.0, np.clip(between, 0.0, 1.0)))
-    at = of_level + predictive[:, None] * of_error
-    t = _t(_beyond(of_s, at), _beyond(of_error, at), n)
-    return share, predictive, np.abs(t) > _GOES, t
+    return share, predictive
 
 
-def _widened(rows: Float) -> Float:
-    """Return rows with a 0 behind, so that their width is that of the pairs."""
-    widened = np.zeros((rows.shape[0], rows.shape[1] + 1))
-    widened[:, :-1] = rows
-    return widened
+def _goes(s: Float, at: Float, off: Float, near: Bool) -> Float:
+    """Return by how many standard errors u goes with the error, beyond how it goes with ``at``."""
+    of_s, of_at, of_error = (_steps(each, near) for each in (s, at, off))
+    n = np.count_nonzero(near, axis=1)
+    return _t(_beyond(of_s, of_at), _beyond(of_error, of_at), n)
+
+
+def _steps(rows: Float, near: Bool) -> Float:
+    """Return steps between neighbours and a 0 behind, so that their width is that of the pairs."""
+    steps = np.zeros(rows.shape)
+    steps[:, :-1] = (rows[:, 1:] - rows[:, :-1]) * near
+    return steps
 
 
 def _beyond(rows: Float, at: Float) -> Float:

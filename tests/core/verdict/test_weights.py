@@ -141,6 +141,35 @@ def test_u_that_does_not_go_with_the_error_weighs_as_it_is_stated(model):
         assert usual_u(u, p.value, p.reference) == pytest.approx(u, rel=1e-9)
 
 
+@pytest.mark.parametrize("u_ref", [0.0, 1.0])
+@pytest.mark.parametrize("decades", [0.6, 2.0, 4.0])
+def test_u_of_any_size_has_nothing_to_do_with_the_error_of_a_reading_about_0(decades, u_ref):
+    """The magnitude of such a reading is large where its error is, and so is a u that is honest."""
+    pairs = []
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        truth = 10.0 * random.standard_normal(PAIRS)
+        u = 2.5 * 10.0 ** random.uniform(-0.5 * decades, 0.5 * decades, PAIRS)
+        error, other = u * random.standard_normal((2, PAIRS))
+        columns = truth + error, u, truth + u_ref * other, u_ref * u
+        pairs.append(Pairs(1.77e9 + 3600.0 * np.arange(PAIRS), *columns))
+
+    s = [np.hypot(p.u, p.u_ref) for p in pairs]
+    weighs = [usual_u(each, p.value, p.reference) for each, p in zip(s, pairs, strict=True)]
+    assert sum(map(np.array_equal, weighs, s)) >= 58
+    assert sum(each.state == FAULT for each in judge_whole(pairs)) <= 1
+
+
+@pytest.mark.parametrize("decades", [1.0, 2.0])
+def test_u_of_any_size_has_nothing_to_do_with_errors_that_are_skewed(decades):
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        truth = 500.0 + 30.0 * random.standard_normal(PAIRS)
+        u = 7.5 * 10.0 ** random.uniform(-0.5 * decades, 0.5 * decades, PAIRS)
+        value = truth + 0.5 * u * (random.gamma(4.0, 1.0, PAIRS) - 4.0)
+        assert np.array_equal(usual_u(u, value, truth), u)
+
+
 def test_uncertainty_that_rises_with_a_fault_is_no_share_of_the_reading():
     """A sensor that knows of its step may state more: neighbours on either side do not show it."""
     random = np.random.default_rng(1)
