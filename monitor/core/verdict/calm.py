@@ -8,7 +8,6 @@ says nothing by itself: the pairs are then examined for a fault (:mod:`.whole`).
 
 from __future__ import annotations
 
-import math
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from monitor.core.verdict.pairs import (
 from monitor.core.verdict.relations import SlopeColumns, closed_up, slope_columns
 from monitor.core.verdict.rivals import stuck_for
 from monitor.core.verdict.rows import FAR, dots, medians, quotients, resolved, robust_scales, sums
+from monitor.core.verdict.spread import own_of
 from monitor.core.verdict.verdict import (
     FINER,
     LEVEL,
@@ -45,6 +45,7 @@ _FAR_AWAY: Final = 10.0  # times as many pairs as there are, beyond which nobody
 _PRIOR_PAIRS: Final = 4.0
 _NORMAL: Final = 3.0  # kurtosis; errors with less are not taken to say more of their spread
 _WILD: Final = 5.0  # times as far as an error that is far
+_LEAST: Final = 1e-100  # a factor that is as good as 0
 _NEARLY: Final = 1e-9  # more than rounding may change a factor by
 
 
@@ -235,13 +236,20 @@ def has_far(p: Side) -> Bool:
 
 
 def bounds_of(p: Side, fits: Fits) -> BoundsColumns:
-    """Return within what each series is right, whether or not that is enough to call it right."""
-    away = np.maximum(np.abs(fits.level[1:]).max(axis=0) - p.most, 0.0)
-    factor = np.maximum(fits.factor[2], quotients(np.ones(p.n.size), fits.factor[1], np.inf))
+    """Return within what each series is right, whether or not that is enough to call it right.
+
+    Both bounds are on the sensor's own u: a reference that is as uncertain leaves less to see.
+    """
+    own = own_of(p)
+    away = own.times * np.maximum(np.abs(fits.level[1:]).max(axis=0) - p.most, 0.0)
+    low, high = own.factors(fits.factor[1:])
+    factor = np.maximum(high, quotients(np.ones(p.n.size), low, np.inf))
     by_chance = (fits.level[1] <= p.most) & (fits.level[2] >= -p.most)
     by_chance &= (fits.factor[1] <= 1.0) & (fits.factor[2] >= 1.0) & np.isfinite(factor)
     is_right = (away <= _RIGHT[0]) & (factor <= _RIGHT[1])
-    short = np.maximum(away / _RIGHT[0], np.log(factor) / math.log(_RIGHT[1]))
+    needed = own.of_errors(np.array([[1.0 / _RIGHT[1]], [_RIGHT[1]]]))
+    beyond, needed = (np.log(np.maximum(each, _LEAST)) for each in (fits.factor[1:], needed))
+    short = np.maximum(away / _RIGHT[0], (beyond / needed).max(axis=0))
     more = p.n * (np.where(is_right, away / FINER, short) ** 2 - 1.0)
     more = np.where(by_chance & (more > 0.0) & (more <= _FAR_AWAY * p.n), more, 0.0)
     return BoundsColumns(is_right, away, factor, p.n, more)

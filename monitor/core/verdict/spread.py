@@ -44,6 +44,7 @@ _FAR_HONEST: Final = 0.005  # share of |z| > 4 of an honest sensor with heavy ta
 _FROM_0: Final = 0.1  # share of a factor's upper end; a lower end below that may as well be 0
 _LEAST_TOLD: Final = 0.03  # a lower end below that may be 0 as well: levels are rounded to it
 _LEAST_SAID: Final = 0.1  # the least upper end given for such a factor
+_LEAST_OWN: Final = 1e-4  # of the other's square, below which a share of u is as good as none
 _WILD: Final = 20.0  # robust scales from which an error is a bad row, if there are few such
 _FEW_WILD: Final = 0.01
 _TAMED_FROM: Final = 16  # pairs
@@ -293,6 +294,44 @@ def better_constants(p: Side, level: Float, used: Bool) -> Float:
     u = np.sqrt(np.maximum(square, 0.0) / np.maximum(np.count_nonzero(near, axis=1), 1))
     constants[rows] = np.where(shown, u, np.nan)
     return constants
+
+
+class Own(NamedTuple):
+    """The sensor's share of the uncertainty of its errors, of each series.
+
+    That of the errors is ``times`` the sensor's. ``u`` is the square of the sensor's, ``by_chance``
+    that of the errors by chance, and ``rest`` what these have less than ``u``.
+    """
+
+    times: Float
+    u: Float
+    by_chance: Float
+    rest: Float
+
+    def factors(self, of_errors: Float) -> Float:
+        """Return the factors on the sensor's u for factors on the errors' u by chance."""
+        return np.sqrt(np.maximum(of_errors**2 * self.by_chance + self.rest, 0.0) / self.u)
+
+    def of_errors(self, factors: Float) -> Float:
+        """Return the factors on the errors' u by chance for factors on the sensor's u."""
+        return np.sqrt(np.maximum(factors**2 * self.u - self.rest, 0.0) / self.by_chance)
+
+
+def own_of(p: Side) -> Own:
+    """Return the sensor's share; all of it where no reference has an uncertainty."""
+    times, u, by_chance, rest = np.ones((4, p.n.size))
+    rest -= 1.0
+    rows = np.flatnonzero((p.u_ref > 0.0).any(axis=1))
+    if rows.size:
+        live = p.live[rows]
+        own, of_reference, fixed = (
+            medians(each[rows] ** 2, live) for each in (p.u, p.u_ref, p.fixed)
+        )
+        u[rows] = np.maximum(own, _LEAST_OWN * of_reference)
+        times[rows] = np.sqrt(1.0 + of_reference / u[rows])
+        rest[rows] = fixed - of_reference
+        by_chance[rows] = np.maximum(u[rows] - rest[rows], _LEAST_OWN * u[rows])
+    return Own(times, u, by_chance, rest)
 
 
 Parts = tuple[float, float, float]

@@ -272,8 +272,8 @@ FINER: Final = 0.2  # typical uncertainties within which nobody asks for more pa
 class Bounds(NamedTuple):
     """Within what a series is right: ``state`` says whether that is enough to call it right.
 
-    ``level`` (typical uncertainties) is how far off it may be beyond declared systematic effects,
-    ``factor`` by how much its uncertainty may be too small or too large, by ``pairs`` pairs. About
+    ``level`` (its own typical u) is how far off it may be beyond declared systematic effects,
+    ``factor`` by how much its own u may be too small or too large, by ``pairs`` pairs. About
     ``more`` pairs would be enough to call it right, or to bring a wide ``level`` down to
     ``FINER``; 0 where more pairs need not help. ``since`` (s UTC, NaN without times) is the first
     of the pairs, where earlier ones are left out because the sensor was wrong then; None where

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from harness.verdict_sensors import START, autoregressive, sensor, since, whole, widened
 
-from monitor.core.verdict import Pairs
+from monitor.core.verdict import Pairs, judge_whole
 
 CALM = ("no fault found yet", "may be wrong")
 
@@ -70,6 +70,27 @@ def test_what_is_clear_and_too_little_to_mend_is_told(changes, told):
     assert verdict.state == "right"
     within = r"right within [\d.]+ u and a factor of [\d.]+ \(4000 pairs\)"
     assert re.fullmatch(f"{within}: {told}, too little to correct", verdict.sentence)
+
+
+@pytest.mark.parametrize("u_ref", [1.0, 2.0, 5.0])
+@pytest.mark.parametrize(("offset", "times"), [(0.0, 1.0), (0.7, 1.0), (0.0, 1.5), (0.0, 0.5)])
+def test_right_within_bounds_holds_for_the_sensor_behind_any_reference(offset, times, u_ref):
+    pairs = []
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        truth, error, of_reference = random.standard_normal((3, 500))
+        value = 100.0 + 20.0 * truth + offset + times * error
+        reference = 100.0 + 20.0 * truth + u_ref * of_reference
+        clock = START + 3600.0 * np.arange(500)
+        pairs.append(Pairs(clock, value, np.ones(500), reference, np.full(500, u_ref)))
+
+    right = [each.bounds for each in judge_whole(pairs) if each.state == "right"]
+
+    outside = [b for b in right if b.level < offset or b.factor < max(times, 1.0 / times)]
+    assert len(outside) <= 4
+    assert (
+        len(right) >= 38 if (offset, times, u_ref) == (0.0, 1.0, 1.0) else u_ref < 5.0 or not right
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
