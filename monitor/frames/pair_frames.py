@@ -58,6 +58,7 @@ from monitor.frames.shaped_frames import FRAME, FrameMistakes, shaped_frame, tex
 USUAL: Final = {**pair_fields.USUAL, "by": pair_fields.USUAL["sensor"]}
 _NUMBERS: Final = ("value", "reference", "u", "lower", "upper", "p", "alpha", "u_reference")
 _UNIT: Final = "unit"
+_SHAPE: Final = {"wide", "long", "where", "assume_u", MEMBERS, QUANTILES}
 _OPTION: Final = re.compile(r"--([\w-]+)[ =]?")
 _NAMES_MOST: Final = 8  # columns that identify a sensor; a longer list is data
 
@@ -111,12 +112,14 @@ def given_frame(data: Any, *columns: Column, **named: Column) -> tuple[Any, Pair
     if _is_array(data, "value"):
         data, parts["value"] = {"value": data}, "value"
     names = {part: "sensor" if part == "by" else part for part in arrays}
-    new = {names[part]: array_of(each) for part, each in arrays.items()}
+    new = {names[part]: each for part, each in arrays.items()}
     if isinstance(data, dict):
         return _of_arrays(data | new), PairColumns(**{**parts, **names})
-    table = nw.from_native(data, eager_only=True)
+    table = _wrapped(data)
+    refuse_other_order({"the frame": data} | new)
+    whole = _for_each_pair({name: array_of(each) for name, each in new.items()}, len(table))
     space = nw.get_native_namespace(table)
-    made = [nw.new_series(name, each, native_namespace=space) for name, each in new.items()]
+    made = [nw.new_series(name, each, native_namespace=space) for name, each in whole.items()]
     return table.with_columns(*made).to_native(), PairColumns(**{**parts, **names})
 
 
@@ -137,18 +140,40 @@ def _is_array(given: Column, part: str) -> bool:
 
 def _of_arrays(columns: Mapping[str, Any]) -> Any:  # noqa: ANN401
     """Return arrays of equal length as a frame of a library that is installed."""
+    refuse_other_order(columns)
     arrays = {name: array_of(each) for name, each in columns.items()}
     rows = max((each.size for each in arrays.values() if each.ndim), default=1)
+    whole = _for_each_pair(arrays, rows)
+    library = next((name for name in _LIBRARIES if find_spec(name)), None)
+    if library is None:
+        raise FrameError("arrays need pandas, Polars or Arrow: pip install pandas")
+    return nw.from_dict(whole, native_namespace=import_module(library)).to_native()
+
+
+def _for_each_pair(arrays: Mapping[str, np.ndarray], rows: int) -> dict[str, np.ndarray]:
+    """Return arrays with a number for each pair, as a single one counts for all."""
     for name, each in arrays.items():
         if each.ndim > 1 or (each.ndim and each.size != rows):
             raise FrameError(
                 f"{name!r} has the shape {each.shape}; pass one number for each of {rows} pairs"
             )
-    library = next((name for name in _LIBRARIES if find_spec(name)), None)
-    if library is None:
-        raise FrameError("arrays need pandas, Polars or Arrow: pip install pandas")
-    whole = {name: np.broadcast_to(each, rows) for name, each in arrays.items()}
-    return nw.from_dict(whole, native_namespace=import_module(library)).to_native()
+    return {name: np.broadcast_to(each, rows) for name, each in arrays.items()}
+
+
+def refuse_other_order(columns: Mapping[str, Any]) -> None:
+    """Refuse series of pandas with the same labels in another order: which one counts?"""
+    labelled = {
+        name: each.index
+        for name, each in columns.items()
+        if hasattr(getattr(each, "index", None), "equals")
+    }
+    first = next(iter(labelled), "")
+    for name, index in labelled.items():
+        if not index.equals(labelled[first]) and {*index} == {*labelled[first]}:
+            raise FrameError(
+                f"{name!r} has the labels of {first} in another order: pass .reindex(...) of it "
+                "where the labels tell which rows belong together, .to_numpy() where the order does"
+            )
 
 
 def pairs_of(
@@ -163,6 +188,9 @@ def pairs_of(
     ``shape``: the options of :func:`monitor.files.layout.with_shape`, ``members`` and
     ``quantiles``.
     """
+    for odd in {*shape} - _SHAPE:
+        part = next((each for each in PairColumns._fields if odd in USUAL[each]), "")
+        raise FrameError(f"there is no argument {odd}{part and f'; pass {part}={shape[odd]!r}'}")
     try:
         return _pairs_of(_wrapped(frame), named, unit, covariates, {**shape})
     except (FileError, LayoutError) as error:
@@ -220,6 +248,17 @@ def _pairs_of(
         numbers["u"] = np.where(bare, layout.assume_u.of(numbers["value"]), numbers["u"])
         shape_notes.append(f"u is assumed, not stated, in {int(bare.sum())} rows (assume_u)")
     _add_faults(numbers, chosen, claims, mistakes)
+    places = {
+        name: _categories(table, name)
+        for name in covariates
+        if _must_be_there(table, "covariates", name) and _is_text(table[name])
+    }
+    others = {
+        name: _placed(table, name, places[name])
+        if name in places
+        else _numbers(table, name, mistakes)
+        for name in covariates
+    }
     bad = mistakes.rows_of(range(len(table)))
     gone = rows_lacking(numbers)
     gone[bad] = False
@@ -238,17 +277,6 @@ def _pairs_of(
     if not whole.size:
         mistakes.refuse()
     series, names = _series(table, by, quantity, whole)
-    places = {
-        name: _categories(table, name)
-        for name in covariates
-        if _must_be_there(table, "covariates", name) and _is_text(table[name])
-    }
-    others = {
-        name: _placed(table, name, places[name])
-        if name in places
-        else _numbers(table, name, mistakes)
-        for name in covariates
-    }
     rows = {name: column[whole] for name, column in numbers.items()}
     return PairTable(
         names=names,

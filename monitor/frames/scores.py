@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from monitor.core.analysis.ranking import Profile
+from monitor.core.analysis.ranking import PROFILES, Profile
 from monitor.core.analysis.side_by_side import MISS
 from monitor.core.columns import Columns
 from monitor.core.model import Float
 from monitor.core.pairing.series_rules import SeriesRules
 from monitor.core.scores.proper_scores import Density
-from monitor.frames.pair_frames import Column, PairColumns, given_frame, pairs_of, refuse_share
+from monitor.frames.pair_frames import (
+    Column,
+    FrameError,
+    PairColumns,
+    given_frame,
+    pairs_of,
+    refuse_share,
+)
 from monitor.frames.score_curves import curve_named, figure_of, row_scores
 from monitor.report.comparisons import Comparing, comparison_of
 from monitor.report.recorded import of_pairs, with_covariates
@@ -201,6 +208,12 @@ def compare(
     """
     refuse_share("level", level)
     refuse_share("miss", miss)
+    for name, given, known in (
+        ("density", density, get_args(Density)),
+        ("profile", profile, PROFILES),
+    ):
+        if given not in known:
+            raise FrameError(f"{name}={given}: must be one of {', '.join(known)}")
     shape = {part: columns.pop(part) for part in [*columns] if part not in PairColumns._fields}
     frame, named = given_frame(frame, **columns)
     recorded = of_pairs(pairs_of(frame, named, shape=shape), SeriesRules(level=level))

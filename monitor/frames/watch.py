@@ -18,7 +18,7 @@ from monitor.core.snapshot.snapshot import Snapshot
 from monitor.core.verdict import document
 from monitor.decode.checks import TIME_END, TIME_MIN, U_MIN, VALUE_MAX
 from monitor.files.pair_checks import row_faults
-from monitor.frames.pair_frames import FrameError, array_of, refuse_share
+from monitor.frames.pair_frames import FrameError, array_of, refuse_other_order, refuse_share
 from monitor.report.recorded import InMemoryNetwork
 
 Numbers = npt.ArrayLike
@@ -237,6 +237,7 @@ def _column(name: str, stated: Numbers) -> Float:
 
 
 def _of_one_length(stated: Mapping[str, Numbers | None]) -> dict[str, Float]:
+    refuse_other_order(stated)
     columns = {name: _column(name, each) for name, each in stated.items() if each is not None}
     try:
         rows = np.broadcast_arrays(*columns.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -209,6 +210,24 @@ MISTAKES = {
     ),
     "u of zero": (mistake(lambda f: f.assign(u=0.0)), "column 'u', row 0: 0 must be at least"),
     "infinite": (mistake(lambda f: f.assign(value=np.inf)), "column 'value', row 0: inf"),
+    "of another length": (mistake(lambda f: f, u=[1.0, 2.0]), r"'u' has the shape \(2,\)"),
+    "labels in another order": (
+        lambda: monitor.score(frame()[::-1], u=frame()["u"]),
+        "'u' has the labels of the frame in another order: pass .reindex",
+    ),
+    "sensor for by": (
+        mistake(lambda f: f, sensor="sensor"),
+        "no argument sensor; pass by='sensor'",
+    ),
+    "no such argument": (mistake(lambda f: f, density="normal"), "no argument density$"),
+    "density": (
+        lambda: monitor.compare(frame(), "cart-1", density="gaussian"),
+        "density=gaussian: must be one of normal, tophat",
+    ),
+    "profile": (
+        lambda: monitor.compare(frame(), "cart-1", profile="sharp"),
+        "profile=sharp: must be one of accuracy, coverage, balanced",
+    ),
     "no frame": (lambda: monitor.score([1, 2, 3]), "list is not a data frame: pass one of pandas"),
     "one end": (mistake(lambda f: f.assign(lower=0.0)), "two ends of an interval"),
     "level of 95": (mistake(lambda f: f, level=95), "level=95: must lie between 0 and 1"),
@@ -228,6 +247,25 @@ def test_a_mistake_is_one_sentence_with_its_remedy(name):
 
     assert isinstance(caught.value, ValueError)
     assert "\n" not in str(caught.value)
+
+
+def test_one_number_beside_a_frame_counts_for_all_pairs():
+    pairs = frame()
+
+    assert monitor.score(pairs, u=2.0).series == monitor.score(pairs.assign(u=2.0)).series
+    assert monitor.score(pairs, u=pairs["u"]).series == monitor.score(pairs).series
+
+
+def test_a_row_with_an_infinite_covariate_is_left_out_as_of_a_file(capsys, tmp_path):
+    pairs = frame().assign(rh=[0.5, math.inf, *range(478)])
+    pairs.to_csv(tmp_path / "pairs.csv", index=False)
+    assert main(["score", str(tmp_path / "pairs.csv"), "--covariates", "rh", "--json"]) == 0
+
+    found = monitor.score(pairs, covariates=["rh"])
+
+    assert [each["n"] for each in found.series] == [239, 240]
+    assert found.series == json.loads(capsys.readouterr().out)["series"]
+    assert "1 of 480 rows is left out, first row 1: rh: is not finite" in found.notes[0]
 
 
 def test_the_frame_is_not_changed():

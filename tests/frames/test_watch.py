@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import monitor
@@ -144,6 +145,10 @@ def test_a_watch_without_times_tells_no_dates():
         (
             {"value": 1.0, "reference": 1.0, "u": 1.0, "time": 1.77e12},
             r"time\[0\] is 1.77e\+12: pass s since 1970",
+        ),
+        (
+            {"value": pd.Series([1.0, 2.0]), "reference": pd.Series([2.0, 1.0])[::-1], "u": 1.0},
+            "'reference' has the labels of value in another order",
         ),
         ({"value": 1.0, "reference": 1.0, "lower": 2.0, "upper": 0.0}, "lower must lie below"),
         ({"value": 1.0, "reference": 1.0, "u": 1.0, "p": 95}, r"p\[0\] is 95: must lie between"),
