@@ -18,7 +18,7 @@ import numpy as np
 
 from monitor.core.model import Float, Int
 from monitor.core.scores.ensembles import crps_ensemble, crps_quantiles, mean_and_u
-from monitor.decode.checks import NOT_CENTRAL, central
+from monitor.decode.checks import NOT_CENTRAL, U_MIN, central
 from monitor.files.cells import as_texts
 from monitor.files.input_file import FileError, Mistakes, listing
 from monitor.files.layout import FileLayout
@@ -155,7 +155,7 @@ class Claims:
                 name = self.members[int(np.argmin(there[row]))]
                 mistakes.add(lines[row], name, "state all members of the row or none")
             whole = np.flatnonzero(there.all(axis=1))
-            self._of_members(into, whole, table[whole])
+            self._of_members(into, whole, table[whole], lines, mistakes)
 
     def _of_quantiles(
         self, into: Numbers, table: Float, lines: Sequence[int], mistakes: Mistakes
@@ -196,14 +196,19 @@ class Claims:
                 fault = "must be two or more numbers separated by blanks"
                 mistakes.add(lines[row], self.members[0], fault)
                 continue
-            self._of_members(into, np.array([row]), np.array([members]))
+            self._of_members(into, np.array([row]), np.array([members]), lines, mistakes)
 
-    def _of_members(self, into: Numbers, rows: Int, table: Float) -> None:
+    def _of_members(
+        self, into: Numbers, rows: Int, table: Float, lines: Sequence[int], mistakes: Mistakes
+    ) -> None:
         """Fill in what the members of some rows give; ``table`` has a row for each of them."""
         into[CRPS][rows] = crps_ensemble(table, into["reference"][rows])
         for row, members in zip(rows.tolist(), table.tolist(), strict=True):
             mean, u = mean_and_u(members)
             if np.isnan(into["value"][row]):
                 into["value"][row] = mean
-            if np.isnan(into["u"][row]):
+            if np.isnan(into["u"][row]) and u < U_MIN:
+                fault = "the members are all the same, which is no uncertainty; state u beside them"
+                mistakes.add(lines[row], self.members[0], fault)
+            elif np.isnan(into["u"][row]):
                 into["u"][row] = u

@@ -63,6 +63,21 @@ def test_a_member_that_is_missing_costs_its_row_and_is_named(written):
     )
 
 
+@pytest.mark.parametrize("layout", ["e1,e2,e3,reference", "members,reference"])
+def test_members_that_are_all_the_same_cost_their_row_unless_it_states_u(written, layout):
+    between = " " if layout.startswith("members") else ","
+    rows = [between.join(each) for each in (["0.1"] * 3, ["1.0", "2.0", "4.0"])]
+    columns = FileLayout(parse_columns("" if between == " " else "members=e*"))
+    bare = read_pairs(written(f"{layout}\n{rows[0]},0.2\n{rows[1]},2.0\n", "bare.csv"), columns)
+    head = f"{layout},u"
+    stated = read_pairs(written(f"{head}\n{rows[0]},0.2,1\n{rows[1]},2,1\n"), columns)
+
+    assert bare.value.size == 1
+    assert "first line 2: " in bare.notes[-1]
+    assert "the members are all the same, which is no uncertainty" in bare.notes[-1]
+    assert stated.value.tolist() == pytest.approx([0.1, 7.0 / 3.0])
+
+
 @pytest.mark.parametrize(
     ("head", "columns", "told"),
     [
