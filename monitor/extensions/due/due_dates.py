@@ -263,8 +263,13 @@ def wanted_first(due_dates: DueDates) -> Int:
 
 
 def due_first(due_dates: DueDates) -> Int:
-    """Return the series with dates, first those that need a reference soonest."""
-    order = np.argsort(np.where(np.isnan(due_dates.lower), np.inf, due_dates.lower), kind="stable")
+    """Return the series with dates, first those that need a reference soonest.
+
+    Of those that need it alike, as at their last pair, the one that is due sooner is first.
+    """
+    order = np.lexsort(
+        [np.nan_to_num(each, nan=np.inf) for each in (due_dates.due, due_dates.lower)]
+    )
     return order[np.isfinite(due_dates.out[order])]
 
 

@@ -15,6 +15,7 @@ from monitor.extensions.due.due_dates import (
     DueDates,
     Forecast,
     due_date_steps,
+    due_first,
     due_sentence,
     scale_of,
 )
@@ -64,6 +65,18 @@ def test_a_still_sensor_is_due_later_than_one_that_walks():
     found = dates(pairs_of([*still, *moving], [day] * 16), 5.0)
     assert found.lower[:8].min() > found.lower[8:].max()
     assert (found.lower <= np.nan_to_num(found.due, nan=np.inf)).all()
+
+
+def test_of_sensors_that_need_a_reference_now_the_one_that_left_its_tolerance_is_first():
+    random = np.random.default_rng(2)
+    day = np.arange(0.0, 200.0, 4.0)
+    found = dates(
+        pairs_of([level + random.normal(size=50) for level in (2.2, 0.0, 5.0)], [day] * 3), 2.5
+    )
+
+    assert found.lower[0] == found.lower[2] < found.lower[1]
+    assert found.due[2] < found.due[0]
+    assert due_first(found).tolist() == [2, 0, 1]
 
 
 def test_a_reference_is_worth_the_decisions_that_it_mends():
