@@ -298,13 +298,13 @@ def _batches(observations: Iterable[Observation]) -> Iterator[list[Observation]]
 # -- what it would have raised --------------------------------------------------------------------
 
 
-def events_of(recorded: Recorded) -> Int:
+def events_of(recorded: Recorded, identities: Records | None = None) -> Int:
     """Return the occasion of each pair: its reference's identity, or its time and reference.
 
-    Pairs of two quantities have none in common.
+    Pairs of two quantities have none in common. ``identities`` stand for the pairs' own.
     """
     rows = recorded.pairs
-    events = rows["reference_id"].astype(np.int64)
+    events = (rows["reference_id"] if identities is None else identities).astype(np.int64)
     bare = np.flatnonzero(events == 0)
     both = rows["time"][bare] + 1j * rows["reference"][bare]  # sort ten times faster than rows
     numbers = np.unique(both, return_inverse=True)[1].ravel()

@@ -15,7 +15,7 @@ import scipy
 from monitor.core.columns import Columns
 from monitor.core.fleet.former_suspicions import suspicions_over
 from monitor.core.fleet.suspect_references import MEETING, SENSORS_MIN, Suspect, Suspicion, met
-from monitor.core.model import Int
+from monitor.core.model import Int, Records
 from monitor.core.verdict import Estimate
 from monitor.report.recorded import Recorded, events_of
 
@@ -32,7 +32,8 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
         return suspects
     series = recorded.pairs["series"].astype(np.int64)
     units, of_unit = np.unique([each.unit for each in recorded.names], return_inverse=True)
-    rounds = np.unique(events_of(recorded), return_inverse=True)[1] * units.size + of_unit[series]
+    events = events_of(recorded, _of_several(recorded.pairs["reference_id"], series))
+    rounds = np.unique(events, return_inverse=True)[1] * units.size + of_unit[series]
     times = np.unique(windows.time, return_inverse=True)[1]
     of = _shared_by(series, rounds, times, len(recorded.names))
     for group in np.flatnonzero(np.bincount(of) >= SENSORS_MIN).tolist():
@@ -86,6 +87,19 @@ def _suspicions(
     rules = recorded.rules[min(rows.tolist(), key=names.__getitem__)]
     meetings = met(pairs, rounds, places.size)
     return suspicions_over(meetings, rules.patience, rules.systematic)
+
+
+def _of_several(identities: Records, series: Int) -> Records:
+    """Return the identities that several series have, 0 in place of the others.
+
+    A daemon names a reference by its subject, so that sensors which are their own subjects have no
+    measurement in common: that its time and value are equal must show what they share.
+    """
+    of = np.unique(identities, return_inverse=True)[1]
+    first = np.zeros(identities.size, np.int64)
+    first[of] = series  # of any of its pairs
+    is_other = series != first[of]
+    return np.where(np.bincount(of, is_other)[of] > 0.0, identities, 0)
 
 
 def _shared_by(series: Int, rounds: Int, times: Int, count: int) -> Int:

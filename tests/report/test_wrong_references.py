@@ -20,19 +20,34 @@ START, HOUR = 1_772_323_200.0, 3600.0
 SENSORS, ROUNDS = 20, 200
 
 
-def scored(tmp_path, value, reference, common=None):
-    """Return what a file of pairs with one reference is scored as."""
+def scored(tmp_path, value, reference, common=None, *, exported=False):
+    """Return what a file of pairs with one reference is scored as.
+
+    ``exported``: each sensor's references have identities of their own, as in a daemon.
+    """
     path = tmp_path / "pairs.csv"
     with path.open("w", newline="", encoding="utf-8") as out:
         rows = csv.writer(out)
         head = ["time", "sensor", "quantity", "unit", "value", "sigma", "reference"]
-        rows.writerow([*head, "reference_sigma"])
+        rows.writerow([*head, "reference_sigma", *(["reference_event"] if exported else [])])
         for at, one in enumerate(reference):
             time = datetime.fromtimestamp(START + HOUR * at, UTC).isoformat()
             for i, each in enumerate(value[at]):
-                rows.writerow([time, f"s{i:02}", "o3", "ppb", float(each), 1.0, float(one), 0.2])
+                event = [f"{i} {at}"] if exported else []
+                row = [time, f"s{i:02}", "o3", "ppb", float(each), 1.0, float(one), 0.2]
+                rows.writerow([*row, *event])
     rules = SeriesRules(level=0.9, systematic=Systematic(common=common))
     return Scored(read(path, rules), 0.9)
+
+
+def test_sensors_that_are_their_own_subjects_share_the_reference_all_the_same(tmp_path):
+    value, reference = world("offset", 3, SENSORS, ROUNDS)
+
+    found, exported = (scored(tmp_path, value, reference, exported=each) for each in (False, True))
+
+    assert exported.verdicts[3].sentence == found.verdicts[3].sentence
+    assert "pairs left out: " in exported.verdicts[3].sentence
+    assert not any(each.fault for each in exported.verdicts)
 
 
 @pytest.mark.parametrize("kind", WRONG)
