@@ -39,6 +39,7 @@ _ROUNDED: Final = 1e-12  # of the mean of numbers; a spread below it comes from 
 # larger ratios would spoil sums of squares.
 _LEAST_SHARE: Final = 1e-9
 _LEAST: Final = 1e-150
+_FAR_OFF: Final = 1e5  # typical uncertainties
 _MOVING: Final = 0.2  # share of pairs whose time differs from that of the pair before
 _EVEN: Final = 0.01  # share of a step by which pairs at equal steps of time may be off
 _PRIOR_PAIRS: Final = 20.0
@@ -294,6 +295,25 @@ class Side:
         return explained(medians(self.fixed, self.live)) / self.unit
 
     @cached_property
+    def centre(self) -> Float:
+        """The level, in typical uncertainties, of errors that are off by very many; else 0.
+
+        Sums of squares are taken about it, because those about 0 would drown all differences.
+        """
+        level = medians(self.error, self.live) / self.unit
+        return np.where(np.abs(level) > _FAR_OFF, level, 0.0)
+
+    @cached_property
+    def centred(self) -> Float:
+        """``z`` about the :attr:`centre`."""
+        return self.z - self.centre[:, None] * self.h
+
+    @cached_property
+    def right(self) -> Float:
+        """Ends of the levels that are nobody's fault, about the :attr:`centre` [2, series]."""
+        return np.array([-self.most, self.most]) - self.centre
+
+    @cached_property
     def is_resolved(self) -> Bool:
         """Whether doubles as large as the values resolve the stated uncertainties."""
         stated, blur = (medians(each, self.live) for each in (self.u_both, self._blur))
@@ -371,7 +391,7 @@ class Side:
         side.pairs = self.pairs.some(places)
         for name in _OF_SERIES & vars(self).keys():
             setattr(side, name, getattr(self, name)[places])
-        for name in ("_rows", "_blur", "_steps", "_clock", "grain"):
+        for name in ("_rows", "_blur", "_steps", "_clock", "grain", "right"):
             side.__dict__.pop(name, None)
         if "weights" in vars(self):
             side.__dict__["weights"] = Weights(self.s[places], self.weights.follows[places])
@@ -379,7 +399,7 @@ class Side:
 
 
 _OF_SERIES: Final = {
-    *("fixed", "most", "stated", "u_both"),
+    *("fixed", "most", "stated", "u_both", "centre", "centred"),
     *("n", "live", "value", "u", "reference", "u_ref", "error", "is_resolved", "unit", "z"),
     *("h", "time", "clock", "has_clock"),
 }

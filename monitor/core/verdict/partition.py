@@ -122,19 +122,19 @@ def hinge_of(s: Sums, start: Float, height: Float, at: Float) -> tuple[FittedLin
     return line, np.maximum(zz - across * slope, 0.0)
 
 
-def allowed(s: Sums, most: Float) -> Float:
-    """Return the level of RIGHT: the one within +-``most`` that explains a piece best."""
-    return np.clip(s.hz / np.maximum(s.hh, _TINY), -most, most)
+def allowed(s: Sums, ends: Float) -> Float:
+    """Return the level of RIGHT: the one between ``ends`` that explains a piece best."""
+    return np.clip(s.hz / np.maximum(s.hh, _TINY), *ends)
 
 
-def squares_left(s: Sums, most: Float) -> list[Float]:
+def squares_left(s: Sums, ends: Float) -> list[Float]:
     """Return the sums of squares that RIGHT, LEVEL and LINE leave.
 
-    ``most`` is the level that is nobody's fault.
+    Levels between ``ends`` are nobody's fault.
     """
     right = s.zz
-    if most.any():
-        fixed = allowed(s, most)
+    if ends.any():
+        fixed = allowed(s, ends)
         right = np.maximum(s.zz - fixed * (2.0 * s.hz - fixed * s.hh), 0.0)
     hh = np.maximum(s.hh, _TINY)
     level = s.zz - s.hz * s.hz / hh
@@ -143,12 +143,12 @@ def squares_left(s: Sums, most: Float) -> list[Float]:
     return [right, np.maximum(level, 0.0), np.maximum(line, 0.0)]
 
 
-def constants_of(most: Float) -> Float:
+def constants_of(ends: Float) -> Float:
     """Return the number of constants of a piece: one where systematic effects may have left one.
 
     So a drift within what they account for does not become cheaper as a series of constants.
     """
-    return np.where(most > 0.0, 1.0, 0.0)
+    return np.where(ends[1] > ends[0], 1.0, 0.0)
 
 
 def costs(
@@ -220,20 +220,21 @@ def partition(p: Side, inflation: Float, alarm: Int) -> Cut:
     """Cut the errors of each series; ``alarm`` is the pair that raised its alarm, or negative."""
     middle = running_medians(p.error, p.live, p.n) / p.s
     used = near(p.z - middle, p.live, p.n)
-    z, h = np.where(used, p.z, 0.0), np.where(used, p.h, 0.0)
+    z, h = np.where(used, p.centred, 0.0), np.where(used, p.h, 0.0)
     bounds, places = boundaries(z, p.n, alarm)
     of_all = cumulated(z, h, p.clock, bounds)
     penalty = np.log(np.maximum(p.n, 8.0))
-    before, back, kind = _search(of_all, penalty, inflation, p.most)
+    before, back, kind = _search(of_all, penalty, inflation, p.right)
     rows, at = np.arange(p.n.size), places
     ends = np.take_along_axis(p.clock, np.maximum(bounds - 1, 0), axis=1)
-    heights = _heights(of_all, ends, back, kind, p.most)
+    heights = _heights(of_all, ends, back, kind, p.right)
     begin = np.take_along_axis(p.clock, np.minimum(bounds[:, :-1], p.n[:, None] - 1), axis=1)
     whole = Sums(*(each[rows, at][:, None] - each[:, :-1] for each in of_all))
     now = p.clock[rows, p.n - 1][:, None]
-    lines, left = _rivals(whole, begin, now, heights[:, :-1], p.most)
+    lines, left = _rivals(whole, begin, now, heights[:, :-1], p.right)
     earlier = before[:, None, :-1] + _margins(bounds, kind, alarm)
-    last = _weighed(whole.n, lines, left, earlier, places, penalty, inflation, p.most)
+    last = _weighed(whole.n, lines, left, earlier, places, penalty, inflation, p.right)
+    last = last._replace(level=last.level + p.centre[:, None, None])
     starts, kinds, edges = _paths(bounds, places, back, kind)
     fit = _fitted(of_all, p, bounds, edges, kinds)
     return Cut(starts, kinds, fit, last, used, bounds, before, kind, places, penalty, inflation)
@@ -278,7 +279,9 @@ def _jumps(cumulative: Float, width: int, n: Int) -> Bool:
     return jumps
 
 
-def _search(of_all: Float, penalty: Float, inflation: Float, most: Float) -> tuple[Float, Int, Int]:
+def _search(
+    of_all: Float, penalty: Float, inflation: Float, right: Float
+) -> tuple[Float, Int, Int]:
     """Return the least cost before each boundary, with the start and kind of the piece before."""
     _, series, size = of_all.shape
     cost = np.full((series, size, size), np.inf)
@@ -290,7 +293,7 @@ def _search(of_all: Float, penalty: Float, inflation: Float, most: Float) -> tup
         pieces = Sums(*(each[:, first:end, None] - each[:, None, : end - 1] for each in of_all))
         for each in pieces:
             np.copyto(each[:, :, first:], 0.0, where=~later[:, first:])
-        best = _least_cost(pieces, penalties * inflations, most[:, None, None]) / inflations
+        best = _least_cost(pieces, penalties * inflations, right[..., None, None]) / inflations
         np.copyto(best, np.inf, where=~later)
         cost[:, first:end, : end - 1] = best
     before = np.zeros((series, size))
@@ -300,19 +303,19 @@ def _search(of_all: Float, penalty: Float, inflation: Float, most: Float) -> tup
     back = np.argmin(cost, axis=2)
     back[:, 0] = 0
     pieces = _between(of_all, back)
-    left = squares_left(pieces, most[:, None])
-    constants = constants_of(most)[:, None]
+    left = squares_left(pieces, right[..., None])
+    constants = constants_of(right)[:, None]
     kinds = np.stack(costs(pieces.n, left, penalty[:, None], inflation[:, None], constants))
     choice = np.argmin(kinds, axis=0)
     return before, back, np.where(choice <= LINE, choice, choice - LINE - 1 + WIDE)
 
 
-def _least_cost(s: Sums, penalty: Float, most: Float) -> Float:
+def _least_cost(s: Sums, penalty: Float, right: Float) -> Float:
     """Return the least of the :func:`costs` of pieces, without inflation."""
     n = s.n
     per_n, floor = 1.0 / np.maximum(n, 1.0), _LEAST_VARIANCE * n
     best: Float | None = None
-    left = squares_left(s, most)
+    left = squares_left(s, right)
     for square, parameters, least in zip(left, _PARAMETERS, _SHORTEST, strict=False):
         wide = square * per_n
         np.maximum(wide, _LEAST_VARIANCE, out=wide)
@@ -326,7 +329,7 @@ def _least_cost(s: Sums, penalty: Float, most: Float) -> Float:
         np.minimum(wide, np.where(n < least, np.inf, square) if least else square, out=wide)
         wide += parameters * penalty
         best = wide if best is None else np.minimum(best, wide, out=best)
-    return np.asarray(best) + constants_of(most) * penalty
+    return np.asarray(best) + constants_of(right) * penalty
 
 
 def _between(of_all: Float, back: Int) -> Sums:
@@ -334,24 +337,24 @@ def _between(of_all: Float, back: Int) -> Sums:
     return Sums(*(each - np.take_along_axis(each, back, axis=1) for each in of_all))
 
 
-def _heights(of_all: Float, ends: Float, back: Int, kind: Int, most: Float) -> Float:
+def _heights(of_all: Float, ends: Float, back: Int, kind: Int, right: Float) -> Float:
     """Return the level at which the best cut before each boundary ends."""
     pieces = _between(of_all, back)
     plain = kind % WIDE
     level, line = level_of(pieces).level, line_of(pieces, ends).level
-    right = allowed(pieces, most[:, None])
-    return np.where(plain == RIGHT, right, np.where(plain == LEVEL, level, line))
+    fixed = allowed(pieces, right[..., None])
+    return np.where(plain == RIGHT, fixed, np.where(plain == LEVEL, level, line))
 
 
 def _rivals(
-    whole: Sums, begin: Float, now: Float, heights: Float, most: Float
+    whole: Sums, begin: Float, now: Float, heights: Float, right: Float
 ) -> tuple[list[FittedLine], list[Float]]:
     """Return the lines from each place to the end and the squares they leave, by plain kind."""
     nothing = np.zeros_like(begin)
     hinge, left = hinge_of(whole, begin, heights, now)
-    right = FittedLine(allowed(whole, most[:, None]), nothing, nothing, nothing)
-    lines = [right, level_of(whole), line_of(whole, now), hinge]
-    return lines, [*squares_left(whole, most[:, None]), left]
+    fixed = FittedLine(allowed(whole, right[..., None]), nothing, nothing, nothing)
+    lines = [fixed, level_of(whole), line_of(whole, now), hinge]
+    return lines, [*squares_left(whole, right[..., None]), left]
 
 
 def _margins(bounds: Int, kind: Int, alarm: Int) -> Float:
@@ -374,13 +377,13 @@ def _weighed(
     places: Int,
     penalty: Float,
     inflation: Float,
-    most: Float,
+    right: Float,
 ) -> Last:
     """Return the rivals with their likelihoods and standard errors.
 
     ``earlier`` is what the pairs before each place cost, and what a rival must save.
     """
-    constants = constants_of(most)[:, None]
+    constants = constants_of(right)[:, None]
     every = costs(n, left, penalty[:, None], inflation[:, None], constants)
     cost = np.stack(every, axis=1) + earlier
     cost[:, [HINGE, HINGE + WIDE], 0] = np.inf  # at the first pair there is nothing to begin from
@@ -428,10 +431,12 @@ def _fitted(
     plain = np.array([kind for each in kinds for kind in each]) % WIDE
     pieces = Sums(*(each[row, end] - each[row, begin] for each in of_all))
     level, line = level_of(pieces), line_of(pieces, 0.0)
-    right = allowed(pieces, p.most[row])
+    right = allowed(pieces, p.right[:, row])
     height = np.where(plain == RIGHT, right, np.where(plain == LEVEL, level.level, line.level))
     slope = np.where(plain == LINE, line.slope, 0.0)
     pairs = bounds[row, end] - bounds[row, begin]
     fit = np.zeros(p.live.shape)
-    fit[p.live] = np.repeat(height, pairs) + np.repeat(slope, pairs) * p.clock[p.live]
+    fit[p.live] = (
+        np.repeat(height + p.centre[row], pairs) + np.repeat(slope, pairs) * p.clock[p.live]
+    )
     return fit

@@ -77,7 +77,7 @@ class Kept(NamedTuple):
 
 def kept_of(p: Side, cut: Cut) -> Kept:
     """Return the pairs that count, and their sums."""
-    h, z, per_s = p.h * cut.kept, p.z * cut.kept, cut.kept / p.s
+    h, z, per_s = p.h * cut.kept, p.centred * cut.kept, cut.kept / p.s
     of = [tails(each, cut.bounds) for each in (cut.kept.astype(np.float64), h * h, h * z, z * z)]
     return Kept(h, z, per_s, *of)
 
@@ -114,10 +114,12 @@ def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
     unseen |= ~_explains(left[1], used)
     for each in left:
         np.copyto(each, _NEVER, where=unseen)
+    left[0][p.centre != 0.0] = _NEVER
     delayed = _cheapest(left, cut, used, 1.0)
     sluggish = _sluggish(p, cut, used)
     for each in sluggish:
         np.copyto(each, _NEVER, where=(used.n[:, None] < _SEEN) | ~_explains(sluggish[1], used))
+    sluggish[0][p.centre != 0.0] = _NEVER
     slow = _cheapest(sluggish, cut, used, _EXTRA)
     return [
         one._replace(detail=float(tried[int(one.detail)])) if one.cost <= other.cost else other
@@ -180,12 +182,18 @@ def _at_once(p: Side) -> int:
     return max(1, _NEAR // p.live.size)
 
 
+def _centred(p: Side) -> Float:
+    """Return the values about the level of their errors, where that is very far off."""
+    return p.value - (p.centre * p.unit)[:, None]
+
+
 def _late(p: Side, used: Kept, lags: Int) -> Float:
     """Return the errors [series, lags, pairs] of values that are late; the first k as they are."""
     lagged = np.repeat(used.z[:, None], lags.size, axis=1)
+    value = _centred(p)
     for row, k in enumerate(lags.tolist()):
         late = lagged[:, row, k:]
-        np.subtract(p.value[:, k:], p.reference[:, :-k], out=late)
+        np.subtract(value[:, k:], p.reference[:, :-k], out=late)
         late *= used.per_s[:, k:]
     return lagged
 
@@ -201,10 +209,10 @@ def _sluggish(p: Side, cut: Cut, used: Kept) -> list[Float]:
     ends = np.zeros((p.n.size, _MEMORY - 1))
     padded = np.where(p.live, p.reference, last)
     padded = np.concatenate([ends + p.reference[:, :1], padded, ends + last], axis=1)
-    some, parts = _at_once(p), []
+    some, parts, value = _at_once(p), [], _centred(p)
     for first in range(0, len(KERNELS), some):
         averages = _averages(padded, KERNELS[first : first + some])
-        past, coming = ((p.value[:, None] - each) * used.per_s[:, None] for each in averages)
+        past, coming = ((value[:, None] - each) * used.per_s[:, None] for each in averages)
         apart = past * past - coming * coming
         chance = _CHANCE * np.sqrt(tails(apart * apart, cut.bounds))
         parts.append((*_left(past, cut, used), *_left(coming, cut, used), chance))

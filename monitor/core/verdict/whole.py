@@ -491,9 +491,9 @@ def _costs(s: _Suspect) -> tuple[Float, Cut]:
     side = s.side
     bounds, penalty = np.array([[0, s.left.size]]), np.log(side.n)
     inflated = s.fits.inflation
-    z, h = (np.where(s.fits.used, each, 0.0) for each in (side.z, side.h))
+    z, h = (np.where(s.fits.used, each, 0.0) for each in (side.centred, side.h))
     of_all = Sums(*cumulated(z, h, side.clock, bounds)[:, :, 1])
-    every = np.array(costs(of_all.n, squares_left(of_all, side.most), penalty, inflated))[:, 0]
+    every = np.array(costs(of_all.n, squares_left(of_all, side.right), penalty, inflated))[:, 0]
     every = np.insert(every, WIDE - 1, np.inf)  # a hinge has nothing to begin from
     left_out = Last(*([np.zeros(0)] * 7))
     whole = Cut(

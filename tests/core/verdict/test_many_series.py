@@ -18,6 +18,7 @@ FAULTS = (
     since(60, lambda value, _: 50.0 + 1.6 * (value - 50.0)),
     since(60, lambda value, late: np.full(late.size, value[0] if late.size else 0.0)),
     since(60, lambda value, _: 100.0 - value),
+    since(0, lambda value, _: value + 1e9),
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from harness.verdict_sensors import START, autoregressive, sensor, since, whole, widened
 
-from monitor.core.verdict import Pairs, judge_whole
+from monitor.core.verdict import Pairs, judge, judge_whole
 
 CALM = ("no fault found yet", "may be wrong")
 
@@ -299,3 +299,19 @@ def test_a_fault_that_fills_a_file_of_heavy_tails_is_no_other_one_at_its_end(kin
         wrong += [found.sentence] if found.fault != kind else []
 
     assert len(wrong) <= 1, wrong
+
+
+@pytest.mark.parametrize("u", ["constant", "varying"])
+@pytest.mark.parametrize("offset", [1e5, -1e7, 1e9, -1e12])
+def test_an_offset_of_any_size_is_told_as_that(offset, u):
+    random = np.random.default_rng(4)
+    n = 300
+    stated = np.full(n, 1.8) if u == "constant" else random.uniform(0.5, 3.0, n)
+    reference = random.normal(500.0, 20.0, n)
+    error = offset + stated * random.standard_normal(n)
+    p = Pairs(np.arange(n) * 3600.0, reference + error, stated, reference, 0.0 * stated)
+
+    for found in (whole(p), judge(p, alarm=20)):
+        assert found.fault == "offset"
+        assert found.size.lower <= p.error.mean() <= found.size.upper
+        assert found.remedy.add == pytest.approx(-offset, rel=1e-9, abs=1.0)
