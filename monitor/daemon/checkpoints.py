@@ -52,7 +52,7 @@ class Checkpoints:
                 "refusals",
                 RefusalSummary,
                 lambda: refusals.changed,
-                refusals.summary,
+                lambda: refusals.summary(network.registry.rows_of),
                 refusals.recall,
             ),
             _Checkpoint(

@@ -82,6 +82,24 @@ def test_refused_messages_count_after_a_restart(bad, tmp_path):
         parts.journal.close()
 
 
+@pytest.mark.parametrize(("bad", "told"), [(6, False), (40, True)])
+def test_refused_messages_of_a_backlog_count_beside_its_others_after_a_restart(bad, told, tmp_path):
+    """All come in one batch, as at the first connection: 6 of 106 readings, or 40 of 140."""
+    parts = started(tmp_path, START)
+    refused = [Message("monitor/s1/o3/reading", b"no")] * bad
+    before = take(parts, [*several(0, 100), *refused], 100)
+    was = share(parts)
+    parts.journal.close()
+    parts = started(tmp_path, START + 100 * HOUR)
+    try:
+        assert share(parts) == pytest.approx(was)
+        assert was == pytest.approx(bad / (100 + bad), rel=0.3)
+        after = take(parts, several(100, 120), 120)
+        assert [("rejected_share" in each) for each in (before, after)] == [told, told]
+    finally:
+        parts.journal.close()
+
+
 def test_refused_messages_that_faded_are_not_brought_back_by_a_restart(tmp_path):
     parts = started(tmp_path, START)
     take(parts, [Message("monitor/s1/o3/reading", b"no")] * 30, 0)

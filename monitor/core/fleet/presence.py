@@ -10,7 +10,7 @@ a refused message cost anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -204,14 +204,14 @@ class Refusals:
         self._faded: dict[str, _Faded] = {}
         self.changed = 0
 
-    def summary(self) -> RefusalSummary:
+    def summary(self, rows_of: Callable[[str], list[int]]) -> RefusalSummary:
         """Return the decayed counts of the thousand sensors with the most refused messages."""
-        known = {sensor: (of.refused, of.all) for sensor, of in self._faded.items()}
+        known = {sensor: of.refused for sensor, of in self._faded.items()}
         for sensor, refused in self._refused.items():
-            before = known.get(sensor, (0.0, 0.0))
-            known[sensor] = (before[0] + refused, before[1] + refused)
-        most = sorted(known, key=lambda sensor: (-known[sensor][0], sensor))[:_SUMMED_UP_MAX]
-        return {sensor: known[sensor] for sensor in most}
+            known[sensor] = known.get(sensor, 0.0) + refused
+        most = sorted(known, key=lambda sensor: (-known[sensor], sensor))[:_SUMMED_UP_MAX]
+        now = {sensor: self._faded_now(sensor, rows_of(sensor)) for sensor in most}
+        return {sensor: (of.refused, of.all) for sensor, of in now.items()}
 
     def recall(self, summary: RefusalSummary) -> None:
         """Load a summary, which includes all messages until now."""
@@ -259,25 +259,31 @@ class Refusals:
             if key.sensor in concerned:
                 rows.setdefault(key.sensor, []).append(row)
         for sensor, own in rows.items():
-            shares[own] = self._fade(sensor, int(self._taken[own].sum()))
+            shares[own] = self._fade(sensor, own)
         return shares
 
-    def _fade(self, sensor: str, taken: int) -> float:
+    def _fade(self, sensor: str, rows: list[int]) -> float:
         """Add the messages since the last call; return the present share."""
-        refused = self._refused.pop(sensor, 0)
-        known = self._faded.get(sensor)
-        if known is None:
-            known = self._faded[sensor] = _Faded(0.0, float(taken), taken)
-        came = taken - known.taken + refused
-        self.changed += came > 0
-        left = float(np.exp(-came / MEMORY))
-        known.refused = known.refused * left + refused * _mean_left(came)
-        known.all = known.all * left + came * _mean_left(came)
-        known.taken = taken
+        known = self._faded_now(sensor, rows)
+        self.changed += known != self._faded.get(sensor)
+        self._refused.pop(sensor, None)
         if known.refused < 1e-3:
-            del self._faded[sensor]
+            self._faded.pop(sensor, None)
             return 0.0
+        self._faded[sensor] = known
         return known.refused / known.all if known.all >= _FEW else 0.0
+
+    def _faded_now(self, sensor: str, rows: list[int]) -> _Faded:
+        """Return the counts of a sensor with these rows, with the messages since the last fading.
+
+        Before the first refused message all were accepted; of those as many count as do not fade.
+        """
+        taken = int(self._taken[rows].sum())
+        known = self._faded.get(sensor) or _Faded(0.0, min(taken, MEMORY), taken)
+        refused = self._refused.get(sensor, 0)
+        came = taken - known.taken + refused
+        left, mean = float(np.exp(-came / MEMORY)), _mean_left(came)
+        return _Faded(known.refused * left + refused * mean, known.all * left + came * mean, taken)
 
 
 def _mean_left(came: int) -> float:

@@ -282,6 +282,16 @@ def test_the_share_of_refused_messages_is_that_of_the_last_few_hundred():
     assert refusals.shares(keys("a", "b"))[0] < 0.01
 
 
+def test_a_sensor_that_long_sent_what_could_be_used_is_told_of_as_soon_as_any():
+    refusals = Refusals(1)
+    refusals.took(np.zeros(100_000, np.int64))
+    refusals.shares(keys("a"))
+    for _ in range(50):
+        refusals.refuse("a")
+
+    assert refusals.shares(keys("a"))[0] == pytest.approx(1 - np.exp(-50 / 200), abs=0.01)
+
+
 def test_a_few_messages_are_no_share():
     refusals = Refusals(1)
     refusals.took(np.zeros(5, np.int64))
