@@ -205,7 +205,10 @@ class Series(Section):
         "Maximum number of new series per minute; readings of further ones wait. null for as many "
         "as max allows.",
     )
-    allow: Globs = setting(("*",), "Patterns of the sensors to accept.")
+    allow: Globs = setting(
+        ("*",),
+        "Patterns of the sensors to accept; series of others are no longer shown nor counted.",
+    )
     stale_after_seconds: float = setting(
         3600.0,
         "A series without a reading for this long is stale: it is withdrawn from the metrics.",

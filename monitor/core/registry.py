@@ -105,7 +105,7 @@ class Registry:
         if row is not None and row not in self._evicted:
             return row
         if (sensor, quantity) not in self._waiting:
-            if not any(fnmatchcase(sensor, pattern) for pattern in self._limits.allow):
+            if not self.allows(sensor):
                 return "not_allowed"
             if not self._has_room(len(self._waiting), is_new=row is None):
                 return "series_limit"
@@ -116,6 +116,10 @@ class Registry:
                 return self.add(sensor, quantity)
             self._waiting[SeriesKey(sensor, quantity)] = {}
         return WAITS
+
+    def allows(self, sensor: str) -> bool:
+        """Return whether the settings accept a sensor."""
+        return any(fnmatchcase(sensor, pattern) for pattern in self._limits.allow)
 
     def admit_again(self, sensor: str, quantity: str, _now: float) -> int | str:
         """Return the row of a series that a journal restores, ``WAITS`` if it has none yet."""

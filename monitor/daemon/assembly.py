@@ -116,6 +116,7 @@ def assemble(
     context = ListenerContext(settings, network, journal, {} if counts is None else counts)
     listeners = tuple(_listeners(context))
     recover(network, journal, earliest, listeners=listeners, assume=assume)
+    network.evict_not_allowed()
     for listener in listeners:
         listener.recovered()
     births = Births()

@@ -131,7 +131,7 @@ def _work(now: Figures) -> Iterator[Family]:
     )
     yield counter(
         "series_forgotten",
-        "Series evicted because they were silent.",
+        "Series evicted because they were silent, or are not allowed any more.",
         now.series_forgotten,
     )
     yield gauge(

@@ -26,11 +26,11 @@ class Message(NamedTuple):
     payload: bytes
 
 
-def opened(folder: Path, now: float) -> Parts:
+def opened(folder: Path, now: float, allow: str = "*") -> Parts:
     text = f"""
 journal: {{path: "{folder}/journal.sqlite"}}
 windows: {{pairs: 64, replay_pairs: 64}}
-series: {{max: 3, max_new_per_minute: 1000, forget_after_days: {AFTER}}}
+series: {{max: 3, max_new_per_minute: 1000, forget_after_days: {AFTER}, allow: ["{allow}"]}}
 pairing: {{max_wait_hours: 1, tolerance_seconds: 5}}
 sources:
   - {{topic: "monitor/{{sensor}}/{{quantity}}/reading", kind: reading}}
@@ -126,6 +126,35 @@ def test_who_comes_back_is_as_if_it_had_never_been_gone_and_no_pair_counts_twice
         take(parts, "a", START + 42 * DAY, 40, 5, bias=2.0)
         runs.append((of_series(parts, 0), in_event_order(parts.journal.pairs()).tobytes()))
         assert not parts.network.eviction.evicted
+        parts.journal.close()
+
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("hours", [1, 8])
+def test_a_series_that_is_allowed_no_longer_goes_and_is_itself_once_it_is_again(hours, tmp_path):
+    """Also with a reference that comes meanwhile, while its readings still wait for some."""
+    late = {"time": "2026-01-01T01:29:03Z", "value": 500.0, "u": 0.01}
+    message, now = Message("monitor/a/mass/reference", json.dumps(late).encode()), START + 5400.0
+    runs = []
+    for allow in ("*", "b"):
+        folder = tmp_path / ("all" if allow == "*" else "one")
+        folder.mkdir()
+        parts = opened(folder, START)
+        take(parts, "a", START, 90, 1, bias=2.0)
+        take(parts, "b", START, 90, 2)
+        for _ in range(2):
+            parts.journal.close()
+            parts = opened(folder, now, allow)
+            gone = parts.network.evaluate(now).gone
+            assert (gone, len(parts.network.registry)) == (({0}, 1) if allow == "b" else (set(), 2))
+        assert (parts.network.registry.admit("a", "mass", now) == "not_allowed") is (allow == "b")
+        parts.intake.commit(parts.intake.prepare([message], now))
+        parts.journal.close()
+        parts = opened(folder, START + hours * 3600.0)
+        take(parts, "a", START + hours * 3600.0, 1, 3)
+        assert not parts.network.evaluate(START + hours * 3600.0).gone
+        runs.append((of_series(parts, 0), of_series(parts, 1)))
         parts.journal.close()
 
     assert runs[0] == runs[1]

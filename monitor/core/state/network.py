@@ -336,10 +336,19 @@ class Network:
         evidence are loaded from these.
         """
         rows = self.eviction.due(self.liveness.heard[: len(self.registry.keys)], now, after_days)
+        self._let_go(rows)
+        return len(rows)
+
+    def evict_not_allowed(self) -> None:
+        """Evict the series that the settings do not accept any more, in the same way."""
+        keys, gone = enumerate(self.registry.keys), self.eviction.evicted
+        allows = self.registry.allows
+        self._let_go([row for row, key in keys if row not in gone and not allows(key.sensor)])
+
+    def _let_go(self, rows: list[int]) -> None:
         self._pipeline.forget(rows)
         self.liveness.heard[rows] = -math.inf
         self.eviction.evict(rows)
-        return len(rows)
 
     # -- what comes out ---------------------------------------------------------------------
 
