@@ -169,8 +169,11 @@ Sums = tuple[int, int]
 def target_of(path: Path) -> Path:
     """Return where a journal is: the file that its path leads to, if that is a link.
 
-    SQLite puts its log beside the file, not beside the link, and so do all files of ours.
+    SQLite puts its log beside the file, not beside the link, and so do all files of ours. Raises
+    JournalError for a folder.
     """
+    if path.is_dir():
+        raise JournalError(f"{path}: is a folder; journal.path must name a file, perhaps in it")
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 

@@ -28,6 +28,7 @@ from monitor.journal.failures import (
     JournalFormError,
     lost_transactions,
     refusal_of,
+    target_of,
     wal_of,
 )
 from monitor.journal.log_end import check_end, check_log, take_off
@@ -64,6 +65,7 @@ UPGRADES: Final[dict[int, Upgrade]] = {}
 
 def find_or_create(path: Path) -> None:
     """Make sure that a file exists; raises JournalDamagedError for remains of one, OSError."""
+    target_of(path)  # which is no folder
     path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
     if not path.exists():
         if wal_of(path).exists():
@@ -241,7 +243,8 @@ def _back_up(db: sqlite3.Connection, target: Path) -> None:
 
 def try_folder(path: Path) -> None:
     """Raise JournalError where neither a journal nor its folder could be created; create none."""
-    folder = next(each for each in Path(os.path.realpath(path)).parents if each.exists())
+    target = Path(os.path.realpath(target_of(path)))
+    folder = next(each for each in target.parents if each.exists())
     if refusal := refusal_of(folder):
         raise JournalError(
             f"{path}: the journal (journal.path) could not be written: {folder}: {refusal}"

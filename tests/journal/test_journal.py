@@ -35,7 +35,8 @@ from hypothesis import strategies as st
 from monitor.core.pairing.identities import digest, reference_identity
 from monitor.journal import Journal, JournalBusyError, JournalError, JournalFullError
 from monitor.journal import writing as module
-from monitor.journal.copying import restore
+from monitor.journal.copying import check_copy, restore
+from monitor.journal.opening import try_folder
 from monitor.journal.repairing import repair
 
 
@@ -337,6 +338,14 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(version, u
     assert refused.value.exit_code == 65
     assert path.read_bytes() == content
     assert [each.name for each in path.parent.iterdir() if each.name[:4] != "copy"] == [path.name]
+
+
+@pytest.mark.parametrize("use", [Journal, check_copy, try_folder, lambda path: repair(path, "now")])
+def test_a_folder_in_place_of_a_file_is_told(use, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in (Path(), tmp_path):
+        with pytest.raises(JournalError, match=r"is a folder; journal\.path must name a file"):
+            use(path)
 
 
 def sound(path: Path) -> Path:
