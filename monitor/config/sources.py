@@ -49,6 +49,11 @@ class Maintenance(Section):
     start: Instant = Field(description="Start, in ISO 8601 with a time zone.")
     end: Instant | None = setting(None, "End; null if it is not known yet.")
 
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Check that the maintenance ends after its start."""
+        if self.end and datetime.fromisoformat(self.end) <= datetime.fromisoformat(self.start):
+            yield Contradiction(("end",), f"is not after start, {self.start}")
+
 
 class Source(Section):
     """Topics to subscribe to, and the kind and format of their messages."""
