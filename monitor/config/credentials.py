@@ -133,7 +133,7 @@ def _from_file(name: str, environment: Mapping[str, str]) -> str:
     path = given if given is not None and given.exists() else Path(name)
     try:
         with path.open("rb") as stream:
-            secret = stream.read(_SECRET_BYTES_MAX + 1).decode()
+            secret = stream.read(_SECRET_BYTES_MAX + 1).decode("utf-8-sig")
     except OSError as error:
         raise _UnreadableError(f"{name!r} cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError:

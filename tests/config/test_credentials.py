@@ -27,6 +27,14 @@ def test_a_password_file_loses_the_ends_of_its_line_and_nothing_else(tmp_path, e
     assert (found.username, found.password.get_secret_value()) == ("me", f" {CANARY} ")
 
 
+def test_a_mark_that_some_editors_write_before_a_text_is_no_part_of_a_password(tmp_path):
+    (tmp_path / "p").write_bytes(f"{CANARY}\r\n".encode("utf-8-sig"))
+
+    found = resolve_secret(settings_of(f"mqtt: {{username: me, password_file: {tmp_path}/p}}"))
+
+    assert found.password.get_secret_value() == CANARY
+
+
 def test_a_relative_password_file_is_looked_for_among_systemds_credentials_first(tmp_path):
     (tmp_path / "broker").write_text(CANARY)
 
