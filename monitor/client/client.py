@@ -153,8 +153,9 @@ def _refusal(path: str, status: int, answer: object, body: bytes) -> str:
 
 _CUT_OFF: Final = "closed the connection; does it require a client certificate (--cert and --key)?"
 _CLOSED: Final[Mapping[int, str]] = {
-    401: "requires a user name and password, or these are wrong: give --user and --password-file, "
-    f"or the environment variables {USER} and {PASSWORD}",
+    401: "requires a user name and password, or these are wrong: set the environment variables "
+    f"{USER} and {PASSWORD}; all commands but `monitor accept` also take --user and "
+    "--password-file",
     403: "denies access",
     429: "too many passwords are being tried at the moment; try again",
 }

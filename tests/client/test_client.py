@@ -104,6 +104,7 @@ def test_all_three_commands_ask_with_certificate_and_password(made, authority, t
     for given in ((), ("--user", "anna", "--password-file", str(authority.ca_file))):
         code, told = run(capsys, "doctor", *config, *given)
         assert (code, "requires a user name and password" in told) == (69, True)
+        assert "MONITOR_HTTP_PASSWORD; all commands but `monitor accept` also take --user" in told
     code, told = run(capsys, "export", *config, *known, "--ca", str(authority.ca_file))
     assert (code, "its certificate is not trusted (IP address mismatch" in told) == (69, True)
     code, told = run(capsys, "doctor", *config, "--url", f"https://127.0.0.1:{port}", *known)
