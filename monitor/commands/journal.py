@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +11,7 @@ from monitor.config import load
 from monitor.journal import copying
 from monitor.journal.failures import JournalError
 from monitor.journal.repairing import repair
+from monitor.journal.schema import rows_in_words
 
 _ACTIONS = {
     "check": "verify the checksum of every row; also while the daemon runs",
@@ -68,18 +68,18 @@ def _check(path: Path, options: argparse.Namespace) -> list[str]:
     del options
     rows, is_running = copying.check_copy(path)
     how = " (a copy, taken while the daemon runs)" if is_running else ""
-    return [f"{path}: sound{how}: {_counted(rows)}"]
+    return [f"{path}: sound{how}: {rows_in_words(rows) or 'empty'}"]
 
 
 def _backup(path: Path, options: argparse.Namespace) -> list[str]:
     rows = copying.backup(path, Path(options.copy))
-    return [f"{options.copy}: written and verified: {_counted(rows)}"]
+    return [f"{options.copy}: written and verified: {rows_in_words(rows) or 'empty'}"]
 
 
 def _restore(path: Path, options: argparse.Namespace) -> list[str]:
     rows, aside = copying.restore(Path(options.copy), path, stamp())
     former = [] if aside is None else [f"the previous journal is kept as {aside}"]
-    return [f"{path}: restored: {_counted(rows)}", *former]
+    return [f"{path}: restored: {rows_in_words(rows) or 'empty'}", *former]
 
 
 def _repair(path: Path, options: argparse.Namespace) -> list[str]:
@@ -98,10 +98,6 @@ def _repair_pairs(path: Path, options: argparse.Namespace) -> list[str]:
         return [f"{path}: {line}" for line in (remade, *parts.others.sentences())]
     finally:
         parts.journal.close()
-
-
-def _counted(rows: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {table}" for table, count in rows.items() if count) or "empty"
 
 
 _ACTS: Final = {

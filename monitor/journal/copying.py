@@ -19,6 +19,7 @@ from monitor.journal.failures import (
     JournalDamagedError,
     JournalError,
     JournalFormError,
+    JournalLogLostError,
     target_of,
     wal_of,
 )
@@ -133,6 +134,8 @@ def _verified(copy: Path, path: Path, *, is_still: bool) -> dict[str, int] | Non
         raise JournalFormError(path, error.reason) from error
     except JournalDamagedError as error:
         if is_still and not is_busy(path):
+            if isinstance(error, JournalLogLostError):
+                raise JournalLogLostError(path) from error
             raise JournalDamagedError(path, error.damage) from error
         return None
 

@@ -55,6 +55,7 @@ from monitor.journal.schema import (
     insert,
     read_checksums,
     row_crc,
+    rows_in_words,
     write_checksums,
 )
 from monitor.journal.writing import observations_row
@@ -78,13 +79,18 @@ class Repair(NamedTuple):
 
     def sentences(self) -> list[str]:
         """Return it in words."""
-        rescued = ", ".join(f"{count} {table}" for table, count in self.kept.items() if count)
-        lines = [f"the damaged file is kept as {self.aside}", f"kept: {rescued or 'nothing'}"]
+        rescued = rows_in_words(self.kept) or "nothing"
+        lines = [f"the damaged file is kept as {self.aside}", f"kept: {rescued}"]
         if self.lost is None:
             lines.append("lost: unknown, the seal that says how much there was is damaged too")
         else:
-            lost = ", ".join(f"{count} {table}" for table, count in self.lost.items() if count)
-            lines.append(f"lost: {lost or 'nothing'}")
+            nothing = "no row" if self.lost_transactions or self.is_log_lost else "nothing"
+            lines.append(f"lost: {rows_in_words(self.lost) or nothing}")
+        if self.lost is None or self.lost["pairs"]:
+            lines.append(
+                "`monitor journal repair-pairs --config FILE`, with the daemon stopped, makes the "
+                "lost pairs again whose readings and references are still held"
+            )
         if self.lost_transactions:
             lines.append(f"also lost: at least {self.lost_transactions} transactions of its log")
         if self.is_log_lost:

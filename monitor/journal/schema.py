@@ -110,6 +110,15 @@ TABLES: Final[Mapping[str, Table]] = {
 }
 
 
+def rows_in_words(rows: Mapping[str, int]) -> str:
+    """Return how many rows of which tables there are, in words; a row may be a batch of many."""
+    words = []
+    for table, count in rows.items():
+        batch = f"batch{'es' * (count > 1)} of " if "count" in TABLES[table].columns else ""
+        words += [f"{count} {batch}{table}"] * (count > 0)
+    return ", ".join(words)
+
+
 class Checksums:
     """The counters of messages, and (rows, sum of checksums) of each table."""
 

@@ -25,5 +25,5 @@ def test_check_counts_rows_as_sqlite_does_and_a_missing_journal_is_not_made(tmp_
     db.close()
 
     assert main(["journal", "check", "--journal", str(path)]) == 0
-    assert capsys.readouterr().out.startswith(f"{path}: sound: ")
+    assert capsys.readouterr().out == (f"{path}: sound: 3 batches of pairs\n")
     assert rows == 3

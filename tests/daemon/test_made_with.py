@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -493,6 +494,29 @@ def test_the_command_says_how_many_pairs_it_made_again_and_how_many_it_cannot(tm
     (tmp_path / "journal.sqlite").unlink()
     assert main(["journal", "repair-pairs", "--config", file]) != 0
     assert not (tmp_path / "journal.sqlite").exists()
+
+
+def test_the_pairs_that_damage_cost_are_made_again_from_what_is_still_held(tmp_path, capsys):
+    settings, file = settings_of(tmp_path, **OLD), written(tmp_path, OLD)
+    parts = after(settings, messages(3, 10))
+    before = pairs(parts)
+    parts.journal.close()
+    size = len(in_journal(tmp_path))
+    with sqlite3.connect(tmp_path / "journal.sqlite") as db:
+        db.execute("update pairs set body = zeroblob(length(body)) where batch % 2")
+    db.close()
+
+    assert main(["journal", "repair", "--config", file]) == 0
+    told = capsys.readouterr().out
+    lost = int(re.search(r": lost: (\d+) batches of pairs", told)[1])
+    assert lost > 1
+    assert "`monitor journal repair-pairs --config FILE`" in told
+    assert len(in_journal(tmp_path)) < size
+
+    assert main(["journal", "repair-pairs", "--config", file]) == 0
+    whole = assemble(settings, START + 10 * HOUR)
+    assert pairs(whole) == before
+    whole.journal.close()
 
 
 KILLED = """

@@ -17,6 +17,7 @@ from harness.batches import batch, by_series, numbered
 from harness.damaged_journals import KILLED, SERIES, WRITING, commits_of, ended, everything
 
 from monitor.journal import Journal
+from monitor.journal.copying import check_copy
 from monitor.journal.failures import JournalDamagedError, wal_of
 from monitor.journal.log_end import end_file_of, end_of
 from monitor.journal.repairing import recover_journal
@@ -37,6 +38,8 @@ def test_a_log_that_is_gone_is_told_until_a_repair(loss, killed):
         with pytest.raises(JournalDamagedError, match=GONE) as refused:
             Journal(killed)
         assert killed.read_bytes() == before
+    with pytest.raises(JournalDamagedError, match=GONE):
+        check_copy(killed)
     assert refused.value.exit_code == 65
     assert "monitor journal repair" in str(refused.value)
 

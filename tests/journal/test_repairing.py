@@ -139,7 +139,8 @@ def test_a_repair_keeps_every_sound_row_and_says_how_many_are_lost(path):
     assert done.aside.read_bytes() == spoilt
     assert after["letters"] == [LETTER] * 2
     assert after["totals"] == {"received": 9, "committed": 8, "rejected.bad_name": 1}
-    assert any("lost: 1 pairs, 1 dead_letters" in line for line in done.sentences())
+    assert any("lost: 1 batch of pairs, 1 dead_letters" in line for line in done.sentences())
+    assert any("monitor journal repair-pairs" in line for line in done.sentences())
 
 
 def test_the_pairs_of_a_series_that_is_lost_go_and_the_others_stay_with_theirs(path):
