@@ -226,7 +226,7 @@ def findings_of(recorded: Recorded, windows: Columns, wrong: WrongReferences) ->
         if each.reference is None:
             own[each.span.began.series] = each
     verdicts = [
-        _shared(_judgement(recorded, windows.take(np.array([row])), row, own.get(row), of), of)
+        _beside(_judgement(recorded, windows.take(np.array([row])), row, own.get(row), of), row, of)
         for row in range(len(recorded.names))
         for of in [wrong.get(row, [])]
     ]
@@ -261,12 +261,20 @@ def _judgement(
     return verdict
 
 
-def _shared(verdict: Verdict, wrong: Sequence[Suspect]) -> Verdict:
-    """Return a verdict that says if other sensors of its reference share the fault that lasts."""
-    shared = [each for each in wrong if each.whose == "sensors" and math.isinf(each.until)]
-    if not shared:
+def _beside(verdict: Verdict, row: int, wrong: Sequence[Suspect]) -> Verdict:
+    """Return a verdict that says if other sensors of its reference share the fault that lasts.
+
+    While the reference itself may be wrong, a fault that it does not explain has no advice: its
+    size is not known.
+    """
+    lasting = [each for each in wrong if math.isinf(each.until) and each.clock is None]
+    if not lasting:
         return verdict
-    return verdict._replace(sentence=f"{verdict.sentence} ({shared[-1].sentence})")
+    with_reference = verdict._replace(sentence=f"{verdict.sentence} ({lasting[-1].sentence})")
+    if lasting[-1].whose == "sensors":
+        return with_reference
+    is_own = verdict.state == FAULT and row not in lasting[-1].cleared
+    return with_reference._replace(advice="") if is_own else verdict
 
 
 def dated_rules(recorded: Recorded, row: int) -> SeriesRules:

@@ -151,7 +151,8 @@ class Scored:
             return with_explanation(verdict, self.explained[row], unit)
         one = self.windows.take(np.array([row]))
         anew = advice_anew(one, verdict, self.recorded.names[row].unit)
-        return verdict._replace(advice=f"{verdict.advice}; or {anew}") if anew else verdict
+        longer = f"{verdict.advice}; or {anew}"
+        return verdict._replace(advice=longer) if anew and verdict.advice else verdict
 
     @cached_property
     def judged(self) -> dict[int, tuple[int, dict[str, float]]]:

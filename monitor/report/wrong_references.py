@@ -19,14 +19,11 @@ from monitor.core.model import Int, Records
 from monitor.core.verdict import Estimate
 from monitor.report.recorded import Recorded, events_of
 
-WrongReferences = dict[int, list[Suspect]]  # by the series whose faults they explain
+WrongReferences = dict[int, list[Suspect]]  # by the series that met them
 
 
 def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
-    """Return by series when its reference was wrong while it was right among the others.
-
-    Errors that the sensors of a reference share, and its clock, are there for each of its sensors.
-    """
+    """Return by series when its reference was wrong, or its sensors shared an error."""
     suspects: WrongReferences = {}
     if not recorded.timed or len(recorded.names) < SENSORS_MIN:
         return suspects
@@ -51,8 +48,7 @@ def wrong_references(recorded: Recorded, windows: Columns) -> WrongReferences:
                 each.until,
                 each.whose,
             )
-            is_of_all = suspect.whose == "sensors" or suspect.clock is not None
-            for row in suspect.rows if is_of_all else suspect.cleared:
+            for row in suspect.rows:
                 suspects.setdefault(row, []).append(suspect)
     return suspects
 

@@ -50,6 +50,16 @@ def test_sensors_that_are_their_own_subjects_share_the_reference_all_the_same(tm
     assert not any(each.fault for each in exported.verdicts)
 
 
+def test_a_fault_beside_a_reference_that_may_be_wrong_has_no_advice(tmp_path):
+    value, reference = world("offset", 3, SENSORS, ROUNDS)
+    value[:, 7] += 5.0
+    found = scored(tmp_path, value[:REPAIR], reference[:REPAIR])
+
+    assert found.verdicts[7].fault == "offset"
+    assert re.search(r" high \(.*\(either its reference reads ", found.verdicts[7].sentence)
+    assert found.verdicts[7].advice == ""
+
+
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_wrong_reference_is_no_fault_of_the_sensors_of_a_file(tmp_path, kind):
     value, reference = world(kind, 3, SENSORS, ROUNDS)
