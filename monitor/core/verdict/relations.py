@@ -288,9 +288,11 @@ def is_unrelated(p: Pairs, late: int = 0) -> bool:
     if p.n < _FEWEST_LOOSE:
         return False
     value, reference = (_clipped(each) for each in (p.value, p.reference))
-    if not float(reference.std()) > _MOVES * median(np.hypot(p.u, p.u_ref)):
+    # Root mean squares: those with a large u have most of the spread, and a median leaves them out.
+    noise, blur = (math.sqrt(float(np.mean(u * u))) for u in (np.hypot(p.u, p.u_ref), p.u_ref))
+    if not float(reference.std()) > _MOVES * noise:
         return False
-    shown, blur = False, median(p.u_ref)
+    shown = False
     for one, other in ((value, reference), (np.diff(value), np.diff(reference))):
         spread = float(one.std()), float(other.std())
         if not min(spread) > 0.0:

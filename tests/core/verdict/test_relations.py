@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from harness.verdict_sensors import HOUR, START, autoregressive, sensor, whole
 
-from monitor.core.verdict import Pairs, judge
+from monitor.core.verdict import Pairs, judge, judge_whole
 from monitor.core.verdict.relations import SlopeColumns
 from tests.core.verdict.test_judge import ALARM, FAULTS, N
 
@@ -110,3 +110,17 @@ def test_columns_have_the_error_model_of_each_series():
     models = slopes.models().tolist()
     assert models == [slopes.at(row).model for row in range(500)]
     assert {*models} == {"classical", "predictive", "undecided"}
+
+
+def test_readings_and_references_of_large_u_are_not_unrelated():
+    """Most pairs have a small u, and the few with a large one have the spread of both."""
+    pairs = []
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        truth = 100.0 + 30.0 * random.standard_normal(400)
+        u = 7.5 * 10.0 ** random.uniform(-2.0, 2.0, 400)
+        error, of_reference = u * random.standard_normal((2, 400))
+        clock = 1.77e9 + 3600.0 * np.arange(400)
+        pairs.append(Pairs(clock, truth + error, u, truth + 2.0 * of_reference, 2.0 * u))
+
+    assert [each.fault for each in judge_whole(pairs)].count("unrelated") == 0
