@@ -207,7 +207,8 @@ class Series(Section):
     )
     allow: Globs = setting(
         ("*",),
-        "Patterns of the sensors to accept; series of others are no longer shown nor counted.",
+        "Patterns of the sensors to accept. A start and a reload forget the series of others; one "
+        "that has sent within pairing.max_wait_hours comes back with its next reading.",
     )
     stale_after_seconds: float = setting(
         3600.0,

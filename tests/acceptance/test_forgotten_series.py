@@ -160,6 +160,21 @@ def test_a_series_that_is_allowed_no_longer_goes_and_is_itself_once_it_is_again(
     assert runs[0] == runs[1]
 
 
+def test_what_a_sensor_sends_that_is_allowed_no_longer_is_refused_once_nothing_of_it_waits(
+    tmp_path,
+):
+    parts = opened(tmp_path, START)
+    take(parts, "a", START, 9, 1)
+    keep_house(parts, START + 2 * DAY)
+    parts.journal.close()
+    parts = opened(tmp_path, START + 2 * DAY, "b")
+    take(parts, "a", START + 2 * DAY, 2, 2)
+
+    assert parts.intake.counts.rejected["not_allowed"] == 2
+    assert parts.network.evaluate(START + 2 * DAY).gone == {0}
+    parts.journal.close()
+
+
 def test_an_old_message_that_comes_again_after_all_makes_no_second_pair(parts):
     take(parts, "a", START, 3, 1)
     take(parts, "b", START + 40 * DAY, 1, 1)
