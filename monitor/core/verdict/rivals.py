@@ -36,6 +36,7 @@ _FURTHEST: Final = 48  # pairs by which values may be late
 _CLEARER: Final = 0.01  # correlation by which a lag of more than LAGS must be clearer
 _BY_CHANCE: Final = 5.0  # standard errors of a correlation, the best of many lags
 _AS_MUCH: Final = 0.1  # correlation by which a longer lag must be clearer, as of the next day
+_BLURRED: Final = 4.0  # standard deviations, of the best of many lags and places
 _MEMORY: Final = 12  # pairs
 _SHARES: Final = (0.25, 0.4, 0.6)  # weight of the newest reference in first-order sensors
 
@@ -89,7 +90,19 @@ def sign_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
         _left(((both - middle) * used.per_s)[:, None], cut, used)
         for middle in (0.0, medians(both, p.live)[:, None])  # large numbers would cancel
     )
-    return _cheapest([right, level], cut, used, 2.0)
+    blurred = _by_references(p, cut, used)[:, None]
+    return _cheapest([right + blurred, level + blurred], cut, used, 2.0)
+
+
+def _by_references(p: Side, cut: Cut, used: Kept) -> Float:
+    """Return the squares [series, places] that errors of the references may save by chance.
+
+    An error e of the value and r of its reference leave (e - r)^2; another reference's r, or a
+    changed sign, leaves as much on average where hardly anything else moves. The difference has the
+    variance 4 q (2 - q) where q is the reference's share of the variance of e - r, both normal.
+    """
+    share = np.minimum((p.u_ref * used.per_s) ** 2, 1.0)
+    return _BLURRED * np.sqrt(tails(4.0 * share * (2.0 - share), cut.bounds))
 
 
 def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
@@ -112,8 +125,8 @@ def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
     saved = used.zz[:, None] - left[0] - (cut.penalty * cut.inflation)[:, None, None]
     unseen |= saved <= np.concatenate(of_newest, axis=1)[:, :, None]
     unseen |= ~_explains(left[1], used)
-    for each in left:
-        np.copyto(each, _NEVER, where=unseen)
+    blurred = _by_references(p, cut, used)[:, None]
+    left = [np.where(unseen, _NEVER, each + blurred) for each in left]
     left[0][p.centre != 0.0] = _NEVER
     delayed = _cheapest(left, cut, used, 1.0)
     sluggish = _sluggish(p, cut, used)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from harness.verdict_sensors import sensor, since, whole
 
-from monitor.core.verdict import judge
+from monitor.core.verdict import Pairs, judge
 from tests.core.verdict.test_judge import ALARM, FAULTS, ONSET, SEEDS, N
 
 
@@ -77,3 +77,29 @@ def test_a_long_lag_has_its_length(late, slow):
     found = [judge(p, alarm=60) for p in pairs] + [whole(p) for p in pairs]
 
     assert sum(each.size.value == late for each in found) >= 14, [each.sentence for each in found]
+
+
+@pytest.mark.parametrize(("moves", "u_ref"), [(0.0, 1.0), (0.0, 4.0), (0.3, 2.0)])
+def test_errors_of_references_are_no_lag_and_no_sign_of_a_sensor(moves, u_ref):
+    """Beside a process that hardly moves, other references are as near to a value as its own.
+
+    The best of many lags was nearer by chance: half of such honest sensors were "late".
+    """
+    found = []
+    for seed in range(24):
+        random = np.random.default_rng(seed)
+        true = 100.0 + np.cumsum(moves * random.normal(size=400))
+        value, reference = (true + u * random.normal(size=400) for u in (1.0, u_ref))
+        times = 1.7e9 + 3600.0 * np.arange(400)
+        stated = (np.full(400, each) for each in (1.0, u_ref))
+        pairs = Pairs(times, value, next(stated), reference, next(stated))
+        found.append(whole(pairs))
+
+    assert sum(each.fault != "" for each in found) <= 1, [each.sentence for each in found]
+
+
+def test_a_lag_is_told_behind_references_as_uncertain_as_what_moves():
+    fault = since(0, lambda value, _: np.roll(value, 2))
+    found = [whole(sensor(seed, 200, spread=4.0, u_ref=4.0, fault=fault)) for seed in range(12)]
+
+    assert sum(each.fault == "lag" for each in found) >= 11, [each.sentence for each in found]
