@@ -86,7 +86,7 @@ class Repair(NamedTuple):
         else:
             nothing = "no row" if self.lost_transactions or self.is_log_lost else "nothing"
             lines.append(f"lost: {rows_in_words(self.lost) or nothing}")
-        if self.lost is None or self.lost["pairs"]:
+        if self.kept.get("observations") and (self.lost is None or self.lost["pairs"]):
             lines.append(
                 "`monitor journal repair-pairs --config FILE`, with the daemon stopped, makes the "
                 "lost pairs again whose readings and references are still held"

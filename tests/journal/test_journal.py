@@ -412,7 +412,7 @@ def test_a_place_that_cannot_be_written_is_refused_in_words(tmp_path):
     (tmp_path / "folder").mkdir()
     places = [tmp_path / "file" / "journal.sqlite", tmp_path / "folder", Path("/proc/no/journal")]
     for place in places:
-        with pytest.raises(JournalError, match="check the path, its permissions") as refused:
+        with pytest.raises(JournalError, match=r"check the path, its per|is a folder;") as refused:
             Journal(place)
         assert str(place) in str(refused.value)
 
