@@ -188,7 +188,7 @@ def pairs_of(
     ``shape``: the options of :func:`monitor.files.layout.with_shape`, ``members`` and
     ``quantiles``.
     """
-    for odd in {*shape} - _SHAPE:
+    for odd in sorted({*shape} - _SHAPE):
         part = next((each for each in PairColumns._fields if odd in USUAL[each]), "")
         raise FrameError(f"there is no argument {odd}{part and f'; pass {part}={shape[odd]!r}'}")
     try:

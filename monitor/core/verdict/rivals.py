@@ -63,24 +63,40 @@ NONE: Final = Rival(math.inf, 0)
 class Kept(NamedTuple):
     """What all rivals are computed from: the pairs that are not outliers, the others set to 0.
 
-    ``per_s`` is 1 over the stated uncertainty of the error; ``n``, ``hh``, ``hz``, ``zz``
-    [series, places] are sums from each place on.
+    ``per_s`` is 1 over the stated uncertainty of the error; ``value`` is about the level of the
+    errors, where that is very far off. ``n``, ``hh``, ``hz``, ``zz`` [series, places] are sums from
+    each place on, ``blurred`` the squares that errors of the references may save by chance there.
     """
 
     h: Float
     z: Float
     per_s: Float
+    value: Float
     n: Float
     hh: Float
     hz: Float
     zz: Float
+    blurred: Float
 
 
 def kept_of(p: Side, cut: Cut) -> Kept:
     """Return the pairs that count, and their sums."""
     h, z, per_s = p.h * cut.kept, p.centred * cut.kept, cut.kept / p.s
-    of = [tails(each, cut.bounds) for each in (cut.kept.astype(np.float64), h * h, h * z, z * z)]
-    return Kept(h, z, per_s, *of)
+    each_pair = cut.kept.astype(np.float64), h * h, h * z, z * z
+    n, hh, hz, zz = (tails(each, cut.bounds) for each in each_pair)
+    value = p.value - (p.centre * p.unit)[:, None]
+    return Kept(h, z, per_s, value, n, hh, hz, zz, _by_references(p, per_s, cut))
+
+
+def _by_references(p: Side, per_s: Float, cut: Cut) -> Float:
+    """Return the squares [series, places] that errors of the references may save by chance.
+
+    An error e of the value and r of its reference leave (e - r)^2; another reference's r, or a
+    changed sign, leaves as much on average where hardly anything else moves. The difference has the
+    variance 4 q (2 - q) where q is the reference's share of the variance of e - r, both normal.
+    """
+    share = np.minimum((p.u_ref * per_s) ** 2, 1.0)
+    return _BLURRED * np.sqrt(tails(4.0 * share * (2.0 - share), cut.bounds))
 
 
 def sign_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
@@ -90,19 +106,8 @@ def sign_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
         _left(((both - middle) * used.per_s)[:, None], cut, used)
         for middle in (0.0, medians(both, p.live)[:, None])  # large numbers would cancel
     )
-    blurred = _by_references(p, cut, used)[:, None]
+    blurred = used.blurred[:, None]
     return _cheapest([right + blurred, level + blurred], cut, used, 2.0)
-
-
-def _by_references(p: Side, cut: Cut, used: Kept) -> Float:
-    """Return the squares [series, places] that errors of the references may save by chance.
-
-    An error e of the value and r of its reference leave (e - r)^2; another reference's r, or a
-    changed sign, leaves as much on average where hardly anything else moves. The difference has the
-    variance 4 q (2 - q) where q is the reference's share of the variance of e - r, both normal.
-    """
-    share = np.minimum((p.u_ref * used.per_s) ** 2, 1.0)
-    return _BLURRED * np.sqrt(tails(4.0 * share * (2.0 - share), cut.bounds))
 
 
 def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
@@ -125,8 +130,7 @@ def lag_of(p: Side, cut: Cut, used: Kept) -> list[Rival]:
     saved = used.zz[:, None] - left[0] - (cut.penalty * cut.inflation)[:, None, None]
     unseen |= saved <= np.concatenate(of_newest, axis=1)[:, :, None]
     unseen |= ~_explains(left[1], used)
-    blurred = _by_references(p, cut, used)[:, None]
-    left = [np.where(unseen, _NEVER, each + blurred) for each in left]
+    left = [np.where(unseen, _NEVER, each + used.blurred[:, None]) for each in left]
     left[0][p.centre != 0.0] = _NEVER
     delayed = _cheapest(left, cut, used, 1.0)
     sluggish = _sluggish(p, cut, used)
@@ -195,18 +199,12 @@ def _at_once(p: Side) -> int:
     return max(1, _NEAR // p.live.size)
 
 
-def _centred(p: Side) -> Float:
-    """Return the values about the level of their errors, where that is very far off."""
-    return p.value - (p.centre * p.unit)[:, None]
-
-
 def _late(p: Side, used: Kept, lags: Int) -> Float:
     """Return the errors [series, lags, pairs] of values that are late; the first k as they are."""
     lagged = np.repeat(used.z[:, None], lags.size, axis=1)
-    value = _centred(p)
     for row, k in enumerate(lags.tolist()):
         late = lagged[:, row, k:]
-        np.subtract(value[:, k:], p.reference[:, :-k], out=late)
+        np.subtract(used.value[:, k:], p.reference[:, :-k], out=late)
         late *= used.per_s[:, k:]
     return lagged
 
@@ -222,10 +220,10 @@ def _sluggish(p: Side, cut: Cut, used: Kept) -> list[Float]:
     ends = np.zeros((p.n.size, _MEMORY - 1))
     padded = np.where(p.live, p.reference, last)
     padded = np.concatenate([ends + p.reference[:, :1], padded, ends + last], axis=1)
-    some, parts, value = _at_once(p), [], _centred(p)
+    some, parts = _at_once(p), []
     for first in range(0, len(KERNELS), some):
         averages = _averages(padded, KERNELS[first : first + some])
-        past, coming = ((value[:, None] - each) * used.per_s[:, None] for each in averages)
+        past, coming = ((used.value[:, None] - each) * used.per_s[:, None] for each in averages)
         apart = past * past - coming * coming
         chance = _CHANCE * np.sqrt(tails(apart * apart, cut.bounds))
         parts.append((*_left(past, cut, used), *_left(coming, cut, used), chance))

@@ -2,8 +2,7 @@
 
 Rules of this file: units belong together if they measure one pollutant and met the same references;
 only hours or days in which all of them have an average count, without times only references that
-all of them met. Like every figure these stand beside
-their target, the same at each unit.
+all of them met. Like every figure these stand beside their target, the same at each unit.
 """
 
 from __future__ import annotations
